@@ -50,6 +50,7 @@ let package = Package(
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
@@ -68,13 +69,14 @@ let package = Package(
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
         .target(name: "LibYAML", dependencies: ["CLibYAML"], swiftSettings: strict),
         .target(name: "LocalFiles", swiftSettings: strict),
+        .target(name: "LibZ", dependencies: ["CLibZ"], swiftSettings: strict),
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
         // Tokens that issuers sign, and the keys that verify them.
         .target(name: "JOSE", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
 
-        // The contract, the migrations and the functions, carried inside the program.
+        // The contract, the console, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
@@ -89,7 +91,7 @@ let package = Package(
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "LibZ", "Signing",
                 "StrictJSON",
                 httpTypes, logging, metrics,
             ],
@@ -165,6 +167,7 @@ let package = Package(
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "LibYAMLTests", dependencies: ["LibYAML", "StrictJSON"], swiftSettings: strict),
         .testTarget(name: "LocalFilesTests", dependencies: ["LocalFiles"], swiftSettings: strict),
+        .testTarget(name: "LibZTests", dependencies: ["LibZ"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
@@ -221,7 +224,8 @@ let package = Package(
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [
-                .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs"),
+                .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"), .copy("SignIn"),
+                .copy("StoreSDKs"),
             ],
             swiftSettings: strict
         ),
@@ -260,8 +264,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto",
-                "PrometheusMetrics", "Signing", "SigningTesting", "StrictJSON", "TestSupport",
+                "ContractModel", "ContractTesting", "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE",
+                "LibCrypto", "LibZ", "PrometheusMetrics", "Signing", "SigningTesting", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, logging, metrics,
             ],
             swiftSettings: strict

@@ -16,6 +16,10 @@ static const char migration_0003[] = {
 #embed "../../sql/migrations/0003_make_rules_unique.sql" suffix(, 0)
 };
 
+static const char migration_0004[] = {
+#embed "../../sql/migrations/0004_console_sign_in.sql" suffix(, 0)
+};
+
 static const char migration_0005[] = {
 #embed "../../sql/migrations/0005_limit_roles.sql" suffix(, 0)
 };
@@ -27,6 +31,7 @@ static const struct {
     {"0001_create_schema.sql", migration_0001},
     {"0002_create_refusals.sql", migration_0002},
     {"0003_make_rules_unique.sql", migration_0003},
+    {"0004_console_sign_in.sql", migration_0004},
     {"0005_limit_roles.sql", migration_0005},
 };
 

@@ -2,7 +2,8 @@ import CEmbeddedFiles
 
 /// A file of the project that is compiled into the program.
 public struct EmbeddedFile: Sendable {
-    /// File name without directory, such as `sluice.yaml`.
+    /// File name, such as `sluice.yaml`. Files of the console have their path below `console`, such as
+    /// `views/grants.js`; other names have no directory.
     public let name: String
     /// Content of the file.
     public let bytes: [UInt8]
@@ -29,6 +30,22 @@ public struct EmbeddedFile: Sendable {
         }
         return files
     }()
+
+    /// The files of the console, sorted by name.
+    public static let console: [EmbeddedFile] = {
+        var files: [EmbeddedFile] = []
+        while let name = unsafe embedded_console_name(files.count) {
+            let bytes = unsafe UnsafeBufferPointer(
+                start: embedded_console_bytes(files.count), count: embedded_console_size(files.count))
+            unsafe files.append(EmbeddedFile(name: String(cString: name), bytes: Array(bytes)))
+        }
+        return files
+    }()
+
+    private init(name: String, bytes: [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+    }
 
     private init(name: String, text: UnsafePointer<CChar>) {
         self.name = name

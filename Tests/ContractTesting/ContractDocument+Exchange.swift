@@ -159,9 +159,8 @@ extension ContractDocument {
     static func matches(_ path: some StringProtocol, _ template: String) -> Bool {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         let wanted = template.split(separator: "/", omittingEmptySubsequences: false)
-        guard segments.count == wanted.count || (segments.count > wanted.count && wanted.last == "{key}") else {
-            return false
-        }
+        let takesRest = ["{key}", "{file}"].contains(wanted.last)
+        guard segments.count == wanted.count || (segments.count > wanted.count && takesRest) else { return false }
         return zip(segments, wanted).allSatisfy { segment, wanted in
             let segment = segment.removingPercentEncoding ?? String(segment)
             guard wanted.hasPrefix("{"), let end = wanted.firstIndex(of: "}") else { return segment == wanted }

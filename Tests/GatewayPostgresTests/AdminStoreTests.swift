@@ -122,6 +122,7 @@ import Testing
             IssuerTable.document.text,
             TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
             TicketTable.document.text,
+            PostgresConsoleDirectory.issuers.text, PostgresConsoleDirectory.stores.text,
             GrantTable.pageCovering.text, GrantTable.pageWithin.text, GrantTable.pageWithinBuckets.text,
             BucketTable.pageWithin.text,
             QuotaTable.pageWithin.text, GrantTable.twin.text, QuotaTable.twin.text,

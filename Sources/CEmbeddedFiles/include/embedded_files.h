@@ -1,4 +1,4 @@
-// Files of the project, carried inside the program as text with a NUL behind it.
+// Files of the project, carried inside the program. Texts have a NUL behind them.
 #ifndef SLUICE_EMBEDDED_FILES_H
 #define SLUICE_EMBEDDED_FILES_H
 
@@ -12,5 +12,10 @@ const char *_Nullable embedded_migration_name(size_t index);
 const char *_Nonnull embedded_migration_text(size_t index);
 const char *_Nullable embedded_function_name(size_t index);
 const char *_Nonnull embedded_function_text(size_t index);
+
+// The path below console, and the content, of the file at an index from 0; the path after the last one is null.
+const char *_Nullable embedded_console_name(size_t index);
+const unsigned char *_Nonnull embedded_console_bytes(size_t index);
+size_t embedded_console_size(size_t index);
 
 #endif

@@ -15,12 +15,15 @@ public struct APISettings: Sendable {
     public var requestsPerSecond: Int?
     /// Longest lifetime of a new ticket, in seconds.
     public var ticketMaxAge: Int
+    /// The version of the program.
+    public var version: String
 
     /// Puts the settings together. By default, no origin is allowed and no proxy is trusted.
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
         recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9),
-        requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife
+        requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife,
+        version: String = ""
     ) {
         self.allowedOrigins = allowedOrigins
         self.trustedProxies = trustedProxies
@@ -28,5 +31,6 @@ public struct APISettings: Sendable {
         self.sessionTimeout = sessionTimeout
         self.requestsPerSecond = requestsPerSecond
         self.ticketMaxAge = ticketMaxAge
+        self.version = version
     }
 }

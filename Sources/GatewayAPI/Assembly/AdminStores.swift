@@ -34,6 +34,8 @@ public struct AdminStores: Sendable {
     public let gateways: any GatewayDirectory
     /// The audit log.
     public let audit: any AuditReader
+    /// What the pages of the console need.
+    public let console: any ConsoleDirectory
 
     /// Puts the stores together, the rows behind the rules for delegated admins.
     public init(
@@ -43,7 +45,7 @@ public struct AdminStores: Sendable {
         tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation,
         offboarding: any OffboardingStore, groups: any GroupDirectory,
         quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
-        audit: any AuditReader
+        audit: any AuditReader, console: any ConsoleDirectory
     ) {
         self.buckets = DelegatedRows(buckets)
         self.credentials = DelegatedRows(credentials)
@@ -61,5 +63,6 @@ public struct AdminStores: Sendable {
         self.dependency = dependency
         self.gateways = gateways
         self.audit = audit
+        self.console = console
     }
 }

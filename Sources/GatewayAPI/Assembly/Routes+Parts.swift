@@ -71,6 +71,10 @@ extension Routes {
             gateways: GatewayEndpoints(directory: stores.gateways),
             audit: AuditEndpoints(reader: stores.audit)
         )
+        console = ConsoleEndpoints(
+            signIn: SignInOffers(
+                directory: stores.console, documents: parts.issuerDocuments, now: parts.now, logger: parts.logger),
+            version: settings.version)
         service = ServiceEndpoints(checks: parts.readinessChecks, metricsText: parts.metricsText)
     }
 }

@@ -22,6 +22,7 @@ struct Routes {
     let requests: RequestEndpoints
     let callers: CallerEndpoints
     let admin: AdminRoutes
+    let console: ConsoleEndpoints
     let service: ServiceEndpoints
 
     /// Routes for app users.
@@ -160,7 +161,12 @@ struct Routes {
             Route(public: .get, "/readyz", service.readiness),
             Route(public: .get, "/metrics", service.metrics),
             Route(public: .get, "/openapi.yaml", service.contract),
+            Route(public: .get, "/openapi.json", service.contractJSON),
             Route(public: .get, "/docs", service.docs),
+            Route(public: .get, "/console", console.page),
+            Route(public: .get, "/console/", console.page),
+            Route(public: .get, "/console/config.json", console.configuration),
+            Route(public: .get, "/console/{file}", takesRest: true, console.file),
         ]
     }
 }

@@ -3,7 +3,7 @@ import GatewayCore
 import JOSE
 import StrictJSON
 
-/// Checks an issuer: its discovery document, its keys and, if given, a token.
+/// Checks an issuer: its discovery document, its keys, the sign-in to the console and, if given, a token.
 ///
 /// Documents are requested anew. What the authenticator holds stays as it is.
 struct IssuerExaminer: Sendable {
@@ -18,13 +18,26 @@ struct IssuerExaminer: Sendable {
     }
 
     /// Checks an issuer. Every failure is a finding, never an error.
-    @Sendable func examine(_ issuer: Issuer, token: Secret<String>?) async -> IssuerValidation {
+    ///
+    /// - Parameters:
+    ///   - issuer: The row.
+    ///   - token: A token of the issuer, if one is to be judged.
+    ///   - origin: The origin of the console, if it is known.
+    @Sendable func examine(_ issuer: Issuer, token: Secret<String>?, origin: String?) async -> IssuerValidation {
         let url = Self.discoveryURL(of: issuer)
         async let discovery = document(at: url)
         async let published = document(at: issuer.keys.url)
         var round = Round(issuer: issuer)
         round.judgeDiscovery(await discovery, at: url)
         round.judgeKeys(await published)
+        if let console = issuer.console {
+            let examination = SignInExamination(of: console, issuer: issuer, document: round.published)
+            var answer: TokenEndpointAnswer?
+            if let endpoint = examination.endpoints?.token {
+                answer = await documents.exchange(at: endpoint, clientID: console.clientID, origin: origin)
+            }
+            round.validation.findings += examination.findings(for: answer, origin: origin)
+        }
         if let token {
             let examination = TokenExamination(of: token, issuer: issuer, keys: round.keys, at: now(), skew: skew)
             round.validation.findings += examination.findings
@@ -38,14 +51,11 @@ struct IssuerExaminer: Sendable {
         return await documents.document(at: url)
     }
 
-    /// The URL of the discovery document (OpenID Connect Discovery, section 4); `nil` if the issuer's name is no URL,
-    /// or if it shares a secret with the gateway.
+    /// The URL of the discovery document; `nil` if the issuer's name is no URL, or if it shares a secret with the
+    /// gateway.
     private static func discoveryURL(of issuer: Issuer) -> String? {
-        let name = issuer.issuer.utf8
-        guard name.starts(with: "https://".utf8) || name.starts(with: "http://".utf8) else { return nil }
         if case .secret = issuer.keys { return nil }
-        let base = name.last == UInt8(ascii: "/") ? name.dropLast() : name[...]
-        return String(Substring(base)) + "/.well-known/openid-configuration"
+        return issuer.discoveryURL
     }
 }
 
@@ -55,8 +65,8 @@ private struct Round {
     var validation = IssuerValidation()
     /// The keys of the row, as the authenticator would read them; `nil` if they cannot be read.
     private(set) var keys: KeySet?
-    /// Algorithms that the discovery document lists.
-    private var signingAlgorithms: [String]?
+    /// The discovery document, if it can be read.
+    private(set) var published: DiscoveryDocument?
 
     init(issuer: Issuer) {
         self.issuer = issuer
@@ -71,9 +81,7 @@ private struct Round {
         }
         let hint = "Tokens are accepted without this document."
         var finding = document.finding(.discovery, at: url, ifMissing: .warned, hint: hint)
-        guard case .success(let bytes) = document.content, let value = try? JSONReader.read(bytes),
-            case .object = value
-        else {
+        guard case .success(let bytes) = document.content, let content = DiscoveryDocument(bytes) else {
             if finding.outcome == .passed {
                 finding.outcome = .warned
                 finding.failure = .unexpected
@@ -84,13 +92,13 @@ private struct Round {
             return note(.init(.keysURL, .skipped))
         }
         note(finding)
-        signingAlgorithms = value["id_token_signing_alg_values_supported"]?.strings
-        judgeName(value)
-        judgeKeysURL(value)
+        published = content
+        judgeName(content)
+        judgeKeysURL(content)
     }
 
-    private mutating func judgeName(_ document: JSONValue) {
-        guard case .string(let name)? = document["issuer"] else {
+    private mutating func judgeName(_ document: DiscoveryDocument) {
+        guard let name = document.issuer else {
             return note(.init(.issuer, .warned, advice: "The document does not name the issuer."))
         }
         let isSame = ExactText(name) == ExactText(issuer.issuer)
@@ -101,9 +109,9 @@ private struct Round {
                     ? nil : "Tokens have this name in 'iss', and the row has another. Set 'issuer' to this text."))
     }
 
-    private mutating func judgeKeysURL(_ document: JSONValue) {
+    private mutating func judgeKeysURL(_ document: DiscoveryDocument) {
         guard case .url(let url) = issuer.keys else { return note(.init(.keysURL, .skipped)) }
-        guard case .string(let other)? = document["jwks_uri"] else {
+        guard let other = document.keysURL else {
             return note(.init(.keysURL, .warned, advice: "The document names no key set."))
         }
         let isSame = ExactText(other) == ExactText(url)
@@ -172,7 +180,7 @@ private struct Round {
             let advice = "No key can be used with these algorithms. Remove them from the row, unless keys will follow."
             return note(.init(.algorithms, .warned, found: missing.joined(separator: ", "), advice: advice))
         }
-        if let listed = signingAlgorithms, !listed.contains(where: issuer.algorithms.contains) {
+        if let listed = published?.signingAlgorithms, !listed.contains(where: issuer.algorithms.contains) {
             let advice = "The discovery document lists only these algorithms, and the row has none of them."
             return note(.init(.algorithms, .warned, found: shown(listed.joined(separator: ", ")), advice: advice))
         }

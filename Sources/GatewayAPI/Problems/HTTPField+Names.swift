@@ -4,6 +4,8 @@ extension HTTPField.Name {
     static let rateLimit = registered("RateLimit")
     static let rateLimitPolicy = registered("RateLimit-Policy")
     static let referrerPolicy = registered("Referrer-Policy")
+    static let crossOriginOpenerPolicy = registered("Cross-Origin-Opener-Policy")
+    static let permissionsPolicy = registered("Permissions-Policy")
     static let ossPublicKeyURL = registered("x-oss-pub-key-url")
     static let idempotencyKey = registered("Idempotency-Key")
     static let idempotencyReplayed = registered("Idempotency-Replayed")

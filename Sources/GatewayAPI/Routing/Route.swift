@@ -126,12 +126,12 @@ final class Route: Sendable {
 
     /// Makes a route for anyone; it reads no body.
     init(
-        public method: HTTPRequest.Method, _ template: String,
+        public method: HTTPRequest.Method, _ template: String, takesRest: Bool = false,
         _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
     ) {
         self.method = method
         self.template = template
-        self.takesRest = false
+        self.takesRest = takesRest
         self.access = .anyone
         self.maxBodyBytes = 0
         self.endpoint = .open(endpoint)

@@ -54,7 +54,8 @@ final class Router: Sendable {
         /// The node for `{parameter}:verb`, by verb.
         var verbs: [String: Int] = [:]
         var path: Path?
-        /// The path of all targets that begin with this node.
+        /// The path of all targets that begin with this node, unless a literal segment follows that has paths of its
+        /// own.
         var rest: Path?
 
         /// The value in `value:verb`, and the node for the verb.
@@ -158,7 +159,7 @@ final class Router: Sendable {
         var current = 0
         var parameters: [String] = []
         for (index, segment) in segments.enumerated() {
-            if let rest = nodes[current].rest {
+            if let rest = nodes[current].rest, nodes[current].literals[segment] == nil {
                 return (rest, parameters + [segments[index...].joined(separator: "/")])
             }
             if let next = nodes[current].literals[segment] {

@@ -1,6 +1,7 @@
+import ContractModel
+import EmbeddedFiles
 import HTTPServing
 import HTTPTypes
-import EmbeddedFiles
 import StrictJSON
 
 /// The state of one thing that the gateway needs in order to serve.
@@ -58,6 +59,22 @@ struct ServiceEndpoints: Sendable {
         return ServerResponse(
             head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
+
+    /// `GET /openapi.json`: the same contract as JSON.
+    @Sendable func contractJSON(_ request: APIRequest) async -> ServerResponse {
+        await Self.json().answer(to: request)
+    }
+
+    /// The contract as JSON. The first call translates and compresses it, which takes longer than the thread of a
+    /// connection may be held up.
+    @concurrent private static func json() async -> StaticContent { translation }
+
+    private static let translation: StaticContent = {
+        guard let contract = try? ContractModel.embedded() else {
+            preconditionFailure("The program's own contract can be read.")
+        }
+        return StaticContent(Array(contract.root.json().utf8), type: "application/json")
+    }()
 
     /// `GET /docs`: the contract as a page for people.
     @Sendable func docs(_ request: APIRequest) -> ServerResponse {

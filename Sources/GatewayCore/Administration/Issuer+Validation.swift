@@ -23,6 +23,7 @@ extension Issuer {
             try require(prefix.isLine(0...128), field, "The prefix must be one line of at most 128 bytes.")
         }
         try checkClaims()
+        try checkConsole()
         return self
     }
 
@@ -83,6 +84,48 @@ extension Issuer {
 
     /// Largest number of entries that say which values confer which role.
     public static let maxRoleRules = 64
+}
+
+extension Issuer {
+    private func checkConsole() throws(GatewayError) {
+        guard let console else { return }
+        try require(
+            console.clientID.isLine(1...512), "console.clientID", "The client must be one line of 1 to 512 bytes.")
+        // The characters of a scope (RFC 6749, section 3.3).
+        let areScopes = console.scopes.allSatisfy { scope in
+            scope.isVisible(1...128) && !scope.utf8.contains { "\"\\".utf8.contains($0) }
+        }
+        try require(
+            1...32 ~= console.scopes.count && areScopes && Set(console.scopes).count == console.scopes.count,
+            "console.scopes", "There must be 1 to 32 scopes of 1 to 128 visible ASCII characters, none of them twice."
+        )
+        try require(
+            console.send == .accessToken || console.scopes.contains("openid"), "console.scopes",
+            "Without the scope 'openid' there is no ID token to send.")
+        for (field, url) in [
+            ("authorizationEndpoint", console.authorizationEndpoint), ("tokenEndpoint", console.tokenEndpoint),
+        ] {
+            try require(
+                url.map(ConsoleSignIn.isEndpoint) ?? true, "console.\(field)",
+                "An endpoint must be an https URL of visible ASCII characters without a fragment. Plain http is for loopback."
+            )
+        }
+        let isShared = if case .secret = keys { true } else { false }
+        try require(
+            console.hasEndpoints || (discoveryURL != nil && !isShared), "console",
+            "Both endpoints are required: the issuer's name is no URL, or its tokens have a shared secret.")
+    }
+
+    /// The URL of the discovery document (OpenID Connect Discovery, section 4); `nil` if the issuer's name is no URL.
+    public var discoveryURL: String? { Self.discoveryURL(of: issuer) }
+
+    /// The URL of the discovery document of the issuer with a name; `nil` if that is no URL.
+    public static func discoveryURL(of name: String) -> String? {
+        let bytes = name.utf8
+        guard bytes.starts(with: "https://".utf8) || bytes.starts(with: "http://".utf8) else { return nil }
+        let base = bytes.last == UInt8(ascii: "/") ? bytes.dropLast() : bytes[...]
+        return String(Substring(base)) + "/.well-known/openid-configuration"
+    }
 }
 
 extension APIKey {

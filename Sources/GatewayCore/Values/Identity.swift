@@ -64,6 +64,8 @@ public struct Issuer: Sendable, Equatable {
     public var rolesClaim: String?
     /// Which values of ``rolesClaim`` confer which roles; empty if this issuer confers none.
     public var roles: [RoleRule]
+    /// How people sign in to the console at this issuer; `nil` if they do not.
+    public var console: ConsoleSignIn?
     /// When the issuer was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -71,7 +73,7 @@ public struct Issuer: Sendable, Equatable {
     public init(
         id: UUID, issuer: String, audiences: [String], algorithms: [String], keys: Keys, principalPrefix: String,
         groupPrefix: String, subjectClaim: String = "sub", groupsClaim: String? = nil, usableClaims: [String] = [],
-        rolesClaim: String? = nil, roles: [RoleRule] = [], createdAt: Date
+        rolesClaim: String? = nil, roles: [RoleRule] = [], console: ConsoleSignIn? = nil, createdAt: Date
     ) {
         self.id = id
         self.issuer = issuer
@@ -85,6 +87,7 @@ public struct Issuer: Sendable, Equatable {
         self.usableClaims = usableClaims
         self.rolesClaim = rolesClaim
         self.roles = roles
+        self.console = console
         self.createdAt = createdAt
     }
 }

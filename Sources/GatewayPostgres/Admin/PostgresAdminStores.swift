@@ -33,6 +33,8 @@ public struct PostgresAdminStores: Sendable {
     public let gateways: PostgresGateways
     /// The audit of admins' changes, for reading.
     public let audit: PostgresAudit
+    /// What the pages of the console need.
+    public let console: PostgresConsoleDirectory
 
     /// Settings for the sessions of the pool.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -65,5 +67,6 @@ public struct PostgresAdminStores: Sendable {
         dependency = PostgresCredentialDependency(pool: pool, logger: logger)
         gateways = PostgresGateways(pool: pool, logger: logger)
         audit = PostgresAudit(pool: pool, logger: logger)
+        console = PostgresConsoleDirectory(pool: pool, logger: logger)
     }
 }

@@ -10,6 +10,7 @@ struct IssuerTable: Sendable {
         var keysURL: String?
         var inlineKeys: String?
         var sealed: SealedBytes?
+        var console: String?
     }
 
     /// The columns, in the order in which ``SealedIssuer/init(_:)`` reads them.
@@ -29,6 +30,7 @@ struct IssuerTable: Sendable {
         Column("usable_claims", as: "usableClaims") { $0.issuer.usableClaims },
         Column("roles_claim", as: "rolesClaim") { $0.issuer.rolesClaim },
         Column("roles", as: "roles", .json) { jsonText($0.issuer.roles) },
+        Column("console", as: "console", .json) { $0.console },
         Column("created_at", as: "createdAt"))
 
     let read: Statement<String, Stored<Issuer>>
@@ -93,8 +95,9 @@ struct IssuerTable: Sendable {
 
 extension IssuerTable.Writing {
     /// Seals the keys of an issuer if they are a secret.
-    fileprivate init(_ issuer: Issuer, sealedWith ring: MasterKeyRing) throws(MasterKeyError) {
+    fileprivate init(_ issuer: Issuer, sealedWith ring: MasterKeyRing) throws {
         self.issuer = issuer
+        console = try issuer.console.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         switch issuer.keys {
         case .url(let url): keysURL = url
         case .inline(let text): inlineKeys = text
@@ -125,7 +128,7 @@ struct SealedIssuer: Sendable {
             keys: url.map { .url($0) } ?? inline.map { .inline($0) } ?? .secret(Secret("")),
             principalPrefix: try row.next(), groupPrefix: try row.next(), subjectClaim: try row.next(),
             groupsClaim: try row.next(), usableClaims: try row.next(), rolesClaim: try row.next(),
-            roles: try row.nextJSON() ?? [], createdAt: try row.next())
+            roles: try row.nextJSON() ?? [], console: try row.nextJSON(), createdAt: try row.next())
     }
 
     /// Opens the secret, if there is one.

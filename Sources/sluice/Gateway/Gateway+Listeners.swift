@@ -14,7 +14,7 @@ extension Gateway {
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
-            ticketMaxAge: settings.ticketsMaxAge)
+            ticketMaxAge: settings.ticketsMaxAge, version: ProgramVersion.current)
         func server(
             _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
         ) throws -> HTTPServer {

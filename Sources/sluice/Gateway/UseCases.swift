@@ -108,6 +108,6 @@ extension AdminStores {
             members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
             tickets: stores.tickets, ticketRevocation: stores.tickets, offboarding: stores.offboarding,
             groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency,
-            gateways: stores.gateways, audit: stores.audit)
+            gateways: stores.gateways, audit: stores.audit, console: stores.console)
     }
 }

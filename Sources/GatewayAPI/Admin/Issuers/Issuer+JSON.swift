@@ -29,6 +29,7 @@ extension Issuer: AdminResource {
             usableClaims: try body.strings("usableClaims") ?? [],
             rolesClaim: try body.string("rolesClaim"),
             roles: try Self.roleRules(&body),
+            console: try body.object("console").map { (console) throws(GatewayError) in try ConsoleSignIn(console) },
             createdAt: new.now
         )
     }
@@ -94,6 +95,10 @@ extension Issuer: AdminResource {
                 json.adminScopes(rule.adminScopes)
             }
         }
+        if let console {
+            json.name("console")
+            json.object { console.write(to: &$0) }
+        }
         json.member("createdAt", createdAt)
     }
 
@@ -107,5 +112,26 @@ extension Issuer: AdminResource {
             }
         case .secret: json.member("hasSecret", true)
         }
+    }
+}
+
+extension ConsoleSignIn {
+    fileprivate init(_ json: JSONObject) throws(GatewayError) {
+        var json = json
+        self.init(
+            clientID: try json.required("clientID", json.string("clientID")),
+            scopes: try json.strings("scopes") ?? ["openid"],
+            authorizationEndpoint: try json.string("authorizationEndpoint"),
+            tokenEndpoint: try json.string("tokenEndpoint"),
+            send: try json.required("send", json.word("send", SentToken.self)))
+        try json.end()
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("clientID", clientID)
+        json.member("scopes", scopes)
+        json.member("authorizationEndpoint", authorizationEndpoint)
+        json.member("tokenEndpoint", tokenEndpoint)
+        json.member("send", send.rawValue)
     }
 }

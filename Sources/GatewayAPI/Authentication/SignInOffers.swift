@@ -1,0 +1,179 @@
+import FoundationEssentials
+import GatewayCore
+import Logging
+import Synchronization
+
+/// The issuers where people sign in to the console, with their endpoints.
+///
+/// Anybody may ask for them, so rows and discovery documents are kept. Rows are read again after
+/// ``Limits/rowsMaxAge``; until that succeeds, those read last remain in force. Documents are fetched as key sets are.
+final class SignInOffers: Sendable {
+    /// An issuer, and where people sign in.
+    struct Offer: Sendable, Equatable {
+        let issuer: SignInIssuer
+        /// The endpoints; `nil` as long as the discovery document cannot be read.
+        let endpoints: SignInEndpoints?
+    }
+
+    /// How long rows and documents are kept, in seconds.
+    struct Limits: Sendable {
+        /// Age after which rows are read again.
+        var rowsMaxAge: TimeInterval = 2
+        /// Age after which a document is fetched again.
+        var documentMaxAge: TimeInterval = 600
+        /// Shortest time between two fetches of a document that is there.
+        var documentMinInterval: TimeInterval = 60
+        /// Time until a document that was never read is fetched again.
+        var documentRetry: TimeInterval = 5
+    }
+
+    private struct Held: Sendable {
+        var document: DiscoveryDocument?
+        var fetchedAt: Date?
+        var triedAt: Date?
+    }
+
+    private struct State {
+        var surroundings: ConsoleSurroundings?
+        var readAt: Date?
+        /// Documents by the name of their issuer.
+        var documents: [ExactText: Held] = [:]
+    }
+
+    private let now: @Sendable () -> Date
+    private let limits: Limits
+    private let shelf: Shelf
+    private let readings: Gathering<Bool>
+    private let fetches: Gathering<ExactText>
+
+    /// Holds what was read. The calls that fill it outlive no caller, and refer to this alone.
+    private final class Shelf: Sendable {
+        let state = Mutex(State())
+    }
+
+    init(
+        directory: any ConsoleDirectory, documents: any IssuerDocuments, limits: Limits = Limits(),
+        now: @escaping @Sendable () -> Date, logger: Logger
+    ) {
+        let shelf = Shelf()
+        self.shelf = shelf
+        self.now = now
+        self.limits = limits
+        readings = Gathering(joinsCurrent: true) { _ throws(GatewayError) in
+            let rows = try await directory.surroundings()
+            let time = now()
+            shelf.state.withLock { state in
+                state.surroundings = rows
+                state.readAt = time
+                let names = Set(rows.issuers.map { ExactText($0.issuer) })
+                state.documents = state.documents.filter { names.contains($0.key) }
+            }
+        }
+        fetches = Gathering(joinsCurrent: true) { names throws(GatewayError) in
+            await withTaskGroup { group in
+                for name in names {
+                    group.addTask {
+                        let document = await Self.document(of: name.rawValue, documents, logger)
+                        let time = now()
+                        guard let document else { return }
+                        shelf.state.withLock { state in
+                            state.documents[name, default: Held()].document = document
+                            state.documents[name]?.fetchedAt = time
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the rows.
+    ///
+    /// - Throws: `unavailable` if they were never read.
+    func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
+        let time = now()
+        let (held, isDue) = shelf.state.withLock { state in
+            (state.surroundings, Self.hasPassed(limits.rowsMaxAge, since: state.readAt, at: time))
+        }
+        if let held, !isDue { return held }
+        do throws(GatewayError) {
+            try await readings.run([true])
+        } catch {
+            if let held { return held }
+            throw error
+        }
+        return shelf.state.withLock { $0.surroundings } ?? ConsoleSurroundings()
+    }
+
+    /// Returns the issuers with their endpoints.
+    ///
+    /// - Throws: `unavailable` if the rows were never read.
+    func offers() async throws(GatewayError) -> [Offer] {
+        let issuers = try await surroundings().issuers
+        let due = dueDocuments(of: issuers)
+        if !due.isEmpty { try await fetches.run(due) }
+        let held = shelf.state.withLock { $0.documents }
+        return issuers.map { issuer in
+            let document = held[ExactText(issuer.issuer)]?.document
+            return Offer(issuer: issuer, endpoints: issuer.console.endpoints(by: document, of: issuer.issuer))
+        }
+    }
+
+    /// Chooses the documents that are to be fetched now, and notes that they are.
+    private func dueDocuments(of issuers: [SignInIssuer]) -> Set<ExactText> {
+        let time = now()
+        let limits = limits
+        return shelf.state.withLock { state in
+            var due: Set<ExactText> = []
+            for issuer in issuers where !issuer.console.hasEndpoints {
+                let name = ExactText(issuer.issuer)
+                let held = state.documents[name] ?? Held()
+                let isOld = Self.hasPassed(limits.documentMaxAge, since: held.fetchedAt, at: time)
+                let pause = held.document == nil ? limits.documentRetry : limits.documentMinInterval
+                guard isOld, Self.hasPassed(pause, since: held.triedAt, at: time) else { continue }
+                state.documents[name, default: Held()].triedAt = time
+                due.insert(name)
+            }
+            return due
+        }
+    }
+
+    /// Fetches a document; `nil`, with a line in the log, if it cannot be used.
+    private static func document(
+        of name: String, _ documents: any IssuerDocuments, _ logger: Logger
+    ) async -> DiscoveryDocument? {
+        guard let url = Issuer.discoveryURL(of: name) else { return nil }
+        let reason: String
+        switch await documents.document(at: url).content {
+        case .failure(let failure): reason = failure.word
+        case .success(let bytes):
+            guard let document = DiscoveryDocument(bytes) else {
+                reason = "no JSON object"
+                break
+            }
+            guard document.signInEndpoints(of: name) == nil else { return document }
+            reason = "another issuer, or no https endpoints"
+        }
+        logger.warning("no sign-in by the discovery document", metadata: ["url": "\(url)", "reason": "\(reason)"])
+        return nil
+    }
+
+    /// Whether an interval has passed. A clock that was set back counts as passed.
+    private static func hasPassed(_ interval: TimeInterval, since start: Date?, at time: Date) -> Bool {
+        guard let start else { return true }
+        return !(0..<interval ~= time.timeIntervalSince(start))
+    }
+}
+
+extension ConsoleSignIn {
+    /// The endpoints of the row, and for those that it lacks those of the document.
+    func endpoints(by document: DiscoveryDocument?, of name: String) -> SignInEndpoints? {
+        if let authorizationEndpoint, let tokenEndpoint {
+            return SignInEndpoints(
+                authorization: authorizationEndpoint, token: tokenEndpoint, namesItselfInAnswers: false)
+        }
+        guard var endpoints = document?.signInEndpoints(of: name) else { return nil }
+        if let authorizationEndpoint { endpoints.authorization = authorizationEndpoint }
+        if let tokenEndpoint { endpoints.token = tokenEndpoint }
+        return endpoints
+    }
+}

@@ -1,0 +1,48 @@
+import FoundationEssentials
+public import GatewayCore
+import LibPQ
+import Logging
+
+/// Reads the issuers with sign-in, and the stores of buckets.
+public struct PostgresConsoleDirectory: ConsoleDirectory {
+    private let pool: StorePool
+
+    init(pool: PostgresPool, logger: Logger) {
+        self.pool = StorePool(pool: pool, logger: logger, complaint: "issuers for the console cannot be read")
+    }
+
+    /// Reads the rows.
+    public func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
+        let limit = Int64(ConsoleSurroundings.maxCount)
+        return ConsoleSurroundings(
+            issuers: try await pool.execute(Self.issuers, limit), stores: try await pool.execute(Self.stores, limit))
+    }
+}
+
+extension PostgresConsoleDirectory {
+    static let issuers = Statement<Int64, SignInIssuer>(
+        """
+        SELECT i.id, i.issuer, i.console::text FROM issuers i WHERE i.console IS NOT NULL ORDER BY i.issuer LIMIT $1
+        """, onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        let id: UUID = try row.next()
+        let issuer: String = try row.next()
+        let column = row.place
+        guard let console: ConsoleSignIn = try row.nextJSON() else {
+            throw .decoding(column: column, reason: "no sign-in")
+        }
+        return SignInIssuer(id: id, issuer: issuer, console: console)
+    }
+
+    static let stores = Statement<Int64, StoreSite>(
+        """
+        SELECT DISTINCT b.endpoint, b.addressing = 'virtual' FROM buckets b ORDER BY 1, 2 LIMIT $1
+        """, onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        StoreSite(endpoint: try row.next(), hasBucketsAsHosts: try row.next())
+    }
+}

@@ -166,7 +166,8 @@ export function problemBox(error, { retry } = {}) {
 /** Says which item of a request was refused, and why unless the problem says so already. */
 function refused(item, error) {
   const why = item.detail === error.detail ? null : (item.detail ?? item.title);
-  return h("bdi", {}, visible([item.field ?? item.code, why].filter(Boolean).join(": ")));
+  const listed = item.array ? `${item.array}[${item.index}]` : item.line ? `line ${item.line}` : item.code;
+  return h("bdi", {}, visible([item.field ?? listed, why].filter(Boolean).join(": ")));
 }
 
 /** Returns a message: `info`, `ok`, `warn` or `bad`. */

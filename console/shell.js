@@ -65,6 +65,13 @@ export class Shell {
       this.#content,
       this.#commands,
     );
+    // On a narrow window the navigation lies over the page, until the person chooses, or does anything else.
+    this.#content.addEventListener("click", () => this.#toggleNavigation(false));
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.element.classList.contains("nav-open")) return;
+      this.#toggleNavigation(false);
+      this.#opener.focus();
+    });
   }
 
   #navigation(config) {

@@ -28,7 +28,7 @@ def a_grant_is_created_reviewed_changed_and_deleted(walk):
     seen(visit.page, "No grant matches")
     visit.press("New grant")
     dialog = visit.dialog
-    dialog.get_by_label("GetObject").check()
+    dialog.get_by_label("PutObject").check()
     fill(visit, Bucket=walk.order["bucket"], Note=TAG)
     visit.press("Review", dialog)
     expect(dialog.get_by_label("Prefix", exact=False).first).to_be_visible()
@@ -48,7 +48,7 @@ def a_grant_is_created_reviewed_changed_and_deleted(walk):
     visit.press("Create", dialog)
     visit.done("In force on every gateway")
     (made,) = gateway.items("grants?principal=user:zoe")
-    assert made["prefix"] == "zoe/" and made["actions"] == ["GetObject"] and made["note"] == TAG, made
+    assert made["prefix"] == "zoe/" and made["actions"] == ["PutObject"] and made["note"] == TAG, made
     assert made["conditions"] == {"maxBytes": 10_485_760, "maxTTL": 900}, made
 
     # Somebody else changes it while the form is open.
@@ -268,7 +268,7 @@ def a_place_is_closed_in_one_step(walk):
     visit.judge("an emergency of a place")
     visit.press("Revoke all of it")
     visit.settle()
-    finish(visit, "leak/")
+    finish(visit, world.bucket)
     assert world.issue(user, "leak/a.txt") is None, "nobody gets it any more"
 
 

@@ -45,7 +45,7 @@ class Walk:
         """The admin's visit, which goes on from step to step."""
         if self._admin is None:
             self._admin = Visit(self.browser, self.origin, also=[self.order["store"]])
-            self._admin.sign_in(self.world.keys["root"])
+            self._admin.sign_in(self.world.keys["root"], "#/requests")
         return self._admin
 
     def take(self, step) -> dict:

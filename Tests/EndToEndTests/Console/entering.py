@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import urllib.error
 import urllib.request
 
 from playwright.sync_api import expect
@@ -33,21 +34,25 @@ def the_page_and_all_its_files_are_small(walk):
             if (seen.has(path)) continue;
             seen.add(path);
             if (!/[.]js$/.test(path) || path.includes("/vendor/")) continue;
-            const text = await (await fetch(path)).text();
-            for (const [, name] of text.matchAll(/(?:from|import[(]?)\\s*["']([^"']+)["']/g))
+            const answer = await fetch(path);
+            if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+            const text = await answer.text();
+            for (const [, name] of text.matchAll(/(?:from|import[(]?)\\s*"([^"\\s]+[.]js)"/g))
               waiting.push(new URL(name, new URL(path, location.href)).pathname);
-            for (const [, name] of text.matchAll(/["'](\\/console\\/[^"'$]+)["']/g)) waiting.push(name);
           }
           return [...seen].filter((path) => path.includes("."));
         }""")
     sizes = {}
     for name in names:
         request = urllib.request.Request(walk.origin + name, headers={"Accept-Encoding": "gzip"})
-        with rows.DIRECT.open(request) as answer:
-            body = answer.read()
-            sizes[name] = len(body)
-            if answer.headers["Content-Encoding"] == "gzip":
-                gzip.decompress(body)
+        try:
+            with rows.DIRECT.open(request) as answer:
+                body = answer.read()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{name}: {error.code}") from None
+        sizes[name] = len(body)
+        if answer.headers["Content-Encoding"] == "gzip":
+            gzip.decompress(body)
     total = sum(sizes.values())
     walk.total = total
     assert len(sizes) > 40, f"only {sorted(sizes)} were found"
@@ -155,6 +160,19 @@ def the_issuer_of_the_organisation_opens_the_console(walk):
     expect(reader.page.locator(".sign-in .message")).to_be_visible()
 
 
+def forger(change: dict):
+    """Changes claims of the ID token on its way to the page."""
+    def forge(route) -> None:
+        answer = route.fetch()
+        tokens = answer.json()
+        head, body, tail = tokens["id_token"].split(".")
+        claims = json.loads(base64.urlsafe_b64decode(body + "=="))
+        body = base64.urlsafe_b64encode(json.dumps(claims | change).encode()).decode().rstrip("=")
+        route.fulfill(response=answer, json=tokens | {"id_token": f"{head}.{body}.{tail}"})
+
+    return forge
+
+
 @step
 def an_answer_that_was_not_asked_for_is_refused(walk):
     """A forged answer of the issuer, or an ID token that is not about this sign-in."""
@@ -165,16 +183,7 @@ def an_answer_that_was_not_asked_for_is_refused(walk):
     assert "stolen" not in visit.page.url
     for change in ({"nonce": "other"}, {"iss": "https://elsewhere.example"}, {"aud": "other"}, {"exp": 1}):
         visit = walk.visit(also=[provider])
-
-        def forge(route, change=change):
-            answer = route.fetch()
-            tokens = answer.json()
-            head, body, tail = tokens["id_token"].split(".")
-            claims = json.loads(base64.urlsafe_b64decode(body + "=="))
-            body = base64.urlsafe_b64encode(json.dumps(claims | change).encode()).decode().rstrip("=")
-            route.fulfill(response=answer, json=tokens | {"id_token": f"{head}.{body}.{tail}"})
-
-        visit.page.route("**/oauth2/token", forge)
+        visit.page.route("**/oauth2/token", forger(change))
         at_the_provider(visit, "carol")
         expect(visit.page.locator(".sign-in .message")).to_contain_text("ID token")
         assert visit.page.evaluate("sessionStorage.length") == 0

@@ -33,10 +33,15 @@ FOREIGN = """
 }
 """
 
-IS_LOADING = "() => document.querySelector('.bone, .bone-row, [aria-busy=true]') !== null"
+# A button that opened a dialog is busy until the dialog closes.
+IS_LOADING = """
+() => document.querySelector(".bone, .bone-row, .table-box[aria-busy=true], dialog[open] button[aria-busy=true]")
+  !== null
+"""
 
 WIDEST = """
-() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("#app *")]
+() => document.documentElement.scrollWidth <= innerWidth ? [] : 
+  [...document.querySelectorAll("dialog[open] *, #app *")]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => `${element.tagName}.${element.className}`).slice(0, 5)
 """
@@ -70,6 +75,8 @@ class Visit:
             return
         if any(f"responded with a status of {status} " in message.text for status in self.refusals):
             return
+        if self.refusals and message.text.startswith("Problem:"):
+            return  # The console's own note on what it shows.
         self.problems.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
     def _refuse_dialog(self, dialog) -> None:

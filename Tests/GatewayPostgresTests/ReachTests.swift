@@ -301,7 +301,7 @@ import Testing
             #expect(Set(found) == Set(inside.filter { $0.1.action == "PutObject" }.map(\.0)), note)
             let refusals = try await world.reports.denials(DenialQuery(reach: reach)).items
             let expected = denied.filter { denial in
-                scopes.contains { $0.contains(denial.bucket ?? "", "", [denial.principal]) }
+                scopes.contains { $0.contains(denial.bucket ?? "", "", [denial.principal ?? ""]) }
             }
             #expect(refusals == expected, note)
         }

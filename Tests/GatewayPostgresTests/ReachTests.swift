@@ -209,10 +209,11 @@ import Testing
             func isInside(_ grant: Grant, _ scopes: [Scope]) -> Bool {
                 scopes.contains { $0.contains(grant.bucket.rawValue, grant.prefix.text, [grant.principal.rawValue]) }
             }
-            // Half of the rounds name only grants that may be changed.
-            let pool = round % 2 == 0 ? live : live.filter { isInside($0, scopes) }
+            // Half of the rounds name only grants that may be changed; the others begin with one.
+            let pool = live.filter { isInside($0, scopes) }.shuffled(using: &random)
             guard pool.count >= 3 else { continue }
-            let named = Array(pool.shuffled(using: &random).prefix(3))
+            let others = live.filter { $0.id != pool[0].id }.shuffled(using: &random)
+            let named = round % 2 == 0 ? [pool[0]] + others.prefix(2) : Array(pool.prefix(3))
             var moved = named[0]
             moved.note = "round \(round)"
             if Bool.random(using: &random) { moved.principal = named[1].principal }

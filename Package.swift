@@ -211,7 +211,8 @@ let package = Package(
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [
-                .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs"),
+                .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"), .copy("SignIn"),
+                .copy("StoreSDKs"),
             ],
             swiftSettings: strict
         ),

@@ -2042,7 +2042,7 @@ CREATE TABLE public.issuers (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     console jsonb,
-    CONSTRAINT issuers_console_check CHECK (((console IS NULL) OR ((jsonb_typeof(console) = 'object'::text) AND (jsonb_typeof((console -> 'clientID'::text)) = 'string'::text) AND (jsonb_typeof((console -> 'scopes'::text)) = 'array'::text) AND ((console ->> 'send'::text) = ANY (ARRAY['access_token'::text, 'id_token'::text]))))),
+    CONSTRAINT issuers_console_check CHECK (((console IS NULL) OR (((jsonb_typeof(console) = 'object'::text) AND (jsonb_typeof((console -> 'clientID'::text)) = 'string'::text) AND (jsonb_typeof((console -> 'scopes'::text)) = 'array'::text) AND ((console ->> 'send'::text) = ANY (ARRAY['access_token'::text, 'id_token'::text]))) IS TRUE))),
     CONSTRAINT issuers_keys_check CHECK (((num_nonnulls(keys_url, keys_inline, keys_sealed) = 1) AND ((keys_sealed IS NULL) = (key_id IS NULL)))),
     CONSTRAINT issuers_lists_check CHECK (((cardinality(audiences) > 0) AND (cardinality(algorithms) > 0))),
     CONSTRAINT issuers_roles_check CHECK ((may_confer_roles <@ '{admin,auditor}'::text[]))

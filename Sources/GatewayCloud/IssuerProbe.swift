@@ -1,7 +1,7 @@
 public import GatewayCore
 import LibCurl
 
-/// Requests documents of issuers for their check, through ``OutboundClient``.
+/// Requests documents of issuers, and tests their token endpoints, through ``OutboundClient``.
 public struct IssuerProbe: IssuerDocuments {
     private let client: OutboundClient
 
@@ -25,5 +25,74 @@ public struct IssuerProbe: IssuerDocuments {
         } catch {
             return IssuerDocument(content: .failure(ProbeFailure(error)), status: nil, duration: .now - start)
         }
+    }
+
+    /// Asks a token endpoint, and sends a preflight request beside.
+    public func exchange(at url: String, clientID: String, origin: String?) async -> TokenEndpointAnswer {
+        let start = ContinuousClock.now
+        async let preflight = permission(of: origin, at: url)
+        do throws(OutboundError) {
+            var fields: [HTTPTransfer.Field] = [
+                .init("content-type", "application/x-www-form-urlencoded"), .init("accept", "application/json"),
+            ]
+            if let origin { fields.append(.init("origin", origin)) }
+            let answer = try await client.send(
+                .post(body: Self.exchangeForm(clientID: clientID, origin: origin)), url, fields: fields,
+                maxBytes: KeySets.maxBytes, share: .keySets)
+            return TokenEndpointAnswer(
+                content: .success(answer.body), status: answer.status, duration: .now - start,
+                permitsOrigin: Self.permits(origin, answer), preflightPermitsOrigin: await preflight)
+        } catch {
+            return TokenEndpointAnswer(
+                content: .failure(ProbeFailure(error)), status: nil, duration: .now - start, permitsOrigin: false,
+                preflightPermitsOrigin: await preflight)
+        }
+    }
+
+    private func permission(of origin: String?, at url: String) async -> Bool {
+        guard let origin else { return false }
+        let fields: [HTTPTransfer.Field] = [
+            .init("origin", origin), .init("access-control-request-method", "POST"),
+            .init("access-control-request-headers", "content-type"),
+        ]
+        do throws(OutboundError) {
+            let answer = try await client.send(
+                .options, url, fields: fields, maxBytes: KeySets.maxBytes, share: .keySets)
+            return 200..<300 ~= answer.status && Self.permits(origin, answer)
+        } catch {
+            return false
+        }
+    }
+
+    private static func permits(_ origin: String?, _ answer: HTTPTransfer.Answer) -> Bool {
+        guard let origin, let permitted = answer.field("access-control-allow-origin") else { return false }
+        return [origin, "*"].contains(permitted)
+    }
+
+    /// The form of an exchange (RFC 6749, section 4.1.3, and RFC 7636, section 4.5) with a code and a verifier that
+    /// belong to no sign-in.
+    private static func exchangeForm(clientID: String, origin: String?) -> [UInt8] {
+        var pairs = [
+            ("grant_type", "authorization_code"), ("code", "sluice-tests-this-endpoint"), ("client_id", clientID),
+            ("code_verifier", "sluice-tests-this-endpoint-and-has-no-code-for-it"),
+        ]
+        if let origin { pairs.append(("redirect_uri", origin + "/console/")) }
+        return Array(pairs.map { "\($0.0)=\(escaped($0.1))" }.joined(separator: "&").utf8)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                bytes.append(byte)
+            default:
+                bytes += "%".utf8
+                bytes += (byte < 16 ? "0" : "").utf8
+                bytes += String(byte, radix: 16, uppercase: true).utf8
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

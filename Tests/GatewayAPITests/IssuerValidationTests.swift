@@ -21,9 +21,11 @@ import Testing
     }
 
     private func examine(
-        _ issuer: Issuer, _ documents: StubIssuerDocuments, token: String? = nil, at now: Date = start
+        _ issuer: Issuer, _ documents: StubIssuerDocuments, token: String? = nil, origin: String? = nil,
+        at now: Date = start
     ) async -> IssuerValidation {
-        await IssuerExaminer(documents: documents, now: { now }).examine(issuer, token: token.map { Secret($0) })
+        await IssuerExaminer(documents: documents, now: { now }).examine(
+            issuer, token: token.map { Secret($0) }, origin: origin)
     }
 
     private func outcomes(_ validation: IssuerValidation) -> [IssuerValidation.Step: IssuerValidation.Outcome] {
@@ -147,6 +149,144 @@ import Testing
         for document in ["[]", "{}", #"{"keys":{}}"#, "nothing"] {
             let found = await examine(IssuerFixture.issuer(keys: .inline(document)), StubIssuerDocuments())
             #expect(outcomes(found)[.keySet] == .failed, "\(document)")
+        }
+    }
+
+    // MARK: The sign-in to the console
+
+    private static let endpoints =
+        #","authorization_endpoint":"https://id.example/auth","token_endpoint":"https://id.example/token""#
+    private static let pkce = #","code_challenge_methods_supported":["plain","S256"]"#
+    private static let origin = "https://sluice.example"
+
+    /// The check of an issuer with sign-in, and its steps about that.
+    private func signIn(
+        more: String = endpoints + pkce, name: String = "https://id.example",
+        answer: TokenEndpointAnswer = .sample(), origin: String? = origin,
+        change: (inout ConsoleSignIn) -> Void = { _ in }
+    ) async -> (steps: [IssuerValidation.Finding], documents: StubIssuerDocuments) {
+        let documents = StubIssuerDocuments(
+            [Self.discovery: Self.document(issuer: name, more: more)], tokenAnswer: answer)
+        let issuer = IssuerFixture.issuer(keys: .inline(TokenSigner.set(TokenSigner().jwk()))) {
+            var console = ConsoleSignIn(clientID: "con/sole", send: .idToken)
+            change(&console)
+            $0.console = console
+            $0.audiences.append("con/sole")
+        }
+        let found = await examine(issuer, documents, origin: origin)
+        let steps = found.findings.filter { IssuerValidation.Step.ofSignIn.contains($0.step) }
+        #expect(steps.map(\.step) == IssuerValidation.Step.ofSignIn)
+        #expect(found.isValid == !found.findings.contains { $0.outcome == .failed })
+        return (steps, documents)
+    }
+
+    @Test func `a sign-in that works passes, with the client and the origin of the console`() async throws {
+        let (steps, documents) = await signIn()
+        #expect(steps.map(\.outcome) == [.passed, .passed, .passed, .passed, .passed])
+        #expect(steps.allSatisfy { $0.advice == nil })
+        #expect(documents.exchanges == ["https://id.example/token con/sole https://sluice.example"])
+        let (given, others) = await signIn(more: "") {
+            $0.authorizationEndpoint = "https://other.example/a"
+            $0.tokenEndpoint = "https://other.example/t"
+        }
+        #expect(given[0].outcome == .passed && given[0].found == "https://other.example/a https://other.example/t")
+        #expect(others.exchanges == ["https://other.example/t con/sole https://sluice.example"])
+    }
+
+    @Test func `endpoints come from a document of this issuer alone, and lead nowhere unsafe`() async throws {
+        for (more, name) in [
+            (Self.pkce, "https://id.example"), (Self.endpoints, "https://id.example/"),
+            (
+                Self.endpoints.replacing("https://id.example/token", with: "http://id.example/token"),
+                "https://id.example"
+            ),
+            (Self.endpoints.replacing("/auth", with: "/auth#f"), "https://id.example"),
+            (Self.endpoints.replacing("https://id.example/auth", with: "javascript:alert(1)"), "https://id.example"),
+        ] {
+            let (steps, documents) = await signIn(more: more, name: name)
+            #expect(steps[0].outcome == .failed && steps[0].advice != nil, "\(more)")
+            #expect(steps[2].outcome == .skipped && steps[3].outcome == .skipped)
+            #expect(documents.exchanges.isEmpty, "\(more)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", IssuerValidation.Outcome.warned), (#","code_challenge_methods_supported":["plain"]"#, .failed),
+        (#","code_challenge_methods_supported":["S256"]"#, .passed),
+    ])
+    func `PKCE is S256`(more: String, outcome: IssuerValidation.Outcome) async {
+        let (steps, _) = await signIn(more: Self.endpoints + more)
+        #expect(steps[1].outcome == outcome && (steps[1].advice == nil) == (outcome == .passed))
+    }
+
+    @Test func `the answer of the token endpoint says whether the client is public`() async {
+        let none = #","token_endpoint_auth_methods_supported":["none","client_secret_basic"]"#
+        let basic = #","token_endpoint_auth_methods_supported":["client_secret_basic"]"#
+        for (answer, more, outcome) in [
+            (TokenEndpointAnswer.sample(), basic, IssuerValidation.Outcome.passed),
+            (.sample("invalid_client", status: 401), none, .failed),
+            (.sample("unauthorized_client", status: 400), none, .failed),
+            (.sample("invalid_request"), none, .passed), (.sample("invalid_request"), basic, .warned),
+            (.sample("<script>"), "", .warned), (.sample("x", status: 404), none, .passed),
+        ] {
+            let (steps, _) = await signIn(more: Self.endpoints + Self.pkce + more, answer: answer)
+            #expect(steps[2].outcome == outcome, "\(answer) \(more)")
+            #expect((steps[2].advice == nil) == (outcome == .passed))
+            #expect(steps[2].found?.contains("<") != true, "only known words are shown")
+        }
+        var silent = TokenEndpointAnswer.sample()
+        silent.content = .failure(.blocked)
+        let (steps, _) = await signIn(answer: silent)
+        #expect(steps[2].outcome == .warned && steps[2].failure == .blocked && steps[3].outcome == .skipped)
+    }
+
+    @Test func `the answer of the token endpoint says whether the page may read it`() async {
+        for (permits, preflight, outcome) in [
+            (true, true, IssuerValidation.Outcome.passed), (true, false, .passed), (false, true, .warned),
+            (false, false, .failed),
+        ] {
+            let (steps, _) = await signIn(answer: .sample(permits: permits, preflight: preflight))
+            #expect(steps[3].outcome == outcome && steps[3].found == Self.origin)
+        }
+        let (steps, documents) = await signIn(origin: nil)
+        #expect(steps[3].outcome == .skipped && steps[3].advice?.contains("'origin'") == true)
+        #expect(documents.exchanges == ["https://id.example/token con/sole -"])
+    }
+
+    @Test func `the token that is sent must be for the gateway`() async {
+        let (wrong, _) = await signIn { $0.clientID = "stranger" }
+        #expect(wrong[4].outcome == .failed && wrong[4].advice?.contains("'stranger'") == true)
+        let (opaque, _) = await signIn {
+            $0.clientID = "stranger"
+            $0.send = .accessToken
+        }
+        #expect(opaque[4].outcome == .passed && opaque[4].found == "access_token" && opaque[4].advice != nil)
+    }
+
+    @Test func `the origin is that of the page, unless the request names another`() async throws {
+        let documents = StubIssuerDocuments([Self.discovery: Self.document(more: Self.endpoints + Self.pkce)])
+        let gateway = TestGateway(issuerDocuments: documents)
+        try await gateway.makeIssuer(
+            IssuerFixture.issuer(keys: .inline(TokenSigner.set(TokenSigner().jwk()))) {
+                $0.console = ConsoleSignIn(clientID: "sluice", send: .idToken)
+            })
+        for (header, json) in [
+            (nil, "{}"), ("https://page.example", "{}"), ("null", "{}"),
+            ("https://page.example", #"{"origin":"http://localhost:8080"}"#),
+        ] as [(String?, String)] {
+            var headers: HeaderFields = [:]
+            headers[.origin] = header
+            let answer = await gateway.send(.post, Self.path, token: "admin-token", headers: headers, json: json)
+            #expect(answer.status == 200 && answer.json["valid"] as? Bool == true, "\(answer.text)")
+        }
+        #expect(
+            documents.exchanges.map { $0.split(separator: " ")[2] } == [
+                "-", "https://page.example", "-", "http://localhost:8080",
+            ])
+        for origin in ["sluice.example", "https://Sluice.example", "https://sluice.example/", "https://a:443", "*"] {
+            let answer = await gateway.send(
+                .post, Self.path, token: "admin-token", json: #"{"origin":"\#(origin)"}"#)
+            #expect(answer.status == 400 && answer.string("field") == "origin", "\(origin)")
         }
     }
 

@@ -7,11 +7,21 @@ import Synchronization
 final class StubIssuerDocuments: IssuerDocuments {
     private let documents: [String: Result<[UInt8], ProbeFailure>]
     private let requested = Mutex<[String]>([])
+    private let exchanged = Mutex<[String]>([])
+    /// What token endpoints answer.
+    let tokenAnswer: TokenEndpointAnswer
+
+    /// The exchanges, each as URL, client and origin.
+    var exchanges: [String] { exchanged.withLock { $0 } }
 
     /// The URLs that were requested, in the order of their names.
     var urls: [String] { requested.withLock { $0.sorted() } }
 
-    init(_ documents: [String: String] = [:], failures: [String: ProbeFailure] = [:]) {
+    init(
+        _ documents: [String: String] = [:], failures: [String: ProbeFailure] = [:],
+        tokenAnswer: TokenEndpointAnswer = .sample()
+    ) {
+        self.tokenAnswer = tokenAnswer
         self.documents = documents.mapValues { .success(Array($0.utf8)) }
             .merging(failures.mapValues { .failure($0) }) { $1 }
     }
@@ -25,6 +35,24 @@ final class StubIssuerDocuments: IssuerDocuments {
             if case .refused(let refused, _) = failure { status = refused }
         }
         return IssuerDocument(content: content, status: status, duration: .milliseconds(3))
+    }
+}
+
+extension StubIssuerDocuments {
+    func exchange(at url: String, clientID: String, origin: String?) async -> TokenEndpointAnswer {
+        exchanged.withLock { $0.append("\(url) \(clientID) \(origin ?? "-")") }
+        return tokenAnswer
+    }
+}
+
+extension TokenEndpointAnswer {
+    /// The refusal of a code that nobody issued.
+    static func sample(
+        _ error: String = "invalid_grant", status: Int = 400, permits: Bool = true, preflight: Bool = true
+    ) -> TokenEndpointAnswer {
+        TokenEndpointAnswer(
+            content: .success(Array(#"{"error":"\#(error)","error_description":"the code"}"#.utf8)), status: status,
+            duration: .milliseconds(4), permitsOrigin: permits, preflightPermitsOrigin: preflight)
     }
 }
 

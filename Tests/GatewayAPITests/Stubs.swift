@@ -255,13 +255,14 @@ struct MemoryStores {
     let offboarding = StubOffboarding()
     let tickets = MemoryStore<Ticket>(.ticket) { $0.id.uuidString.lowercased() }
 
-    var all: AdminStores {
+    /// The stores, with another source for the pages of the console if there is one.
+    func all(console: (any ConsoleDirectory)? = nil) -> AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
             offboarding: offboarding, groups: StubGroups(), quotaUses: StubQuotaUses(),
             dependency: StubDependency(buckets: buckets, credentials: credentials), gateways: StubGateways(),
-            audit: StubAudit(), console: StubConsoleDirectory(issuers: issuers, buckets: buckets)
+            audit: StubAudit(), console: console ?? StubConsoleDirectory(issuers: issuers, buckets: buckets)
         )
     }
 }

@@ -40,7 +40,7 @@ struct TestGateway {
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
         authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
         validator: any BucketValidator = StubValidator(),
-        issuerDocuments: any IssuerDocuments = StubIssuerDocuments()
+        issuerDocuments: any IssuerDocuments = StubIssuerDocuments(), console: (any ConsoleDirectory)? = nil
     ) {
         self.ledger = ledger
         idempotency = MemoryIdempotency(ledger: ledger)
@@ -93,7 +93,7 @@ struct TestGateway {
             simulator: Simulator(
                 source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now },
                 instant: { ContinuousClock.now }),
-            stores: stores.all, idempotency: idempotency, bucketValidator: validator,
+            stores: stores.all(console: console), idempotency: idempotency, bucketValidator: validator,
             issuerDocuments: issuerDocuments, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },

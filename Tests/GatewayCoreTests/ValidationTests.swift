@@ -211,6 +211,34 @@ import Testing
             Flaw("subjectClaim") { $0.subjectClaim = "" }, Flaw("groupsClaim") { $0.groupsClaim = "" },
             Flaw("usableClaims") { $0.usableClaims = ["sub"] }, Flaw("usableClaims") { $0.usableClaims = ["a/b"] },
             Flaw(nil) { $0.usableClaims = ["tenant", "org.id"] }, Flaw("rolesClaim") { $0.mayConferRoles = [.admin] },
+            Flaw(nil) { $0.console = ConsoleSignIn(clientID: "c", send: .idToken) },
+            Flaw("console.clientID") { $0.console = ConsoleSignIn(clientID: "", send: .idToken) },
+            Flaw("console.clientID") { $0.console = ConsoleSignIn(clientID: "a\nb", send: .idToken) },
+            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: [], send: .accessToken) },
+            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["a b"], send: .accessToken) },
+            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["\""], send: .accessToken) },
+            Flaw("console.scopes") {
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["a", "a"], send: .accessToken)
+            },
+            Flaw(nil) { $0.console = ConsoleSignIn(clientID: "c", scopes: ["api://x/.default"], send: .accessToken) },
+            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["email"], send: .idToken) },
+            Flaw("console.tokenEndpoint") {
+                $0.console = ConsoleSignIn(clientID: "c", tokenEndpoint: "http://id.example/t", send: .idToken)
+            },
+            Flaw("console.authorizationEndpoint") {
+                $0.console = ConsoleSignIn(clientID: "c", authorizationEndpoint: "https://a.example/#x", send: .idToken)
+            },
+            Flaw("console") {
+                $0.issuer = "backend"
+                $0.console = ConsoleSignIn(clientID: "c", tokenEndpoint: "https://id.example/t", send: .idToken)
+            },
+            Flaw(nil) {
+                $0.issuer = "backend"
+                $0.console = ConsoleSignIn(
+                    clientID: "c", authorizationEndpoint: "http://localhost:9/a?x=1",
+                    tokenEndpoint: "http://127.0.0.2/t",
+                    send: .idToken)
+            },
         ] as [Flaw<Issuer>])
     func `an issuer`(flaw: Flaw<Issuer>) {
         var issuer = Issuer(
@@ -219,6 +247,26 @@ import Testing
         )
         flaw.change(&issuer)
         #expect(refusedField { try issuer.validated() } == flaw.field)
+    }
+
+    @Test(
+        arguments: [
+            ("https://id.example/token?a=b", "https://id.example", true),
+            ("https://ID.example:443", "https://id.example", true),
+            ("http://id.example:8080/x", "http://id.example:8080", false),
+            ("http://localhost", "http://localhost", true),
+            ("http://127.1.2.3:80/", "http://127.1.2.3", true), ("http://[::1]:9/", "http://[::1]:9", true),
+            ("http://128.0.0.1/", "http://128.0.0.1", false),
+            ("http://localhost.example/", "http://localhost.example", false),
+            ("https://user@id.example/", nil, false),
+            ("https://id.example\\@evil.example/", "https://id.example", true),
+            ("javascript:alert(1)", nil, false), ("https://", nil, false), ("https://a b/", nil, false),
+            ("https://a;b/", nil, false), ("https://a,b/", nil, false), ("https://'self'/", nil, false),
+            ("HTTPS://id.example", nil, false), ("//id.example", nil, false), ("https://id.example:0/", nil, false),
+        ] as [(String, String?, Bool)])
+    func `an origin is read as browsers write it`(url: String, text: String?, isTrustworthy: Bool) {
+        #expect(WebOrigin(ofURL: url)?.text == text)
+        #expect(WebOrigin(ofURL: url)?.isTrustworthy ?? false == isTrustworthy)
     }
 
     @Test func `an API key speaks for a user`() throws {

@@ -122,6 +122,7 @@ import Testing
             IssuerTable.document.text,
             TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
             TicketTable.document.text,
+            PostgresConsoleDirectory.issuers.text, PostgresConsoleDirectory.stores.text,
             GrantTable.pageCovering.text, GrantTable.twin.text, QuotaTable.twin.text,
             AccessStatements.ofPrincipals.text, AccessStatements.aroundPrefix.text, AccessStatements.reachingKey.text,
             AccessStatements.onKey.text, AccessStatements.memberCounts.text, PostgresOffboarding.list.text,

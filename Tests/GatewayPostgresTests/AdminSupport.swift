@@ -132,6 +132,9 @@ extension Issuer {
             id: UUID(), issuer: issuer, audiences: ["sluice"], algorithms: ["HS256"], keys: keys,
             principalPrefix: prefix, groupPrefix: groupPrefix ?? prefix, groupsClaim: "groups",
             usableClaims: ["tenant"], rolesClaim: "roles", mayConferRoles: [.admin],
+            console: ConsoleSignIn(
+                clientID: "é \"client\"", scopes: ["openid", "profile"], authorizationEndpoint: issuer + "/a",
+                tokenEndpoint: issuer + "/t", send: .idToken),
             createdAt: Date(timeIntervalSince1970: 0))
     }
 }

@@ -3,7 +3,7 @@ import GatewayCore
 import JOSE
 import StrictJSON
 
-/// Checks an issuer: its discovery document, its keys and, if given, a token.
+/// Checks an issuer: its discovery document, its keys, the sign-in to the console and, if given, a token.
 ///
 /// Documents are requested anew. What the authenticator holds stays as it is.
 struct IssuerExaminer: Sendable {
@@ -18,13 +18,26 @@ struct IssuerExaminer: Sendable {
     }
 
     /// Checks an issuer. Every failure is a finding, never an error.
-    @Sendable func examine(_ issuer: Issuer, token: Secret<String>?) async -> IssuerValidation {
+    ///
+    /// - Parameters:
+    ///   - issuer: The row.
+    ///   - token: A token of the issuer, if one is to be judged.
+    ///   - origin: The origin of the console, if it is known.
+    @Sendable func examine(_ issuer: Issuer, token: Secret<String>?, origin: String?) async -> IssuerValidation {
         let url = Self.discoveryURL(of: issuer)
         async let discovery = document(at: url)
         async let published = document(at: issuer.keys.url)
         var round = Round(issuer: issuer)
         round.judgeDiscovery(await discovery, at: url)
         round.judgeKeys(await published)
+        if let console = issuer.console {
+            let examination = SignInExamination(of: console, issuer: issuer, document: round.published)
+            var answer: TokenEndpointAnswer?
+            if let endpoint = examination.endpoints?.token {
+                answer = await documents.exchange(at: endpoint, clientID: console.clientID, origin: origin)
+            }
+            round.validation.findings += examination.findings(for: answer, origin: origin)
+        }
         if let token {
             let examination = TokenExamination(of: token, issuer: issuer, keys: round.keys, at: now(), skew: skew)
             round.validation.findings += examination.findings
@@ -68,7 +81,7 @@ private struct Round {
         }
         let hint = "Tokens are accepted without this document."
         var finding = document.finding(.discovery, at: url, ifMissing: .warned, hint: hint)
-        guard case .success(let bytes) = document.content, let document = DiscoveryDocument(bytes) else {
+        guard case .success(let bytes) = document.content, let content = DiscoveryDocument(bytes) else {
             if finding.outcome == .passed {
                 finding.outcome = .warned
                 finding.failure = .unexpected
@@ -79,9 +92,9 @@ private struct Round {
             return note(.init(.keysURL, .skipped))
         }
         note(finding)
-        published = document
-        judgeName(document)
-        judgeKeysURL(document)
+        published = content
+        judgeName(content)
+        judgeKeysURL(content)
     }
 
     private mutating func judgeName(_ document: DiscoveryDocument) {

@@ -56,9 +56,13 @@ extension APIRequest {
     /// Whether the client decodes gzip (RFC 9110, 12.5.3).
     fileprivate var acceptsGzip: Bool {
         var isAnythingAccepted = false
-        let codings = headers[values: .acceptEncoding].flatMap { $0.lowercased().utf8.split(separator: UInt8(ascii: ",")) }
+        let codings = headers[values: .acceptEncoding].flatMap {
+            $0.lowercased().utf8.split(separator: UInt8(ascii: ","))
+        }
         for coding in codings {
-            let parts = coding.split(separator: UInt8(ascii: ";")).map { Substring($0).trimming { $0 == " " || $0 == "\t" } }
+            let parts = coding.split(separator: UInt8(ascii: ";")).map { part in
+                Substring(part).trimming { $0 == " " || $0 == "\t" }
+            }
             let isRefused = parts.dropFirst().contains { parameter in
                 parameter.utf8.starts(with: "q=0".utf8)
                     && parameter.utf8.dropFirst(3).allSatisfy { ".0".utf8.contains($0) }

@@ -5,7 +5,6 @@ extension HTTPField.Name {
     static let rateLimitPolicy = registered("RateLimit-Policy")
     static let referrerPolicy = registered("Referrer-Policy")
     static let crossOriginOpenerPolicy = registered("Cross-Origin-Opener-Policy")
-    static let crossOriginResourcePolicy = registered("Cross-Origin-Resource-Policy")
     static let permissionsPolicy = registered("Permissions-Policy")
     static let ossPublicKeyURL = registered("x-oss-pub-key-url")
     static let idempotencyKey = registered("Idempotency-Key")

@@ -81,12 +81,15 @@ extension Issuer {
 extension Issuer {
     private func checkConsole() throws(GatewayError) {
         guard let console else { return }
-        try require(console.clientID.isLine(1...512), "console.clientID", "The client must be one line of 1 to 512 bytes.")
+        try require(
+            console.clientID.isLine(1...512), "console.clientID", "The client must be one line of 1 to 512 bytes.")
         // The characters of a scope (RFC 6749, section 3.3).
-        let areScopes = console.scopes.allSatisfy { $0.isVisible(1...128) && !$0.utf8.contains { "\"\\".utf8.contains($0) } }
+        let areScopes = console.scopes.allSatisfy { scope in
+            scope.isVisible(1...128) && !scope.utf8.contains { "\"\\".utf8.contains($0) }
+        }
         try require(
             1...32 ~= console.scopes.count && areScopes && Set(console.scopes).count == console.scopes.count,
-            "console.scopes", "There must be 1 to 32 scopes of 1 to 128 visible ASCII characters each, none of them twice."
+            "console.scopes", "There must be 1 to 32 scopes of 1 to 128 visible ASCII characters, none of them twice."
         )
         try require(
             console.send == .accessToken || console.scopes.contains("openid"), "console.scopes",

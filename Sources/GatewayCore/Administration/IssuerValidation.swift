@@ -3,7 +3,8 @@ public struct IssuerValidation: Sendable, Equatable {
     /// The outcome of a step, as for buckets. `warned`: tokens work, but something else is not as it should be.
     public typealias Outcome = BucketValidation.Outcome
 
-    /// The steps of the check, in the order in which they are reported. Those from ``token`` on judge a token.
+    /// The steps of the check, in the order in which they are reported. Those in ``ofSignIn`` are there if people sign
+    /// in to the console at the issuer. Those from ``token`` on judge a token.
     public enum Step: String, Sendable, CaseIterable {
         /// Reads the issuer's discovery document, `<issuer>/.well-known/openid-configuration`.
         case discovery
@@ -17,6 +18,16 @@ public struct IssuerValidation: Sendable, Equatable {
         case keys
         /// Looks for algorithms of the row that no key can be used with.
         case algorithms
+        /// Looks for the endpoints where people sign in to the console.
+        case signInEndpoints = "sign-in-endpoints"
+        /// Looks for PKCE in the discovery document.
+        case signInPKCE = "sign-in-pkce"
+        /// Asks the token endpoint whether it accepts the console's client without a secret.
+        case signInClient = "sign-in-client"
+        /// Asks the token endpoint whether the console's page may read its answers.
+        case signInCORS = "sign-in-cors"
+        /// Compares the token that the console sends with the row's audiences.
+        case signInToken = "sign-in-token"
         /// Asks the authenticator's own rules whether they accept the token.
         case token
         /// Takes the token apart.
@@ -48,6 +59,10 @@ public struct IssuerValidation: Sendable, Equatable {
 
         /// The steps that judge a token, in order.
         public static let ofToken = Array(allCases.drop { $0 != .token })
+        /// The steps that judge the sign-in to the console, in order.
+        public static let ofSignIn: [Step] = [
+            .signInEndpoints, .signInPKCE, .signInClient, .signInCORS, .signInToken,
+        ]
     }
 
     /// The finding of one step.
@@ -175,8 +190,43 @@ public struct IssuerDocument: Sendable, Equatable {
     }
 }
 
-/// Requests documents of issuers while they are checked.
+/// The answers of a token endpoint to a check.
+public struct TokenEndpointAnswer: Sendable, Equatable {
+    /// The body of the answer to an exchange, whatever its status, or the reason why there is none.
+    public var content: Result<[UInt8], ProbeFailure>
+    /// The status of that answer, if there was one.
+    public var status: Int?
+    /// Duration of the exchange.
+    public var duration: Duration
+    /// Whether pages of the origin may read that answer.
+    public var permitsOrigin: Bool
+    /// Whether the answer to a preflight request permits the origin.
+    public var preflightPermitsOrigin: Bool
+
+    /// Describes the answers.
+    public init(
+        content: Result<[UInt8], ProbeFailure>, status: Int?, duration: Duration, permitsOrigin: Bool,
+        preflightPermitsOrigin: Bool
+    ) {
+        self.content = content
+        self.status = status
+        self.duration = duration
+        self.permitsOrigin = permitsOrigin
+        self.preflightPermitsOrigin = preflightPermitsOrigin
+    }
+}
+
+/// Requests documents of issuers.
 public protocol IssuerDocuments: Sendable {
     /// Requests the document at a URL. The rules of ``KeySetFetcher`` apply. Every failure is part of the answer.
     func document(at url: String) async -> IssuerDocument
+
+    /// Asks a token endpoint as the console's page does, with a code that no issuer made, and as a browser asks before
+    /// other requests. The rules of ``document(at:)`` apply.
+    ///
+    /// - Parameters:
+    ///   - url: The token endpoint.
+    ///   - clientID: The console's client, which has no secret.
+    ///   - origin: The origin of the console; `nil` to leave it out.
+    func exchange(at url: String, clientID: String, origin: String?) async -> TokenEndpointAnswer
 }

@@ -42,7 +42,7 @@ final class CachedRows: Sendable {
             cost = 800 + (credential?.sessionToken?.reveal().utf8.count ?? 0)
         case (.issuer, .issuer(let issuer)):
             content = .issuer(issuer)
-            cost = 1000 + (issuer?.keys.byteCount ?? 0)
+            cost = 1000 + (issuer?.keys.byteCount ?? 0) + (issuer?.console?.byteCount ?? 0)
         case (.apiKey, .apiKey(let key)):
             content = .apiKey(key.map(APIKeyRow.init))
             cost = 800
@@ -61,6 +61,13 @@ extension Issuer.Keys {
         case .url(let text), .inline(let text): text.utf8.count
         case .secret(let secret): secret.reveal().utf8.count
         }
+    }
+}
+
+extension ConsoleSignIn {
+    fileprivate var byteCount: Int {
+        [clientID, authorizationEndpoint ?? "", tokenEndpoint ?? ""].reduce(200) { $0 + $1.utf8.count }
+            + scopes.reduce(0) { $0 + 32 + $1.utf8.count }
     }
 }
 

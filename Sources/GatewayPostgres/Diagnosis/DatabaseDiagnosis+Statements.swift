@@ -118,6 +118,9 @@ extension DatabaseDiagnosis {
         FROM storage_credentials c WHERE c.session_role ->> 'endpoint' IS NOT NULL
         UNION ALL
         SELECT 'issuer ' || i.issuer, i.keys_url FROM issuers i WHERE i.keys_url IS NOT NULL
+        UNION ALL
+        SELECT 'sign-in at ' || i.issuer, i.issuer FROM issuers i
+        WHERE i.console IS NOT NULL AND NOT i.console ?& '{authorizationEndpoint,tokenEndpoint}'
         ORDER BY 1
         """, onlyReads: true
     ) { row throws(PostgresError) in

@@ -13,11 +13,20 @@ struct IssuerValidationEndpoints: Sendable {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()
         let token = try body.string("token").map { Secret($0) }
+        let origin = try body.string("origin")
+        guard origin.map(Self.isOrigin) ?? true else {
+            throw body.invalid("origin", "The value must be 'http(s)://host[:port]', as browsers write it.")
+        }
         try body.end()
         guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuer) }
-        let validation = try await useCase.validate(id, token: token, by: caller.change(in: request))
+        // The console sends its requests from the page whose origin counts.
+        let page = request.headers[.origin].flatMap { Self.isOrigin($0) ? $0 : nil }
+        let validation = try await useCase.validate(
+            id, token: token, origin: origin ?? page, by: caller.change(in: request))
         return .json(.ok, capacity: 4096) { validation.write(to: &$0) }
     }
+
+    private static func isOrigin(_ text: String) -> Bool { WebOrigin(ofURL: text)?.text == text }
 }
 
 extension IssuerValidation {

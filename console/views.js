@@ -34,6 +34,15 @@ export const views = [
     load: () => import("./views/grants.js"),
   },
   {
+    name: "groups",
+    title: "Groups",
+    section: "Access",
+    icon: "group",
+    key: "o",
+    needs: "listGroups",
+    load: () => import("./views/groups.js"),
+  },
+  {
     name: "try",
     title: "Try as a user",
     section: "Access",
@@ -93,6 +102,85 @@ export const views = [
     icon: "terminal",
     needs: "getRequest",
     load: () => import("./views/requests.js"),
+  },
+  {
+    name: "multipart",
+    title: "Uploads in parts",
+    icon: "upload",
+    needs: "listMultipartUploads",
+    load: () => import("./views/multipart.js"),
+  },
+  {
+    name: "buckets",
+    title: "Buckets",
+    section: "Stores",
+    icon: "bucket",
+    key: "b",
+    needs: "listBuckets",
+    load: () => import("./views/buckets.js"),
+  },
+  {
+    name: "credentials",
+    title: "Credentials",
+    section: "Stores",
+    icon: "credential",
+    key: "c",
+    needs: "listStorageCredentials",
+    load: () => import("./views/credentials.js"),
+  },
+  {
+    name: "issuers",
+    title: "Issuers",
+    section: "Identity",
+    icon: "issuer",
+    key: "i",
+    needs: "listIssuers",
+    load: () => import("./views/issuers.js"),
+  },
+  {
+    name: "api-keys",
+    title: "API keys",
+    section: "Identity",
+    icon: "key",
+    key: "k",
+    needs: "listAPIKeys",
+    load: () => import("./views/api-keys.js"),
+  },
+  {
+    name: "tickets",
+    title: "Tickets",
+    section: "Identity",
+    icon: "ticket",
+    key: "e",
+    needs: "listAllTickets",
+    load: () => import("./views/tickets.js"),
+  },
+  {
+    name: "emergency",
+    title: "Emergency",
+    section: "Response",
+    icon: "emergency",
+    key: "x",
+    needs: "listIssuances",
+    load: () => import("./views/emergency.js"),
+  },
+  {
+    name: "offboarding",
+    title: "Offboarding",
+    section: "Response",
+    icon: "offboard",
+    key: "f",
+    needs: "offboardPrincipal",
+    load: () => import("./views/offboarding.js"),
+  },
+  {
+    name: "gateways",
+    title: "Gateways",
+    section: "Overview",
+    icon: "terminal",
+    key: "w",
+    needs: "listGateways",
+    load: () => import("./views/gateways.js"),
   },
 ];
 
@@ -223,5 +311,48 @@ export const finders = [
       query: { resourceID: text },
       icon: "audit",
       needs: "listAudit",
+    },
+  ({ text, kind }) =>
+    kind === "principal" &&
+    text.startsWith("user:") && {
+      label: "What is alive of it, and revoke it",
+      view: "emergency",
+      query: { principal: text },
+      icon: "emergency",
+      needs: "listIssuances",
+    },
+  ({ text, kind }) =>
+    kind === "principal" &&
+    text.startsWith("user:") && {
+      label: "Offboard this user",
+      view: "offboarding",
+      query: { principal: text },
+      icon: "offboard",
+      needs: "offboardPrincipal",
+    },
+  ({ text, kind }) =>
+    kind === "principal" &&
+    text.startsWith("group:") && {
+      label: "Its members",
+      view: "groups",
+      path: [text],
+      icon: "group",
+      needs: "listGroupMembers",
+    },
+  ({ bucket, kind }) =>
+    kind === "object" && {
+      label: "The bucket",
+      view: "buckets",
+      path: [bucket],
+      icon: "bucket",
+      needs: "getBucket",
+    },
+  ({ bucket, key, kind }) =>
+    kind === "object" && {
+      label: "Close it in an emergency",
+      view: "emergency",
+      query: { about: "place", bucket, prefix: key },
+      icon: "emergency",
+      needs: "applyGrants",
     },
 ];

@@ -1,0 +1,331 @@
+// Revokes what can be revoked of a person, a key or a prefix, step by step in one confirmed action.
+
+import { openDialog } from "../dialog.js";
+import { fill, h, isAbort, unique } from "../dom.js";
+import { segmented } from "../form.js";
+import { code, count, principal, visible } from "../format.js";
+import { icon } from "../icons.js";
+import { button, disclosure, message, problemBox, skeleton } from "../parts.js";
+import { commandLines } from "../shell.js";
+import { toast } from "../toast.js";
+import { collect, lies, reaches } from "./emergency-rows.js";
+
+/** The most rows that one step ends. */
+const most = 1000;
+
+const actionsOf = (page) => page.contract.schema("Action").enum;
+
+/** Removes all that gives a person access, and denies it everything. */
+export function revokePerson(page, who) {
+  let denies = true;
+  return revoke(page, {
+    title: "Revoke all access of this person?",
+    typed: who,
+    intro: h("p", {}, principal(who), " loses all of this at once."),
+    isSelf: page.session.caller?.principal === who,
+    async plan() {
+      const path = { principal: who };
+      const { data } = await page.call("offboardPrincipal", { path, body: { dryRun: true } });
+      const buckets = await collect(page, "listBuckets", {}, most);
+      const denied = await collect(page, "listGrants", { principal: who, effect: "deny" }, most);
+      const missing = buckets.rows.filter(({ name }) => !denied.rows.some((grant) => deniesAll(page, grant, name, "")));
+      const { counts } = data;
+      return [
+        missing.length && {
+          title: `Deny ${count(missing.length, "bucket")}`,
+          text: "Holds against grants to everyone and to groups that its tokens name.",
+          isOptional: true,
+          isChosen: denies,
+          choose: (chosen) => {
+            denies = chosen;
+          },
+          calls: [
+            {
+              id: "applyGrants",
+              call: { body: { writes: missing.map(({ name }) => denial(page, who, name, "")) } },
+            },
+          ],
+        },
+        {
+          title: data.count ? `Remove ${count(data.count, "row")}` : "Remove what gives access",
+          text: [
+            count(counts.grants, "grant"),
+            count(counts.memberships, "membership"),
+            count(counts.apiKeys, "API key"),
+            count(counts.tickets, "ticket"),
+            count(counts.uploads, "unfinished upload"),
+          ].join(", "),
+          calls: [{ id: "offboardPrincipal", call: { path, body: {}, ifMatch: "*" } }],
+        },
+      ];
+    },
+  });
+}
+
+/** Denies everybody a key or a prefix, or removes the grants there; ends tickets and uploads. */
+export function revokePlace(page, bucket, prefix) {
+  let removes = false;
+  return revoke(page, {
+    title: "Revoke all access here?",
+    typed: bucket,
+    intro: h("p", {}, code(`${bucket}/${prefix}`), " is closed for everybody."),
+    choice: (draw) =>
+      segmented("How", ["Deny everybody", "Remove the grants here"], removes ? 1 : 0, (index) => {
+        removes = index === 1;
+        draw();
+      }),
+    async plan() {
+      const [tickets, uploads] = await Promise.all([
+        page.may("listAllTickets")
+          ? collect(page, "listAllTickets", { bucket, activeAt: new Date().toISOString() }, most, (row) =>
+              reaches(row.prefix, prefix),
+            )
+          : { rows: [] },
+        page.may("listMultipartUploads")
+          ? collect(page, "listMultipartUploads", { bucket, state: "open" }, most, (row) => lies(row.key, prefix))
+          : { rows: [] },
+      ]);
+      return [
+        removes ? await removal(page, bucket, prefix) : await denialStep(page, bucket, prefix),
+        tickets.rows.length && {
+          title: `End ${count(tickets.rows.length, "ticket")}`,
+          text: "A ticket that reaches further ends as a whole.",
+          calls: tickets.rows.map(({ id }) => ({ id: "revokeAnyTicket", call: { path: { id } } })),
+        },
+        uploads.rows.length && {
+          title: `Abort ${count(uploads.rows.length, "unfinished upload")}`,
+          text: "The store discards the parts that it has.",
+          calls: uploads.rows.map(({ id }) => ({ id: "abortAnyMultipartUpload", call: { path: { id } } })),
+        },
+        (tickets.isMore || uploads.isMore) && {
+          title: "Look again afterwards",
+          text: `There are more than ${most} tickets or uploads in this bucket.`,
+          calls: [],
+        },
+      ];
+    },
+  });
+}
+
+function denial(page, who, bucket, prefix) {
+  return { principal: who, bucket, prefix, effect: "deny", actions: actionsOf(page), note: "Emergency" };
+}
+
+/** Tests whether a grant denies all actions at a place, always. */
+function deniesAll(page, grant, bucket, prefix) {
+  return (
+    grant.bucket === bucket &&
+    grant.prefix === prefix &&
+    grant.effect === "deny" &&
+    !grant.notBefore &&
+    !grant.notAfter &&
+    !Object.keys(grant.conditions ?? {}).length &&
+    actionsOf(page).every((action) => grant.actions.includes(action))
+  );
+}
+
+async function denialStep(page, bucket, prefix) {
+  const found = await collect(page, "listGrants", { bucket, prefix, principal: "*", effect: "deny" }, 100);
+  if (found.rows.some((grant) => deniesAll(page, grant, bucket, prefix)))
+    return { title: "Everybody is denied already", text: "A grant says so.", calls: [] };
+  return {
+    title: "Deny everybody",
+    text: "One grant for everyone. Remove it to open the place again; no other grant is touched.",
+    calls: [{ id: "applyGrants", call: { body: { writes: [denial(page, "*", bucket, prefix)] } } }],
+  };
+}
+
+async function removal(page, bucket, prefix) {
+  const isFolder = prefix === "" || prefix.endsWith("/");
+  const found = isFolder
+    ? await collect(page, "reviewAccess", { bucket, prefix }, most)
+    : await collect(page, "listGrants", { bucket, prefix }, most);
+  const grants = found.rows
+    .map((row) => row.grant ?? row)
+    .filter((grant) => grant.effect !== "deny" && (grant.template ?? grant.prefix).startsWith(prefix));
+  const wider = found.rows.filter((row) => row.grant && !(row.grant.template ?? row.grant.prefix).startsWith(prefix));
+  return {
+    title: grants.length ? `Remove ${count(grants.length, "grant")}` : "No grant is only for this place",
+    text:
+      isFolder && !wider.length
+        ? "No other grant reaches it."
+        : "Grants for places above stay, and may still reach it. Deny everybody to be sure.",
+    calls: grants.length ? [{ id: "applyGrants", call: { body: { deletes: grants.map(({ id }) => ({ id })) } } }] : [],
+  };
+}
+
+/** Shows the steps, asks once, and does them in order. */
+function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
+  let isBusy = false;
+  return openDialog(title, { wide: true, guard: () => !isBusy }, (close) => {
+    const place = h("div", { class: "stack" });
+    const trouble = h("div", { class: "stack" });
+    const input = h("input", {
+      type: "text",
+      class: "code",
+      id: unique("typed"),
+      autocomplete: "off",
+      spellcheck: "false",
+      on: { input: () => judge() },
+    });
+    let steps = null;
+    let isDone = false;
+    const live = () => (steps ?? []).filter((step) => (!step.isOptional || step.isChosen) && !step.done);
+    const act = button("Revoke", { tone: "danger", disabled: true, run: () => run() });
+    const judge = () => {
+      act.disabled = input.value !== typed || !live().some((step) => step.calls.length);
+    };
+
+    async function draw() {
+      steps = null;
+      judge();
+      fill(place, skeleton(3));
+      try {
+        steps = (await plan()).filter(Boolean);
+        fill(
+          place,
+          h("ol", { class: "checks-list" }, steps.map(stepLine)),
+          disclosure("Show command", {
+            onOpen: (body) =>
+              fill(
+                body,
+                live().flatMap(({ calls }) => shownCalls(page, calls)),
+              ),
+          }),
+        );
+      } catch (error) {
+        if (!isAbort(error)) fill(place, problemBox(error, { retry: draw }));
+      }
+      judge();
+    }
+
+    function stepLine(step) {
+      step.dot = h("span", { class: "dot" }, icon("clock"));
+      step.words = h("p", { class: "faint", role: "status" });
+      const box = step.isOptional
+        ? h("input", {
+            type: "checkbox",
+            id: unique("step"),
+            checked: step.isChosen,
+            on: {
+              change: (event) => {
+                step.isChosen = event.target.checked;
+                step.choose(step.isChosen);
+                judge();
+              },
+            },
+          })
+        : null;
+      step.box = box;
+      step.line = h(
+        "li",
+        {},
+        step.dot,
+        h(
+          "div",
+          {},
+          box
+            ? h("span", { class: "check" }, box, h("label", { for: box.id, class: "check-title" }, step.title))
+            : h("p", { class: "check-title" }, step.title),
+          h("p", { class: "faint" }, step.text),
+          step.words,
+        ),
+      );
+      return step.line;
+    }
+
+    function state(step, tone, name, words) {
+      step.line.className = tone;
+      fill(step.dot, icon(name));
+      fill(step.words, words ?? "");
+    }
+
+    async function run() {
+      isBusy = true;
+      fill(trouble);
+      input.disabled = true;
+      for (const step of steps) if (step.box) step.box.disabled = true;
+      let failed = false;
+      for (const step of live()) {
+        state(step, "info", "refresh", "At work …");
+        try {
+          const gone = await callAll(page, step);
+          step.done = true;
+          state(step, "ok", "check", gone ? `Done; ${count(gone, "row")} had ended meanwhile.` : "Done.");
+        } catch (error) {
+          failed = true;
+          state(step, "bad", "denial", "Not done.");
+          trouble.append(problemBox(error));
+        }
+      }
+      isBusy = false;
+      input.disabled = false;
+      for (const step of steps) if (step.box) step.box.disabled = step.done;
+      if (failed) {
+        act.querySelector(".label").textContent = "Try the rest again";
+        return;
+      }
+      isDone = true;
+      toast("Revoked on every gateway", { note: "What was issued works until it expires: see below." });
+      close(isDone);
+    }
+
+    draw();
+    return {
+      body: [
+        intro,
+        isSelf
+          ? message("warn", "This is you", h("p", {}, "Your own grants and API keys end, also the one in use."))
+          : null,
+        choice?.(draw),
+        place,
+        h(
+          "p",
+          { class: "field" },
+          h("label", { for: input.id }, "Type ", h("code", {}, visible(typed)), " to confirm"),
+          input,
+        ),
+        trouble,
+      ],
+      footer: [button("Cancel", { run: () => isBusy || close(isDone) }), act],
+    };
+  });
+}
+
+function shownCalls(page, calls) {
+  if (!calls.length) return [];
+  const [{ id, call }] = calls;
+  return [
+    ...commandLines(page.lines(id, call)),
+    calls.length > 1
+      ? h("p", { class: "faint" }, `and ${count(calls.length - 1, "more of these", "more of these")}`)
+      : null,
+  ];
+}
+
+/** Makes the calls of a step, four at a time. Returns how many rows were gone already. */
+async function callAll(page, step) {
+  const waiting = step.calls.filter((item) => !item.done);
+  let gone = 0;
+  let problem = null;
+  let count = step.calls.length - waiting.length;
+  const turn = async () => {
+    for (let item = waiting.shift(); item; item = waiting.shift()) {
+      try {
+        await page.call(item.id, item.call);
+        item.done = true;
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        if (error.status === 404) {
+          gone += 1;
+          item.done = true;
+        } else problem ??= error;
+      }
+      count += 1;
+      if (step.calls.length > 1) fill(step.words, `${count} of ${step.calls.length}`);
+    }
+  };
+  await Promise.all([turn(), turn(), turn(), turn()]);
+  if (problem) throw problem;
+  return gone;
+}

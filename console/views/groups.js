@@ -1,0 +1,212 @@
+// Groups and their members, as rows say. Tokens may name further groups.
+
+import { confirm, openDialog } from "../dialog.js";
+import { fill, h } from "../dom.js";
+import { schemaForm } from "../form.js";
+import { count, number, principal } from "../format.js";
+import { bindKey } from "../keys.js";
+import { button, message, pageHead, problemBox } from "../parts.js";
+import { address, go } from "../router.js";
+import { commandLines } from "../shell.js";
+import { suggestions } from "../suggest.js";
+import { columnsOf, dataTable, filterBar } from "../table.js";
+import { toast } from "../toast.js";
+
+export function open(page) {
+  const [group] = page.path;
+  return group ? showGroup(page, group) : showList(page);
+}
+
+function showList(page) {
+  const table = dataTable({
+    caption: "Groups",
+    key: (row) => row.group,
+    columns: columnsOf(page.contract, "listGroups", {
+      show: ["group", "memberCount", "grantCount"],
+      titles: { memberCount: "Members", grantCount: "Grants" },
+      cells: { group: (row) => principal(row.group) },
+    }),
+    rows: page.pages("listGroups", { query: { ...page.query, pageSize: 100 } }),
+    href: (row) => address("groups", {}, [row.group]),
+    menu: (row) => [
+      { label: "Members", icon: "group", href: address("groups", {}, [row.group]) },
+      { label: "Its grants", icon: "grant", href: address("grants", { principal: row.group }) },
+      page.may("reviewAccess") && {
+        label: "What it may do",
+        icon: "access",
+        href: address("access", { principal: row.group }),
+      },
+    ],
+    empty: Object.keys(page.query).length
+      ? { icon: "group", title: "No group matches", text: "Change or clear the filters." }
+      : {
+          icon: "group",
+          title: "No group yet",
+          text: "A group begins with its first member or its first grant. Tokens may name groups without members here.",
+          actions: page.may("createGroupMember")
+            ? [button("New group", { tone: "primary", icon: "plus", run: create })]
+            : [],
+        },
+  });
+  async function create() {
+    const made = await addMember(page, null);
+    if (made) go(address("groups", {}, [made.group]));
+  }
+  if (page.may("createGroupMember")) bindKey("n", "New group", create, page.signal);
+  return [
+    pageHead("Groups", {
+      text: "Groups that have members or grants here. A token may name further members.",
+      actions: page.may("createGroupMember")
+        ? [button("New group", { tone: "primary", icon: "plus", run: create, title: "n" })]
+        : [],
+    }),
+    filterBar(page, "listGroups"),
+    table.element,
+  ];
+}
+
+function showGroup(page, group) {
+  page.title(group);
+  const table = dataTable({
+    caption: "Members",
+    key: (row) => row.member,
+    columns: columnsOf(page.contract, "listGroupMembers", {
+      show: ["member", "createdAt"],
+      omit: ["group"],
+      titles: { createdAt: "Since" },
+    }),
+    rows: page.pages("listGroupMembers", { path: { group }, query: { ...page.query, pageSize: 100 } }),
+    href: page.may("reviewAccess") ? (row) => address("access", { principal: row.member }) : null,
+    menu: (row) => [
+      page.may("reviewAccess") && {
+        label: "What it may do",
+        icon: "access",
+        href: address("access", { principal: row.member }),
+      },
+      page.may("offboardPrincipal") && {
+        label: "Offboard",
+        icon: "offboard",
+        href: address("offboarding", { principal: row.member }),
+      },
+      page.may("deleteGroupMember") && {
+        label: "Remove from the group",
+        icon: "trash",
+        tone: "danger",
+        run: () => remove([row]),
+      },
+    ],
+    bulk: page.may("deleteGroupMember")
+      ? (rows) => [button("Remove", { tone: "danger", small: true, icon: "trash", run: () => remove(rows) })]
+      : undefined,
+    empty: {
+      icon: "group",
+      title: page.query.member ? "This user is no member by a row" : "No member yet",
+      text: "Rows name members. Tokens may name this group as well, and those users are not listed.",
+    },
+  });
+  async function remove(rows) {
+    const done = await confirm(rows.length === 1 ? "Remove this member?" : `Remove ${number(rows.length)} members?`, {
+      danger: true,
+      confirm: "Remove",
+      body: h(
+        "div",
+        { class: "stack" },
+        h(
+          "ul",
+          { class: "plain" },
+          rows.slice(0, 20).map((row) => h("li", {}, principal(row.member))),
+        ),
+        rows.length > 20 ? h("p", { class: "faint" }, `and ${number(rows.length - 20)} more`) : null,
+        h("p", {}, "They lose what the group's grants allow. Tickets keep the groups that they were made with."),
+      ),
+      run: async () => {
+        for (const row of rows) {
+          try {
+            await page.call("deleteGroupMember", { path: { group, member: row.member } });
+          } catch (error) {
+            if (error.status !== 404) throw error;
+          }
+          table.remove(row);
+        }
+      },
+    });
+    if (done) toast(`${count(rows.length, "member")} removed`);
+  }
+  async function add() {
+    const made = await addMember(page, group);
+    if (made) table.insert(made);
+  }
+  if (page.may("createGroupMember")) bindKey("n", "Add a member", add, page.signal);
+  return [
+    pageHead(principal(group), {
+      back: { href: "#/groups", label: "Groups" },
+      actions: [
+        page.may("reviewAccess")
+          ? button("What it may do", { icon: "access", href: address("access", { principal: group }) })
+          : null,
+        button("Its grants", { icon: "grant", href: address("grants", { principal: group }) }),
+        page.may("createGroupMember")
+          ? button("Add a member", { tone: "primary", icon: "plus", run: add, title: "n" })
+          : null,
+      ],
+    }),
+    filterBar(page, "listGroupMembers"),
+    table.element,
+  ];
+}
+
+/** Asks for a member, and for the group unless it is given. Returns the new row. */
+function addMember(page, group) {
+  const body = page.contract.bodyOf("createGroupMember");
+  const schema = {
+    ...body,
+    required: group ? body.required : ["group", ...body.required],
+    properties: group
+      ? body.properties
+      : {
+          group: { ...page.contract.schema("GroupPrincipal"), description: "The group, such as `group:staff`." },
+          ...body.properties,
+        },
+  };
+  return openDialog(group ? "Add a member" : "New group", {}, (close) => {
+    const trouble = h("div");
+    const commands = h("div", { class: "stack" });
+    const call = () => {
+      const { group: named, ...member } = form.value();
+      return { path: { group: group ?? named ?? "" }, body: member };
+    };
+    const show = () => fill(commands, commandLines(page.lines("createGroupMember", call())));
+    const form = schemaForm(page.contract, schema, {
+      showsJSON: false,
+      suggest: { group: suggestions(page).principal },
+      onChange: () => show(),
+    });
+    show();
+    return {
+      body: [
+        group ? null : message("info", null, h("p", {}, "A group begins with its first member.")),
+        form.element,
+        commands,
+        trouble,
+      ],
+      footer: [
+        button("Cancel", { run: () => close() }),
+        button("Add", {
+          tone: "primary",
+          run: async () => {
+            fill(trouble);
+            if (!form.check()) return;
+            try {
+              const { data } = await page.call("createGroupMember", call());
+              toast("Added on every gateway");
+              close(data);
+            } catch (error) {
+              form.refuse(error);
+              fill(trouble, problemBox(error));
+            }
+          },
+        }),
+      ],
+    };
+  });
+}

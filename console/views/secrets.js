@@ -1,0 +1,82 @@
+// Secrets: shown once after the gateway made one, and not kept after they were sent.
+
+import { openDialog } from "../dialog.js";
+import { fill, h } from "../dom.js";
+import { button, codeBlock, disclosure, message } from "../parts.js";
+
+const redacted = "…";
+
+/** Returns a value in which the members that the contract calls secrets are not kept. */
+function withoutSecrets(contract, schema, value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  const members = new Map(contract.members(schema ?? {}).map((member) => [member.name, member]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const member = members.get(name);
+      return [name, member?.secret && item !== null ? redacted : withoutSecrets(contract, member?.schema, item)];
+    }),
+  );
+}
+
+/** Calls an operation whose body holds a secret. "Show command" lists it, and the page does not keep the secret. */
+export function callWithSecret(page, id, call) {
+  page.record(id, { ...call, body: withoutSecrets(page.contract, page.contract.bodyOf(id), call.body) });
+  return page.session.api.call(id, { signal: page.signal, ...call });
+}
+
+/** Returns what a form needs of a page, such that the page keeps no secret of its calls. */
+export function withSecrets(page) {
+  return {
+    contract: page.contract,
+    session: page.session,
+    signal: page.signal,
+    query: page.query,
+    may: (id) => page.may(id),
+    lines: (id, call) => page.lines(id, call),
+    call: (id, call) => callWithSecret(page, id, call),
+  };
+}
+
+/**
+ * Shows a secret that the gateway shows once. It leaves the page when the dialog is closed.
+ *
+ * @param {string} title
+ * @param {object} options `secret`; `text` says what it is for; `more` are further nodes made with it.
+ */
+export function showOnce(title, { secret, text, more }) {
+  let copied = false;
+  const body = h("div", { class: "stack" });
+  const warning = h("div");
+  return openDialog(
+    title,
+    {
+      guard: () => {
+        if (copied || warning.hasChildNodes()) return true;
+        fill(
+          warning,
+          message("warn", "Did you keep it?", h("p", {}, "It cannot be shown again. Close once more to leave.")),
+        );
+        return false;
+      },
+    },
+    (close) => {
+      const block = codeBlock(secret, { label: "Copy the secret" });
+      block.addEventListener("copy", () => {
+        copied = true;
+      });
+      block.querySelector("button")?.addEventListener("click", () => {
+        copied = true;
+      });
+      block.classList.add("secret");
+      fill(
+        body,
+        text ? h("p", {}, text) : null,
+        block,
+        message("info", null, h("p", {}, "Keep it now: the gateway has only its hash, and shows it this once.")),
+        more ? disclosure("Use it", {}, more) : null,
+        warning,
+      );
+      return { body, footer: [button("I have kept it", { tone: "primary", run: () => close(true) })] };
+    },
+  ).finally(() => fill(body));
+}

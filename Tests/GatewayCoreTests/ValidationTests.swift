@@ -210,7 +210,8 @@ import Testing
             Flaw("groupPrefix") { $0.groupPrefix = String(repeating: "a", count: 129) },
             Flaw("subjectClaim") { $0.subjectClaim = "" }, Flaw("groupsClaim") { $0.groupsClaim = "" },
             Flaw("usableClaims") { $0.usableClaims = ["sub"] }, Flaw("usableClaims") { $0.usableClaims = ["a/b"] },
-            Flaw(nil) { $0.usableClaims = ["tenant", "org.id"] }, Flaw("rolesClaim") { $0.roles = [.init(role: .admin, values: ["a"])] },
+            Flaw(nil) { $0.usableClaims = ["tenant", "org.id"] },
+            Flaw("rolesClaim") { $0.roles = [.init(role: .admin, values: ["a"])] },
         ] as [Flaw<Issuer>])
     func `an issuer`(flaw: Flaw<Issuer>) {
         var issuer = Issuer(

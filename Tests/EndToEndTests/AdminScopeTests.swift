@@ -119,7 +119,9 @@ import Testing
             inside: [
                 Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant()) },
                 Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant(["principal": "group:team-a"])) },
-                Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant(["effect": "deny", "conditions": .null])) },
+                Inside { _ in
+                    Call(target: "/admin/v1/grants", body: World.newGrant(["effect": "deny", "conditions": .null]))
+                },
                 Inside { _ in
                     let template: JSON = "team-a/${sub}/\(UUID().uuidString)/"
                     return Call(

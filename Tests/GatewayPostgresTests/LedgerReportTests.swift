@@ -225,7 +225,9 @@ import Testing
         // The credential's row is gone, but what it signed remains.
         let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)), within: .unlimited)
         #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
-        await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID()), within: .unlimited) }
+        await #expect(throws: GatewayError.notFound(.grant)) {
+            try await world.reports.blastRadius(of: .grant(UUID()), within: .unlimited)
+        }
         await #expect(throws: GatewayError.notFound(.storageCredential)) {
             try await world.reports.blastRadius(of: .credential(UUID()), within: .unlimited)
         }

@@ -490,7 +490,8 @@ function nestedField(contract, member, value, options) {
           shell.error,
         ),
       );
-  const isEmpty = () => Object.keys(inner.value()).length === 0;
+  // A required text that may be empty is "" before anything is written.
+  const isEmpty = () => Object.values(inner.value()).every((item) => item === "");
   return {
     name: member.name,
     element,

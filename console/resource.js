@@ -69,7 +69,7 @@ export function editRow(page, options) {
       suggest: { ...suggestions(page), ...suggest },
       onChange: () => {
         isDirty = true;
-        seen = false;
+        seen = !review;
         fill(judged);
         name();
         showCommands();

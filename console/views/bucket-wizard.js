@@ -42,7 +42,7 @@ export function bucketWizard(page) {
       ),
     );
     fill(place, await steps[at]());
-    place.querySelector("button, input, select, textarea")?.focus();
+    if (at < 3) place.querySelector("button, input, select, textarea")?.focus();
   }
 
   const footer = (...more) =>

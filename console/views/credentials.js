@@ -100,7 +100,7 @@ function rotationBadge(previous) {
   const isOver = Date.parse(previous.removableAt) <= Date.now();
   return isOver
     ? badge("old key can be removed", "ok", { title: previous.accessKeyID })
-    : badge(`old key until ${relative(previous.removableAt).replace("in ", "")} from now`, "info");
+    : badge(`old key can go ${relative(previous.removableAt)}`, "info");
 }
 
 function remove(page, row) {
@@ -235,9 +235,7 @@ function dependents(data) {
       { class: "tiles" },
       tile("Buckets", number(buckets.length)),
       tile("Alive, signed with this key", number(alive.count), {
-        text: alive.lastExpiresAt
-          ? `the last until ${relative(alive.lastExpiresAt).replace("in ", "")} from now`
-          : null,
+        text: alive.lastExpiresAt ? `the last ends ${relative(alive.lastExpiresAt)}` : null,
       }),
       old
         ? tile("Alive, signed with the previous key", number(old.alive.count), {

@@ -6,6 +6,7 @@ import { code, principal, time } from "../format.js";
 import { actionBadges, badge, button, card, emptyState, message, pageHead, problemBox, tabs } from "../parts.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable } from "../table.js";
+import { placeOf } from "../values.js";
 import { askForm } from "./ask.js";
 import { survivors } from "./emergency-links.js";
 import { collect, lies, reaches } from "./emergency-rows.js";
@@ -100,7 +101,7 @@ function aboutPerson(page, who) {
       page.may("listGrants")
         ? rows(page, "Grants to the user", "listGrants", {
             query: { principal: who },
-            columns: ["effect", "place", "actions"],
+            columns: ["effect", "actions", "place"],
             cells: grantCells,
             href: (row) => address("grants", {}, [row.id]),
             none: "No grant names this user",
@@ -218,7 +219,7 @@ function stepCard(title, text, action, ...children) {
 
 const grantCells = {
   effect: (row) => badge(row.effect, row.effect === "deny" ? "bad" : "ok"),
-  place: (row) => h("span", {}, code(row.bucket), " / ", code(row.template ?? row.prefix)),
+  place: (row) => h("span", {}, code(row.bucket), " / ", placeOf(row)),
   actions: (row) => actionBadges(row.actions),
 };
 

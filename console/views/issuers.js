@@ -31,7 +31,7 @@ const options = {
   labels: { keys: "Where its keys are" },
 };
 
-const standard = { algorithms: ["RS256", "ES256"], principalPrefix: "user:", groupPrefix: "group:" };
+const standard = { algorithms: ["RS256", "ES256"], principalPrefix: "", groupPrefix: "" };
 
 function showList(page) {
   const table = dataTable({

@@ -3,7 +3,18 @@
 import { confirm } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { code, count, number, principal, relative, size, time } from "../format.js";
-import { actionBadges, badge, button, card, message, pageHead, problemBox, skeleton, tile } from "../parts.js";
+import {
+  actionBadges,
+  badge,
+  button,
+  card,
+  disclosure,
+  message,
+  pageHead,
+  problemBox,
+  skeleton,
+  tile,
+} from "../parts.js";
 import { address } from "../router.js";
 import { commandLines } from "../shell.js";
 import { showBlastRadius } from "../simulation.js";
@@ -76,7 +87,7 @@ function shown(page, data, etag, place) {
           : "No row gives this user access by itself.",
       },
       counts(data.counts),
-      data.count ? rowTables(data) : null,
+      data.count ? rowLists(data) : null,
       data.isTruncated
         ? message("info", null, h("p", {}, "There are more rows than those listed. All of them are removed."))
         : null,
@@ -138,23 +149,33 @@ const lines = {
     ),
 };
 
+/** How many rows of a kind are shown at once. */
+const atOnce = 50;
+
 /** Returns the rows of an offboarding, by kind. */
-function rowTables(data) {
+function rowLists(data) {
   return removed
     .map(({ kind, title }) => ({ kind, title, rows: data.items.filter((item) => item.kind === kind) }))
     .filter(({ rows }) => rows.length)
-    .map(({ kind, title, rows }) =>
-      h(
-        "div",
+    .map(({ kind, title, rows }) => {
+      const items = (some) =>
+        h(
+          "ul",
+          { class: "row-list" },
+          some.map((item) => h("li", {}, lines[kind](item.row))),
+        );
+      return h(
+        "section",
         { class: "stack" },
-        h("h3", {}, `${title} (${number(rows.length)})`),
-        dataTable({
-          caption: title,
-          rows,
-          columns: [{ name: "row", title: title.replace(/s$/, ""), cell: (item) => lines[kind](item.row), grow: true }],
-        }).element,
-      ),
-    );
+        h("h3", {}, title),
+        items(rows.slice(0, atOnce)),
+        rows.length > atOnce
+          ? disclosure(`${number(rows.length - atOnce)} more`, {
+              onOpen: (place) => fill(place, items(rows.slice(atOnce))),
+            })
+          : null,
+      );
+    });
 }
 
 /** Returns what an offboarding leaves, because it only limits. */
@@ -194,7 +215,7 @@ function stays(page, who) {
       "info",
       "Grants to everyone and to groups that tokens name stay",
       h("p", {}, "They hold for as long as the issuer gives the user tokens. To be sure, deny the user everything."),
-      page.may("createGrant")
+      page.may("reviewAccess")
         ? h("p", {}, h("a", { href: address("access", { principal: who }) }, "See all that the user may do"))
         : null,
     ),

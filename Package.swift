@@ -184,7 +184,8 @@ let package = Package(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
             swiftSettings: strict),
         .testTarget(
-            name: "ObjectClientTests", dependencies: ["LibCrypto", "LibCurl", "ObjectClient", "ObjectCommands", "Terminal"],
+            name: "ObjectClientTests",
+            dependencies: ["LibCrypto", "LibCurl", "LocalFiles", "ObjectClient", "ObjectCommands", "Terminal"],
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",

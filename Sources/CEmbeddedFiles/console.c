@@ -141,6 +141,14 @@ static const unsigned char views_access_js[] = {
 #embed "../../console/views/access.js"
 };
 
+static const unsigned char views_api_keys_js[] = {
+#embed "../../console/views/api-keys.js"
+};
+
+static const unsigned char views_ask_js[] = {
+#embed "../../console/views/ask.js"
+};
+
 static const unsigned char views_attention_js[] = {
 #embed "../../console/views/attention.js"
 };
@@ -149,12 +157,52 @@ static const unsigned char views_audit_js[] = {
 #embed "../../console/views/audit.js"
 };
 
+static const unsigned char views_bucket_wizard_js[] = {
+#embed "../../console/views/bucket-wizard.js"
+};
+
+static const unsigned char views_buckets_js[] = {
+#embed "../../console/views/buckets.js"
+};
+
 static const unsigned char views_changes_js[] = {
 #embed "../../console/views/changes.js"
 };
 
+static const unsigned char views_checks_js[] = {
+#embed "../../console/views/checks.js"
+};
+
+static const unsigned char views_cors_js[] = {
+#embed "../../console/views/cors.js"
+};
+
+static const unsigned char views_credentials_js[] = {
+#embed "../../console/views/credentials.js"
+};
+
 static const unsigned char views_denials_js[] = {
 #embed "../../console/views/denials.js"
+};
+
+static const unsigned char views_emergency_links_js[] = {
+#embed "../../console/views/emergency-links.js"
+};
+
+static const unsigned char views_emergency_revoke_js[] = {
+#embed "../../console/views/emergency-revoke.js"
+};
+
+static const unsigned char views_emergency_rows_js[] = {
+#embed "../../console/views/emergency-rows.js"
+};
+
+static const unsigned char views_emergency_js[] = {
+#embed "../../console/views/emergency.js"
+};
+
+static const unsigned char views_gateways_js[] = {
+#embed "../../console/views/gateways.js"
 };
 
 static const unsigned char views_grant_changes_js[] = {
@@ -165,6 +213,10 @@ static const unsigned char views_grants_js[] = {
 #embed "../../console/views/grants.js"
 };
 
+static const unsigned char views_groups_js[] = {
+#embed "../../console/views/groups.js"
+};
+
 static const unsigned char views_home_js[] = {
 #embed "../../console/views/home.js"
 };
@@ -173,8 +225,20 @@ static const unsigned char views_issuance_js[] = {
 #embed "../../console/views/issuance.js"
 };
 
+static const unsigned char views_issuers_js[] = {
+#embed "../../console/views/issuers.js"
+};
+
 static const unsigned char views_ledger_js[] = {
 #embed "../../console/views/ledger.js"
+};
+
+static const unsigned char views_multipart_js[] = {
+#embed "../../console/views/multipart.js"
+};
+
+static const unsigned char views_offboarding_js[] = {
+#embed "../../console/views/offboarding.js"
 };
 
 static const unsigned char views_quota_changes_js[] = {
@@ -193,8 +257,20 @@ static const unsigned char views_requests_js[] = {
 #embed "../../console/views/requests.js"
 };
 
+static const unsigned char views_secrets_js[] = {
+#embed "../../console/views/secrets.js"
+};
+
 static const unsigned char views_sign_in_js[] = {
 #embed "../../console/views/sign-in.js"
+};
+
+static const unsigned char views_tickets_js[] = {
+#embed "../../console/views/tickets.js"
+};
+
+static const unsigned char views_token_js[] = {
+#embed "../../console/views/token.js"
 };
 
 static const unsigned char views_try_js[] = {
@@ -260,20 +336,39 @@ static const struct {
     FILE("vendor/chart.js", vendor_chart_js),
     FILE("views.js", views_js),
     FILE("views/access.js", views_access_js),
+    FILE("views/api-keys.js", views_api_keys_js),
+    FILE("views/ask.js", views_ask_js),
     FILE("views/attention.js", views_attention_js),
     FILE("views/audit.js", views_audit_js),
+    FILE("views/bucket-wizard.js", views_bucket_wizard_js),
+    FILE("views/buckets.js", views_buckets_js),
     FILE("views/changes.js", views_changes_js),
+    FILE("views/checks.js", views_checks_js),
+    FILE("views/cors.js", views_cors_js),
+    FILE("views/credentials.js", views_credentials_js),
     FILE("views/denials.js", views_denials_js),
+    FILE("views/emergency-links.js", views_emergency_links_js),
+    FILE("views/emergency-revoke.js", views_emergency_revoke_js),
+    FILE("views/emergency-rows.js", views_emergency_rows_js),
+    FILE("views/emergency.js", views_emergency_js),
+    FILE("views/gateways.js", views_gateways_js),
     FILE("views/grant-changes.js", views_grant_changes_js),
     FILE("views/grants.js", views_grants_js),
+    FILE("views/groups.js", views_groups_js),
     FILE("views/home.js", views_home_js),
     FILE("views/issuance.js", views_issuance_js),
+    FILE("views/issuers.js", views_issuers_js),
     FILE("views/ledger.js", views_ledger_js),
+    FILE("views/multipart.js", views_multipart_js),
+    FILE("views/offboarding.js", views_offboarding_js),
     FILE("views/quota-changes.js", views_quota_changes_js),
     FILE("views/quota-parts.js", views_quota_parts_js),
     FILE("views/quotas.js", views_quotas_js),
     FILE("views/requests.js", views_requests_js),
+    FILE("views/secrets.js", views_secrets_js),
     FILE("views/sign-in.js", views_sign_in_js),
+    FILE("views/tickets.js", views_tickets_js),
+    FILE("views/token.js", views_token_js),
     FILE("views/try.js", views_try_js),
     FILE("views/undo.js", views_undo_js),
     FILE("views/uploads.js", views_uploads_js),

@@ -15,7 +15,8 @@ public struct TransferMemory: Sendable {
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
             return TransferMemory(directory: "\(state)/sluice/transfers")
         }
-        return TransferMemory(directory: "\(FileManager.default.homeDirectoryForCurrentUser.path)/.local/state/sluice/transfers")
+        let home = FileManager.default.homeDirectoryForCurrentUser.path
+        return TransferMemory(directory: "\(home)/.local/state/sluice/transfers")
     }
 
     /// Reads what was kept under a name; `nil` if there is nothing that can be read.

@@ -218,8 +218,9 @@ import Testing
         let fixture = try StoreFixture()
         for bound in [
             ["x-amz-copy-source": "/demo/k"], ["x-amz-acl": "public-read"], ["x-amz-tagging": "a=b"],
-            ["x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER"], ["content-encoding": "aws-chunked"],
-            ["x-amz-checksum-crc64nvme": "AAAAAA=="], ["x-amz-storage-class": "GLACIER"],
+            ["x-amz-content-sha256": "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"],
+            ["content-encoding": "aws-chunked"], ["x-amz-checksum-md5": "AAAAAA=="],
+            ["x-amz-storage-class": "GLACIER"],
             ["if-match": "*"], ["if-none-match": "\"x\""],
         ] {
             let answer = try await fixture.put("k", "x", bound: bound)
@@ -325,6 +326,6 @@ import Testing
 
 private func replaceObject(of files: ObjectFiles) throws {
     let record = ObjectRecord(
-        key: "k", body: UUID().uuidString, byteCount: 0, md5: "", sha256: nil, modifiedAt: 0, fields: [])
+        key: "k", body: UUID().uuidString, byteCount: 0, md5: "", checksums: nil, modifiedAt: 0, fields: [])
     try files.commit(try files.beginUpload(), "demo", record, onlyIfAbsent: false)
 }

@@ -69,7 +69,7 @@ import Testing
         static func newGrant(_ changes: [String: JSON] = [:]) -> JSON {
             let grant: JSON = [
                 "principal": "user:team-a.bob", "bucket": "photos", "prefix": "team-a/\(UUID().uuidString)/",
-                "actions": ["GetObject"],
+                "actions": ["GetObject"], "conditions": ["maxTTL": .number(.random(in: 60...600_000))],
             ]
             return grant.with(changes)
         }
@@ -81,13 +81,11 @@ import Testing
         return [
             World.newGrant(["bucket": "\(mark)-videos"]), World.newGrant(["prefix": "\(mark)/\(fresh)/"]),
             World.newGrant(["prefix": "team-a"]), World.newGrant(["prefix": "team-ab/\(fresh)/"]),
-            World.newGrant([
-                "prefix": "", "note": "\(fresh)", "conditions": ["maxTTL": .number(.random(in: 60...9999))],
-            ]),
+            World.newGrant(["prefix": ""]),
             World.newGrant(["principal": "*"]), World.newGrant(["principal": "user:\(mark)"]),
             World.newGrant(["principal": "group:team-ab"]), World.newGrant(["principal": "user:team-a"]),
             World.newGrant(["prefix": .null, "template": "\(mark)/${sub}/\(fresh)/"]),
-            World.newGrant(["prefix": "\(mark)/\(fresh)/", "effect": "deny"]),
+            World.newGrant(["prefix": "\(mark)/\(fresh)/", "effect": "deny", "conditions": .null]),
         ]
     }
 
@@ -121,7 +119,9 @@ import Testing
             inside: [
                 Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant()) },
                 Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant(["principal": "group:team-a"])) },
-                Inside { _ in Call(target: "/admin/v1/grants", body: World.newGrant(["effect": "deny"])) },
+                Inside { _ in
+                    Call(target: "/admin/v1/grants", body: World.newGrant(["effect": "deny", "conditions": .null]))
+                },
                 Inside { _ in
                     let template: JSON = "team-a/${sub}/\(UUID().uuidString)/"
                     return Call(

@@ -13,7 +13,7 @@ struct AccessControlTests {
     private func path(_ route: Route) -> String {
         route.template.replacing("{bucket}", with: "photos").replacing("{group}", with: "group:staff")
             .replacing("{member}", with: "user:alice").replacing("{id}", with: "018f0000-0000-7000-8000-00000000000c")
-            .replacing("{key}", with: "uploads/a")
+            .replacing("{key}", with: "uploads/a").replacing("{file}", with: "style.css")
     }
 
     @Test("every route asks for a credential unless it is public, and for the role it names", arguments: routes.indices)

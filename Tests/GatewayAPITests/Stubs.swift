@@ -342,7 +342,8 @@ struct StubDependency: CredentialDependency {
 struct StubAudit: AuditReader {
     func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
         let row = AuditRecord(
-            id: StubPolicy.grantID, at: TestGateway.now, actor: "user:root", requestID: "request-1", credential: "apikey:abcdefghij01",
+            id: StubPolicy.grantID, at: TestGateway.now, actor: "user:root", requestID: "request-1",
+            credential: "apikey:abcdefghij01",
             operation: "update", kind: "Quota", resourceID: StubPolicy.quotaID.lowercaseText,
             before: #"{"limit": 1}"#, after: #"{"limit": 2, "note": "a\nb"}"#)
         return Page(items: [row], nextPageToken: query.pageToken == nil ? "next" : nil)

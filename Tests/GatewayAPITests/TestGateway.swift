@@ -219,7 +219,8 @@ struct StubAuthenticator: Authenticator {
         default: throw .unauthenticated(reason: "The token is not accepted.")
         }
         return Caller(
-            principal: try .user("alice"), groups: [], roles: roles.map { .unlimited($0) }, claims: [:], expiresAt: nil, token: token,
+            principal: try .user("alice"), groups: [], roles: roles.map { .unlimited($0) }, claims: [:], expiresAt: nil,
+            token: token,
             scope: nil, position: StubPolicy.position
         )
     }

@@ -102,6 +102,7 @@ import Testing
             $0.groupsClaim = nil
             $0.usableClaims = []
             $0.rolesClaim = nil
+            $0.console = ConsoleSignIn(clientID: "another", send: .accessToken)
             $0.roles = []
         }
         let grant = try await stores.grants.create(.sample(), by: AdminWorld.change).row

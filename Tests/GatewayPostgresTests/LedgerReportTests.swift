@@ -118,7 +118,7 @@ import Testing
     @Test(.database(.migrated)) func `Counts of a whole range come largest first, page by page`() async throws {
         let world = try LedgerWorld()
         let noon = LedgerWorld.noon
-        let callers = ["user:a", "user:b", "user:b", "user:c", "user:c", "user:d", "user:d", "user:d"]
+        let callers = ["user:b", "user:b", "user:b", "user:a", "user:a", "user:d", "user:d", "user:c"]
         _ = try await world.write(
             callers.enumerated().map { place, caller in
                 Row(at: noon.addingTimeInterval(-86_400 * Double(place % 3)), principal: caller)
@@ -131,7 +131,7 @@ import Testing
                 seen += page.items
                 query.pageToken = page.nextPageToken
             } while query.pageToken != nil
-            #expect(seen.map(\.principal) == ["user:d", "user:c", "user:b", "user:a"])
+            #expect(seen.map(\.principal) == ["user:b", "user:d", "user:a", "user:c"])
             #expect(seen.map(\.urls) == [3, 2, 2, 1])
         }
         let all = try await world.reports.usage(UsageQuery(.lately(), by: .range))
@@ -225,7 +225,9 @@ import Testing
         // The credential's row is gone, but what it signed remains.
         let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)), within: .unlimited)
         #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
-        await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID()), within: .unlimited) }
+        await #expect(throws: GatewayError.notFound(.grant)) {
+            try await world.reports.blastRadius(of: .grant(UUID()), within: .unlimited)
+        }
         await #expect(throws: GatewayError.notFound(.storageCredential)) {
             try await world.reports.blastRadius(of: .credential(UUID()), within: .unlimited)
         }

@@ -137,7 +137,7 @@ import Testing
                     """)
                 let before = race.recorded.withLock { $0 }
                 while race.recorded.withLock({ $0 }) < before + 3 { await Task.yield() }
-                try await admin.runScript("SELECT offboard_principal('\(user)', NULL, 'user:root', '')")
+                try await admin.runScript("SELECT offboard_principal('\(user)', NULL, 'user:root', '', NULL)")
             }
             race.isOver.withLock { $0 = true }
             try await group.waitForAll()

@@ -1,4 +1,5 @@
 import Foundation
+import LocalFiles
 import LibCrypto
 import Synchronization
 import Terminal
@@ -108,7 +109,7 @@ import Testing
         try Data(start.utf8).write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
         let sink = DownloadSink(
-            try FileHandle(forUpdating: url), startsOver: true, meter: TransferMeter { _ in })
+            try OpenFile(url.path(), for: .updating), startsOver: true, meter: TransferMeter { _ in })
         try sink.takeUp(etag: etag)
         try body(sink, url)
     }

@@ -40,6 +40,7 @@ export function open(page) {
 const wizard = address("buckets", { new: "1" });
 
 function showList(page) {
+  const { new: _, ...filters } = page.query;
   const add = page.may("createBucket") ? button("New bucket", { tone: "primary", icon: "plus", href: wizard }) : null;
   const table = dataTable({
     caption: "Buckets",
@@ -58,7 +59,7 @@ function showList(page) {
         credentialID: (row) => h("a", { href: address("credentials", {}, [row.credentialID]) }, "Open"),
       },
     }),
-    rows: page.pages("listBuckets", { query: { ...page.query, pageSize: 100 } }),
+    rows: page.pages("listBuckets", { query: { ...filters, pageSize: 100 } }),
     href: (row) => address("buckets", {}, [row.name]),
     menu: (row) => [
       page.may("validateBucket") && {
@@ -83,7 +84,7 @@ function showList(page) {
         },
       },
     ],
-    empty: Object.keys(page.query).length
+    empty: Object.keys(filters).length
       ? { icon: "bucket", title: "No bucket matches", text: "Change or clear the filters." }
       : {
           icon: "bucket",

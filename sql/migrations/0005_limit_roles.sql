@@ -1,13 +1,15 @@
--- Roles of the admin API may be limited to scopes: buckets, prefixes and principals. Issuers say which values of a claim
--- confer which role.
+-- Roles of the admin API may be limited to scopes: buckets, prefixes and principals. Issuers say which values of a
+-- claim confer which role.
 
 ALTER TABLE api_keys ADD COLUMN admin_scopes jsonb;
 -- An empty array would be no limit for whoever reads it carelessly.
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_admin_scopes_check CHECK (
-    CASE WHEN jsonb_typeof(admin_scopes) = 'array' THEN jsonb_array_length(admin_scopes) > 0 ELSE admin_scopes IS NULL END
+    CASE WHEN jsonb_typeof(admin_scopes) = 'array' THEN jsonb_array_length(admin_scopes) > 0
+        ELSE admin_scopes IS NULL END
 );
 COMMENT ON COLUMN api_keys.admin_scopes IS
-    'The scopes to which the roles are limited, each with bucket, prefix and principals; NULL for roles without limits.';
+    'The scopes to which the roles are limited, each with bucket, prefix and principals. NULL for roles without '
+    'limits.';
 
 -- So far the claim's values were the names of the roles themselves.
 ALTER TABLE issuers ADD COLUMN roles jsonb NOT NULL DEFAULT '[]';
@@ -25,8 +27,8 @@ COMMENT ON COLUMN issuers.roles IS
 
 ALTER TABLE admin_audit ADD COLUMN credential text;
 COMMENT ON COLUMN admin_audit.credential IS
-    'The credential by which the actor came: issuer:<iss> or apikey:<prefix>. NULL for the bootstrap key, and for changes '
-    'of the gateway itself.';
+    'The credential by which the actor came: issuer:<iss> or apikey:<prefix>. NULL for the bootstrap key, and for '
+    'changes of the gateway itself.';
 
 -- An upload is also inside the scope of whoever manages the grant that permitted it.
 CREATE OR REPLACE VIEW uploads AS

@@ -57,7 +57,7 @@ public struct DemoRows: Sendable {
             try await stores.apiKeys.delete(old.id.uuidString.lowercased(), by: change)
         }
         guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
-            throw CocoaError(.coderInvalidValue)
+            preconditionFailure("The bytes are as many as a key has.")
         }
         let key = APIKey(
             id: try newID(), prefix: text.prefix, hash: text.hash, name: DemoWorld.consoleKeyName,

@@ -157,15 +157,23 @@ public final class EmbeddedStore: HTTPResponder {
         }
         guard let caller = try verifier.verify(request, at: instant) else { throw StoreError.accessDenied }
         let operation = try StoreOperation.of(request)
-        guard caller.session?.permits(operation, on: request.place) ?? true else { throw StoreError.accessDenied }
-        guard let bucket = request.place.bucket, hasBucket(bucket) else { throw StoreError.noSuchBucket }
+        let permits = { (place: StorePlace) in caller.session?.permits(operation, on: place) ?? true }
+        guard operation.name == .deleteObjects || permits(request.place) else { throw StoreError.accessDenied }
         let fields = RequestFields(request, signedBy: caller.scheme)
-        switch request.place {
-        case .object(let name):
-            return try await answer(operation.name, on: name, request, fields, body, at: instant)
-        case .bucket, .service:
-            return try answer(operation.name, on: bucket, request, fields.dialect)
+        guard let bucket = request.place.bucket else {
+            return try objects.listBuckets(request, fields.dialect, region: region(fields.dialect))
         }
+        guard hasBucket(bucket) else { throw StoreError.noSuchBucket }
+        if case .object(let name) = request.place {
+            let content = UploadContent(body: body, seed: caller.chunks)
+            return try await answer(operation.name, on: name, request, fields, content, at: instant)
+        }
+        if operation.name == .deleteObjects {
+            return try await objects.deleteMany(in: bucket, fields, body, of: request, at: instant) {
+                permits(.object($0))
+            }
+        }
+        return try answer(operation.name, on: bucket, request, fields.dialect)
     }
 
     private func hasBucket(_ name: String) -> Bool {
@@ -191,18 +199,19 @@ public final class EmbeddedStore: HTTPResponder {
 
     private func answer(
         _ operation: StoreOperation.Name, on name: ObjectName, _ request: StoreRequest, _ fields: RequestFields,
-        _ body: RequestBody, at instant: SigningInstant
+        _ content: UploadContent, at instant: SigningInstant
     ) async throws -> ServerResponse {
         switch operation {
         case .getObject, .headObject: try objects.get(name, fields, query: request.query)
-        case .putObject: try await objects.put(name, fields, body, of: request, at: instant)
+        case .putObject: try await objects.put(name, fields, content, of: request, at: instant)
         case .deleteObject: try objects.delete(name, fields, at: instant)
         case .startUpload: try objects.startUpload(name, fields, at: instant)
-        case .putPart: try await objects.putPart(name, fields, body, of: request, at: instant)
+        case .putPart: try await objects.putPart(name, fields, content, of: request, at: instant)
         case .listParts: try objects.listParts(name, request, fields.dialect)
-        case .completeUpload: try await objects.completeUpload(name, fields, body, of: request, at: instant)
+        case .completeUpload: try await objects.completeUpload(name, fields, content.body, of: request, at: instant)
         case .abortUpload: try objects.abortUpload(name, request)
-        case .headBucket, .listObjects, .listUploads, .getVersioning, .getLocation, .postObject:
+        case .headBucket, .listObjects, .listUploads, .getVersioning, .getLocation, .postObject, .deleteObjects,
+            .listBuckets:
             preconditionFailure("\(operation) is not on objects.")
         }
     }
@@ -218,13 +227,18 @@ public final class EmbeddedStore: HTTPResponder {
         case .getVersioning:
             return StoreXML("VersioningConfiguration", namespace: dialect.namespace, []).response()
         case .getLocation:
-            let region = dialect == .s3 ? configuration.region : "oss-" + configuration.ossRegion
+            let region = region(dialect)
             return StoreXML("LocationConstraint", region == "us-east-1" ? "" : region).response()
         case .postObject: throw StoreError.malformedPost
         case .getObject, .headObject, .putObject, .deleteObject, .startUpload, .putPart, .listParts, .completeUpload,
-            .abortUpload:
-            preconditionFailure("\(operation) is not on buckets.")
+            .abortUpload, .deleteObjects, .listBuckets:
+            preconditionFailure("\(operation) is not answered here.")
         }
+    }
+
+    /// The region as a dialect names it.
+    private func region(_ dialect: StoreDialect) -> String {
+        dialect == .s3 ? configuration.region : "oss-" + configuration.ossRegion
     }
 
     private func storeError(for error: RequestBodyError) -> StoreError {

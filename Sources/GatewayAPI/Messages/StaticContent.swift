@@ -79,9 +79,9 @@ extension APIRequest {
     /// Whether `If-None-Match` names the tag, or any. The comparison is weak (RFC 9110, 13.1.2).
     fileprivate func holds(_ tag: String) -> Bool {
         headers[values: .ifNoneMatch].flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.contains { piece in
-            let text = Substring(piece).trimming { $0 == " " || $0 == "\t" }.utf8
-            return text.elementsEqual("*".utf8)
-                || (text.starts(with: "W/".utf8) ? text.dropFirst(2) : text).elementsEqual(tag.utf8)
+            let told = Substring(piece).trimming { $0 == " " || $0 == "\t" }.utf8
+            return told.elementsEqual("*".utf8)
+                || (told.starts(with: "W/".utf8) ? told.dropFirst(2) : told).elementsEqual(tag.utf8)
         }
     }
 }

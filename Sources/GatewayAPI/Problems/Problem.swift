@@ -93,7 +93,8 @@ extension Problem {
         case .outsideAdminScope:
             self.init(
                 kind: .outsideAdminScope,
-                detail: "Your role is limited to scopes, and this lies outside of them; 'GET /admin/v1/caller' lists them."
+                detail:
+                    "Your role is limited to scopes, and this lies outside of them; 'GET /admin/v1/caller' lists them."
             )
         case .entityTooLarge(let maxBytes):
             self.init(kind: .entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")

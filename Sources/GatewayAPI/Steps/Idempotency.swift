@@ -106,7 +106,8 @@ final class Idempotency: Sendable {
         return IdempotentRequest(
             caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
             keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
-            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + scopes.bytes + body).bytes)
+            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + scopes.bytes + body).bytes
+        )
     }
 
     private static func key(in headers: HeaderFields) throws(GatewayError) -> String {

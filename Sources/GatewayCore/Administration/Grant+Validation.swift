@@ -8,8 +8,8 @@ extension Grant {
         try require(!actions.isEmpty, "actions", "A grant must cover at least one action.")
         try require(
             !prefix.endsLikePattern, prefix.isTemplate ? "template" : "prefix",
-            "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below it, and an empty "
-                + "prefix covers the whole bucket.")
+            "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below it, and an "
+                + "empty prefix covers the whole bucket.")
         if let notBefore, let notAfter {
             try require(notBefore < notAfter, "notAfter", "'notAfter' must be later than 'notBefore'.")
         }

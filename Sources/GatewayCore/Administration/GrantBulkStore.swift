@@ -5,8 +5,8 @@ public import FoundationEssentials
 /// A change is one transaction, whatever the number of grants. It writes one audit row per grant and one entry in the
 /// policy log. Once answered, the whole change is in force on every gateway; if it fails, no part of it ever is.
 public protocol GrantBulkStore: Sendable {
-    /// Writes and removes grants. Each grant named must lie inside what the change may see, or it does not exist; its old
-    /// and new state must lie inside what it may change.
+    /// Writes and removes grants. Each grant named must lie inside what the change may see, or it does not exist; its
+    /// old and new state must lie inside what it may change.
     ///
     /// - Throws: `itemsRefused`, `conflict`, `slowDown`, `unavailable`. If it throws, nothing was changed.
     func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult

@@ -26,7 +26,8 @@ public struct AuditRecord: Sendable, Equatable {
 
     /// Creates a record from its parts.
     public init(
-        id: UUID, at: Date, actor: String, requestID: String, credential: String?, operation: String, kind: String, resourceID: String,
+        id: UUID, at: Date, actor: String, requestID: String, credential: String?, operation: String, kind: String,
+        resourceID: String,
         before: String?, after: String?
     ) {
         self.id = id

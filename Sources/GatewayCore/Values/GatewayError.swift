@@ -14,8 +14,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case conditionFailed(ConditionFailure)
     /// 403 `AccessDenied`: the caller's role does not permit this operation.
     case roleRequired(String)
-    /// 403 `OutsideAdminScope`: the caller's role is limited to some scopes, and the operation concerns something outside
-    /// of them, or is not for delegated admins at all.
+    /// 403 `OutsideAdminScope`: the caller's role is limited to some scopes, and the operation concerns something
+    /// outside of them, or is not for delegated admins at all.
     case outsideAdminScope
     /// 413 `EntityTooLarge`: the stated length exceeds the limit of the grant, in bytes.
     case entityTooLarge(maxBytes: Int64)

@@ -58,8 +58,8 @@ extension AdminReach {
     }
 }
 
-/// Encodes an array for a column or a parameter. What cannot be encoded becomes the empty array, never NULL: NULL stands
-/// for "no limits".
+/// Encodes an array for a column or a parameter. What cannot be encoded becomes the empty array, never NULL: NULL
+/// stands for "no limits".
 func jsonText(_ values: [some Encodable]) -> String {
     (try? JSONEncoder().encode(values)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
 }

@@ -47,8 +47,8 @@ extension IssuanceFilter {
             AND (NOT $10 OR i.expires_at > now())
         """
 
-    /// Makes the condition that a row `i` of the ledger lies inside a reach: for the user who asked, or for the principal
-    /// of the grant.
+    /// Makes the condition that a row `i` of the ledger lies inside a reach: for the user who asked, or for the
+    /// principal of the grant.
     static func isInside(_ parameter: String) -> String {
         ReachCondition.holds(
             parameter, bucket: "i.bucket", place: "i.object_key", principals: "i.principal", "i.matched_principal")

@@ -104,7 +104,7 @@ extension PostgresIssuances {
         ORDER BY i.id DESC LIMIT $12
         """, onlyReads: true
     ) {
-        $0.filter.parameters(from: $0.day.from, to: $0.day.to) 
+        $0.filter.parameters(from: $0.day.from, to: $0.day.to)
             + [$0.before, Int64($0.limit), $0.filter.reach.parameter]
     } decode: { row throws(PostgresError) in
         try RecordedIssuance(&row)

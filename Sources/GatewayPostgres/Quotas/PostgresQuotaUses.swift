@@ -26,6 +26,7 @@ public struct PostgresQuotaUses: QuotaUses {
 
     /// Reads a page of holders, highest use first.
     public func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
+        try query.reach.requireAll()
         for (name, value) in query.filters where name != "holder" || value.utf8.contains(0) {
             throw .invalidArgument(field: name, reason: "The filter or its value does not exist.")
         }

@@ -80,7 +80,8 @@ extension APIKey {
         self.init(
             id: try row.next(), prefix: try row.next(), hash: try row.next(), name: try row.next(),
             principal: try row.nextParsed(Principal.init(_:)), groups: try row.nextList(Principal.init(_:)),
-            roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(), expiresAt: try row.next(), createdAt: try row.next())
+            roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(), expiresAt: try row.next(),
+            createdAt: try row.next())
     }
 
     fileprivate init(forAdmins row: inout PostgresRow) throws(PostgresError) {

@@ -100,7 +100,8 @@ extension AuditRecord {
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             id: try row.next(), at: try row.next(), actor: try row.next(), requestID: try row.next(),
-            credential: try row.next(), operation: try row.next(), kind: try row.next(), resourceID: try row.next(), before: try row.next(),
+            credential: try row.next(), operation: try row.next(), kind: try row.next(), resourceID: try row.next(),
+            before: try row.next(),
             after: try row.next())
     }
 }

@@ -4,7 +4,9 @@ Reads {"endpoint", "id", "secret", "part"} as JSON. Prints one line for each che
 end. What is expected here comes from the stores' documentation.
 """
 
+import base64
 import hashlib
+import hmac
 import io
 import json
 import socket
@@ -98,6 +100,16 @@ def objects_s3(name, s3, bucket="demo"):
     old = s3.list_objects(Bucket=bucket, Prefix=f"{name}/list/", MaxKeys=1)
     check(f"{name} list version 1", (old["IsTruncated"], len(old["Contents"])), (True, 1))
     parts_s3(name, s3, bucket)
+    check(f"{name} buckets", [one["Name"] for one in s3.list_buckets()["Buckets"]], ["demo", "demo-oss"])
+    gone = [f"{name}/list/{letter}{end}" for letter in "ab" for end in ("", "/1&<")] + [f"{name}/list/never"]
+    removed = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": one} for one in gone]})
+    check(f"{name} delete many", [one["Key"] for one in removed["Deleted"]], gone)
+    left = s3.list_objects_v2(Bucket=bucket, Prefix=f"{name}/list/")["Contents"]
+    check(f"{name} left", [one["Key"] for one in left], [f"{name}/list/c", f"{name}/list/c/1&<"])
+    quiet = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": f"{name}/list/c"}], "Quiet": True})
+    check(f"{name} delete quietly", quiet.get("Deleted"), None)
+    check(f"{name} delete version", code_of(lambda: s3.delete_objects(
+        Bucket=bucket, Delete={"Objects": [{"Key": key, "VersionId": "1"}]})), "NotImplemented")
     check(f"{name} delete", s3.delete_object(Bucket=bucket, Key=key)["ResponseMetadata"]["HTTPStatusCode"], 204)
     check(f"{name} gone", code_of(lambda: s3.get_object(Bucket=bucket, Key=key)), "NoSuchKey")
     check(f"{name} no bucket", code_of(lambda: s3.get_object(Bucket="nowhere", Key=key)), "NoSuchBucket")
@@ -187,6 +199,128 @@ def s3():
     check("managed", s3_client("s3v4").head_object(Bucket="demo", Key="managed")["ContentLength"], 11 << 20)
     for version in ("s3v4", "s3"):
         form_s3(version)
+    checksums_s3(s3_client("s3v4"))
+    chunks_s3(s3_client("s3v4"))
+
+
+DIGITS = b"123456789"
+CHECKSUMS = {"crc32": "cbf43926", "crc32c": "e3069283", "crc64nvme": "ae8b14860a799888",
+             "sha1": hashlib.sha1(DIGITS).hexdigest(), "sha256": hashlib.sha256(DIGITS).hexdigest()}
+
+
+def base64_of(name):
+    return base64.b64encode(bytes.fromhex(CHECKSUMS[name])).decode()
+
+
+def checksums_s3(s3):
+    place = {"Bucket": "demo", "Key": "checksums"}
+    for name in CHECKSUMS:
+        member = "Checksum" + name.upper()
+        put = s3.put_object(**place, Body=DIGITS, **{member: base64_of(name)})
+        check(f"{name} put", (put.get(member), put.get("ChecksumType")), (base64_of(name), "FULL_OBJECT"))
+        check(f"{name} get", s3.get_object(**place, ChecksumMode="ENABLED").get(member), base64_of(name))
+        check(f"{name} head", s3.head_object(**place, ChecksumMode="ENABLED").get(member), base64_of(name))
+        check(f"{name} range", s3.get_object(**place, ChecksumMode="ENABLED", Range="bytes=0-1").get(member), None)
+        check(f"{name} wrong", code_of(lambda: s3.put_object(
+            **place, Body=b"x", **{member: base64_of(name)})), "BadDigest")
+    for name in ("CRC32", "SHA1", "SHA256"):
+        put = s3.put_object(**place, Body=DIGITS, ChecksumAlgorithm=name)
+        check(f"{name} by the SDK", put["Checksum" + name], base64_of(name.lower()))
+    for wrong, code in (("FULL_OBJECT", "BadDigest"), ("COMPOSITE", "ok")):
+        upload = s3.create_multipart_upload(**place)["UploadId"]
+        part = s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=b"x")
+        check(f"whole {wrong}", code_of(lambda: s3.complete_multipart_upload(
+            **place, UploadId=upload, ChecksumType=wrong, ChecksumCRC32=base64_of("crc32"), MultipartUpload={
+                "Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]})), code)
+
+
+def put_chunks(mode, content=DIGITS, size=4, trailer=None, query="", spoil=lambda body: body, **more):
+    """Uploads in chunks, as newer SDKs and command lines do over http. The signer of boto3 signs the head."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    class Auth(S3SigV4Auth):
+        def payload(self, request):
+            return mode
+
+    headers = {"Content-Encoding": "gzip,aws-chunked", "Content-Type": "text/plain",
+               "X-Amz-Decoded-Content-Length": str(len(content))}
+    if trailer:
+        headers["X-Amz-Trailer"] = "x-amz-checksum-" + trailer[0]
+    request = AWSRequest("PUT", f"{endpoint}/demo/chunks{query}", headers={**headers, **more})
+    Auth(Credentials(access_key, secret), "s3", "us-east-1").add_auth(request)
+    date, last = request.headers["X-Amz-Date"], request.headers["Authorization"].split("Signature=")[1]
+    scope = f"{date[:8]}/us-east-1/s3/aws4_request"
+    key = b"AWS4" + secret.encode()
+    for step in scope.split("/"):
+        key = hmac.new(key, step.encode(), "sha256").digest()
+
+    def sign(kind, *texts):
+        nonlocal last
+        lines = ["AWS4-HMAC-SHA256-" + kind, date, scope, last] + [hashlib.sha256(text).hexdigest() for text in texts]
+        last = hmac.new(key, "\n".join(lines).encode(), "sha256").hexdigest()
+        return last
+
+    is_signed = mode.startswith("STREAMING-AWS4")
+    body = b""
+    for piece in [content[start:start + size] for start in range(0, len(content), size)] + [b""]:
+        mark = f";chunk-signature={sign('PAYLOAD', b'', piece)}" if is_signed else ""
+        body += f"{len(piece):x}{mark}\r\n".encode() + piece + (b"\r\n" if piece else b"")
+    if trailer:
+        line = f"x-amz-checksum-{trailer[0]}:{trailer[1]}"
+        body += f"{line}\r\n".encode()
+        if is_signed:
+            body += f"x-amz-trailer-signature:{sign('TRAILER', (line + chr(10)).encode())}\r\n".encode()
+    status, answer, fields = fetch("PUT", request.url, spoil(body + b"\r\n"), dict(request.headers))
+    return (status, fields) if status == 200 else answer.decode().split("<Code>")[1].split("</Code>")[0]
+
+
+def chunks_s3(s3):
+    place = {"Bucket": "demo", "Key": "chunks"}
+    signed, both, unsigned = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
+                              "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
+    check("chunks", put_chunks(signed)[0], 200)
+    got = s3.get_object(**place)
+    check("chunks get", (got["Body"].read(), got["ContentEncoding"]), (DIGITS, "gzip"))
+    large = bytes(range(256)) * 2000
+    check("chunks large", put_chunks(signed, large, 65536)[0], 200)
+    check("chunks large get", s3.get_object(**place)["Body"].read() == large, True)
+    check("chunks empty", put_chunks(signed, b"")[0], 200)
+    check("chunks content", put_chunks(signed, spoil=lambda body: body.replace(b"234", b"243")),
+          "SignatureDoesNotMatch")
+    check("chunks signature", put_chunks(
+        signed, spoil=lambda body: body.replace(b"signature=", b"signature=0", 1)), "SignatureDoesNotMatch")
+    check("chunks order", put_chunks(signed, b"aaaabbbb", spoil=lambda body: body.replace(b"aaaa", b"cccc").replace(
+        b"bbbb", b"aaaa").replace(b"cccc", b"bbbb")), "SignatureDoesNotMatch")
+    check("chunks size", put_chunks(signed, **{"X-Amz-Decoded-Content-Length": "10"}), "IncompleteBody")
+    check("chunks short", put_chunks(signed, **{"X-Amz-Decoded-Content-Length": "8"}), "IncompleteBody")
+    check("chunks end", put_chunks(signed, spoil=lambda body: body[:-2]), "IncompleteBody")
+    for name in CHECKSUMS:
+        right = (name, base64_of(name))
+        for mode in (both, unsigned):
+            status, fields = put_chunks(mode, trailer=right)
+            check(f"{name} {mode}", (status, fields["x-amz-checksum-" + name]), (200, right[1]))
+            told = s3.get_object(**place, ChecksumMode="ENABLED")
+            check(f"{name} {mode} told", (told["Body"].read(), told.get("Checksum" + name.upper())), (DIGITS, right[1]))
+            check(f"{name} {mode} wrong", put_chunks(mode, DIGITS[::-1], trailer=right), "BadDigest")
+    right = ("crc32", base64_of("crc32"))
+    check("trailer other", put_chunks(both, trailer=right, spoil=lambda body: body.replace(
+        b"crc32:", b"crc33:")), "SignatureDoesNotMatch")
+    check("trailer unsigned other", put_chunks(unsigned, trailer=right, spoil=lambda body: body.replace(
+        b"crc32:", b"crc33:")), "MalformedTrailerError")
+    check("trailer not announced", put_chunks(unsigned), "MalformedTrailerError")
+    check("trailer missing", put_chunks(unsigned, trailer=right, spoil=lambda body: body.split(
+        b"x-amz-checksum")[0] + b"\r\n"), "MalformedTrailerError")
+    check("trailer not signed", put_chunks(both, trailer=right, spoil=lambda body: body.split(
+        b"x-amz-trailer")[0] + b"\r\n"), "MalformedTrailerError")
+    upload = s3.create_multipart_upload(**place)["UploadId"]
+    status, fields = put_chunks(both, trailer=right, query=f"?partNumber=1&uploadId={upload}", **{
+        "Content-Encoding": "aws-chunked"})
+    check("chunks part", (status, fields["x-amz-checksum-crc32"]), (200, right[1]))
+    s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload={
+        "Parts": [{"PartNumber": 1, "ETag": fields["etag"]}]})
+    check("chunks parts", s3.get_object(**place)["Body"].read(), DIGITS)
 
 
 def multipart(fields, content):
@@ -269,6 +403,15 @@ def sessions_s3():
         other = s3_client(version, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"][:-1] + "x")
         check(f"{version} session token", code_of(lambda: other.get_object(Bucket="demo", Key="mine/a")),
               "InvalidToken")
+        check(f"{version} session buckets", code_of(lambda: mine.list_buckets()), "AccessDenied")
+        many = mine.delete_objects(Bucket="demo", Delete={"Objects": [{"Key": "mine/a"}]})
+        check(f"{version} session delete many", [one["Code"] for one in many["Errors"]], ["AccessDenied"])
+    keys = assume(Policy=policy.replace('"s3:PutObject"', '"s3:DeleteObject"'))["Credentials"]
+    mine = s3_client("s3v4", keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
+    many = mine.delete_objects(Bucket="demo", Delete={"Objects": [{"Key": "mine/a"}, {"Key": "other"}]})
+    check("session delete some", ([one["Key"] for one in many["Deleted"]], [one["Key"] for one in many["Errors"]]),
+          (["mine/a"], ["other"]))
+    check("session deleted", code_of(lambda: mine.get_object(Bucket="demo", Key="mine/a")), "NoSuchKey")
 
 
 def oss2_bucket(version, id=access_key, key=secret, token=None, region="cn-hangzhou"):
@@ -321,6 +464,13 @@ def objects_oss2(name, bucket):
     gone = bucket.init_multipart_upload(f"{name}/gone").upload_id
     bucket.abort_multipart_upload(f"{name}/gone", gone)
     check(f"{name} aborted", code_of(lambda: bucket.list_parts(f"{name}/gone", gone)), "NoSuchUpload")
+    gone = [f"{name}/list/a/1&<", f"{name}/list/b"]
+    check(f"{name} delete many", bucket.batch_delete_objects(gone).deleted_keys, gone)
+    check(f"{name} left", [one.key for one in oss2.ObjectIterator(bucket, prefix=f"{name}/list/")],
+          [f"{name}/list/a", f"{name}/list/b/1&<", f"{name}/list/c", f"{name}/list/c/1&<"])
+    service = oss2.Service(bucket.auth, endpoint, region="cn-hangzhou")
+    check(f"{name} buckets", [one.name for one in service.list_buckets().buckets], ["demo", "demo-oss"])
+    check(f"{name} buckets prefix", [one.name for one in service.list_buckets(prefix="demo-").buckets], ["demo-oss"])
     bucket.delete_object(key)
     check(f"{name} gone", code_of(lambda: bucket.get_object(key)), "NoSuchKey")
 
@@ -372,6 +522,12 @@ def objects_oss_v2(name, client):
     link = client.presign(oss.GetObjectRequest(**place)).url
     check(f"{name} link", fetch("GET", link)[:2], (200, b"whole"))
     check(f"{name} link key", fetch("GET", link.replace("/a", "/b", 1))[0], 403)
+    second = f"{name}/second"
+    client.put_object(oss.PutObjectRequest(bucket="demo-oss", key=second, body=b"x"))
+    client.delete_multiple_objects(oss.DeleteMultipleObjectsRequest(
+        bucket="demo-oss", objects=[oss.DeleteObject(key=second)]))
+    check(f"{name} delete many", code_of(lambda: client.head_object(oss.HeadObjectRequest(
+        bucket="demo-oss", key=second))) != "ok", True)
     client.delete_object(oss.DeleteObjectRequest(**place))
     check(f"{name} gone", code_of(lambda: client.get_object(oss.GetObjectRequest(**place))), "NoSuchKey")
 

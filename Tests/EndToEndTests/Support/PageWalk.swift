@@ -32,7 +32,8 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
             "once='Idempotency-Key: first-rows'": ["\"name\":\"photos\"", "\"metric\":\"urls\"", "X-Amz-Signature="],
             "issuer=$(admin": ["\"issuer\":\"https://id.example\""],
             "$(cat token.jwt)": ["\"valid\":false", "\"advice\":"],
-            "admin -X PATCH": ["\"maxTTL\":3600"],
+            "admin -X PATCH $api/issuers": ["\"clientID\":\"sluice-console\""],
+            "admin -X PATCH $api/buckets": ["\"maxTTL\":3600"],
             "grants.csv": ["\"dryRun\":true", "\"created\":0", "\"deleted\":0", "\"unchanged\":2"],
             ":offboard": ["\"principal\":\"user:alice\"", "\"dryRun\":false", "\"alive\":"],
             "\"name\": \"app-photos\"": [

@@ -112,6 +112,11 @@ struct StoreError: Error, Sendable, Equatable {
     static let malformedXML = StoreError(
         .badRequest, "MalformedXML",
         "The XML you provided was not well-formed or did not validate against our published schema.")
+    static let malformedChunks = StoreError(
+        .badRequest, "InvalidRequest", "The body does not consist of well-formed chunks.")
+    static let malformedTrailer = StoreError(
+        .badRequest, "MalformedTrailerError",
+        "The request contained trailing data that was not well-formed or did not conform to our published schema.")
     static let malformedPost = StoreError(
         .badRequest, "MalformedPOSTRequest", "The body of your POST request is not well-formed multipart/form-data.")
     static let fileAlreadyExists = StoreError(

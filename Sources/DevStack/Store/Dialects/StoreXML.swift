@@ -47,3 +47,8 @@ struct StoreXML: Sendable {
         return escaped
     }
 }
+
+extension StoreDialect {
+    /// The namespace of XML answers.
+    var namespace: String? { self == .s3 ? StoreXML.s3 : nil }
+}

@@ -43,48 +43,38 @@ struct ObjectChange: Sendable {
             json.name(dialect == .s3 ? "Records" : "events")
             json.array { json in
                 switch dialect {
-                case .s3: writeS3(&json)
-                case .oss: writeOSS(&json)
+                case .s3:
+                    let key = PercentText.encode(record.key.utf8, keepingSlashes: true)
+                    write(
+                        &json, "s3", "s3SchemaVersion", version: "2.1", source: "aws:s3", event: kind.s3Name, key: key)
+                case .oss:
+                    write(
+                        &json, "oss", "ossSchemaVersion", version: "1.0", source: "acs:oss", event: kind.ossName,
+                        key: record.key)
                 }
             }
         }
         return json.bytes
     }
 
-    private func writeS3(_ json: inout JSONWriter) {
+    /// Writes the event. The vendors differ in words only.
+    private func write(
+        _ json: inout JSONWriter, _ vendor: String, _ schema: StaticString, version: String, source: String,
+        event: String, key: String
+    ) {
         json.object { json in
-            json.member("eventVersion", "2.1")
-            json.member("eventSource", "aws:s3")
+            json.member("eventVersion", version)
+            json.member("eventSource", source)
             json.member("eventTime", time)
-            json.member("eventName", kind.s3Name)
-            json.name("s3")
+            json.member("eventName", event)
+            json.name(vendor)
             json.object { json in
-                json.member("s3SchemaVersion", "1.0")
+                json.member(schema, "1.0")
                 json.name("bucket")
                 json.object { json in json.member("name", bucket) }
                 json.name("object")
                 json.object { json in
-                    json.member("key", PercentText.encode(record.key.utf8, keepingSlashes: true))
-                    writeContent(&json)
-                }
-            }
-        }
-    }
-
-    private func writeOSS(_ json: inout JSONWriter) {
-        json.object { json in
-            json.member("eventVersion", "1.0")
-            json.member("eventSource", "acs:oss")
-            json.member("eventTime", time)
-            json.member("eventName", kind.ossName)
-            json.name("oss")
-            json.object { json in
-                json.member("ossSchemaVersion", "1.0")
-                json.name("bucket")
-                json.object { json in json.member("name", bucket) }
-                json.name("object")
-                json.object { json in
-                    json.member("key", record.key)
+                    json.member("key", key)
                     writeContent(&json)
                 }
             }

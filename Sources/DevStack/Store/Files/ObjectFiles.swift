@@ -42,6 +42,17 @@ final class ObjectFiles: Sendable {
         try FileManager.default.createDirectory(at: bucketDirectory(bucket), withIntermediateDirectories: true)
     }
 
+    /// Returns the buckets in the order of their names, and when they were made, in seconds since 1970.
+    func buckets() throws -> [(name: String, createdAt: Int64)] {
+        let directory = root.appending(path: "buckets", directoryHint: .isDirectory)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        return try names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
+            let date = attributes[.creationDate] as? Date ?? attributes[.modificationDate] as? Date
+            return (name, Int64(date?.timeIntervalSince1970 ?? 0))
+        }
+    }
+
     /// Returns whether a bucket exists; the name must be valid.
     func hasBucket(_ bucket: String) -> Bool {
         FileManager.default.fileExists(atPath: bucketDirectory(bucket).path)

@@ -15,8 +15,8 @@ struct ObjectRecord: Codable, Sendable, Equatable {
     let byteCount: Int64
     /// MD5 of the bytes, in hexadecimal.
     let md5: String
-    /// SHA-256 of the bytes, in base64, if the upload stated it.
-    let sha256: String?
+    /// Checksums of the bytes that the upload stated, in base64, by the names of their headers.
+    let checksums: [String: String]?
     /// Time of the last change, in seconds since 1970.
     let modifiedAt: Int64
     let fields: [Field]

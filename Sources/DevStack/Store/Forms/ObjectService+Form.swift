@@ -66,8 +66,9 @@ extension ObjectService {
         let upload = try files.beginUpload()
         defer { upload.discard() }
         let lengths = policy.lengths
-        var check = ContentCheck(
-            try ContentClaims(form: form, maxBytes: min(lengths.upperBound, maxObjectBytes)))
+        let headers = RequestFields(form: form, dialect: .s3)
+        var check = try ContentCheck(
+            try ContentClaims(form: headers, maxBytes: min(lengths.upperBound, maxObjectBytes)))
         while let bytes = try await reader.read() {
             try check.add(bytes)
             try upload.write(bytes)

@@ -23,33 +23,30 @@ extension ObjectService {
 
     /// Receives a part.
     func putPart(
-        _ name: ObjectName, _ fields: RequestFields, _ body: RequestBody, of request: StoreRequest,
+        _ name: ObjectName, _ fields: RequestFields, _ received: UploadContent, of request: StoreRequest,
         at instant: SigningInstant
     ) async throws -> ServerResponse {
-        try fields.refuseVendorHeaders(except: [
-            "checksum-crc32", "checksum-sha1", "checksum-sha256", "content-sha256", "date", "sdk-checksum-algorithm",
-            "security-token", "user-agent",
-        ])
-        guard fields["transfer-encoding"] == nil else {
-            throw StoreError.notImplemented("This store takes bodies as they are, with a Content-Length.")
-        }
+        try fields.refuseVendorHeaders(
+            except: ChecksumAlgorithm.names.union([
+                "content-sha256", "date", "decoded-content-length", "sdk-checksum-algorithm", "security-token",
+                "trailer", "user-agent",
+            ]))
+        let claims = try ContentClaims(fields, maxBytes: maxObjectBytes)
+        try PutRequest.refuseUnknownEncodings(fields, inChunks: claims.payload.isChunked)
         guard let number = try request.parameter("partNumber").flatMap({ Int($0) }), 1...10_000 ~= number else {
             throw StoreError.invalidArgument("Part number must be an integer between 1 and 10000, inclusive")
         }
         let upload = try upload(of: request, name)
-        let received = try files.beginUpload()
-        defer { received.discard() }
-        var check = ContentCheck(try ContentClaims(fields, maxBytes: maxObjectBytes))
-        for try await chunk in body.chunks {
-            try check.add(chunk)
-            try received.write(chunk)
-        }
-        let content = try check.finish()
+        let kept = try files.beginUpload()
+        defer { kept.discard() }
+        let content = try await receive(received, claims, into: kept)
         let part = PartRecord(
             number: number, body: UUID().uuidString.lowercased(), byteCount: content.byteCount, md5: content.md5,
             modifiedAt: instant.epochSeconds)
-        try files.commit(received, part, of: upload.id, in: name.bucket)
-        return ServerResponse(head: ResponseHead(status: .ok, headerFields: [.eTag: "\"\(part.md5)\""]))
+        try files.commit(kept, part, of: upload.id, in: name.bucket)
+        var head: HeaderFields = [.eTag: "\"\(part.md5)\""]
+        for (name, checksum) in content.checksums { head.set(name, to: checksum) }
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: head))
     }
 
     /// Lists the parts of an upload.
@@ -80,10 +77,11 @@ extension ObjectService {
         _ name: ObjectName, _ fields: RequestFields, _ body: RequestBody, of request: StoreRequest,
         at instant: SigningInstant
     ) async throws -> ServerResponse {
-        try fields.refuseVendorHeaders(except: [
-            "callback", "callback-var", "checksum-crc32", "checksum-sha256", "checksum-type", "content-sha256", "date",
-            "forbid-overwrite", "security-token", "user-agent",
-        ])
+        try fields.refuseVendorHeaders(
+            except: ChecksumAlgorithm.names.union([
+                "callback", "callback-var", "checksum-type", "content-sha256", "date", "forbid-overwrite",
+                "security-token", "user-agent",
+            ]))
         let upload = try upload(of: request, name)
         let callback = try OSSCallback(request, fields)
         let bytes = try await body.bytes(atMost: Self.maxDocumentBytes)
@@ -93,11 +91,12 @@ extension ObjectService {
         let onlyIfAbsent = forbids || fields["if-none-match"] == "*"
         let whole = try files.beginUpload()
         defer { whole.discard() }
-        let content = try join(parts, of: upload.id, in: name.bucket, into: whole)
+        let content = try join(
+            parts, of: upload.id, in: name.bucket, into: whole, try ContentClaims(wholeOf: fields))
         let tags = parts.flatMap { Hex.decode($0.md5) ?? [] }
         let record = ObjectRecord(
             key: name.key, body: UUID().uuidString.lowercased(), byteCount: content.byteCount, md5: content.md5,
-            sha256: nil, modifiedAt: instant.epochSeconds, fields: upload.fields,
+            checksums: content.checksums, modifiedAt: instant.epochSeconds, fields: upload.fields,
             partsTag: "\(DigestAlgorithm.md5.digest(of: tags).hex)-\(parts.count)")
         do {
             try files.commit(whole, name.bucket, record, onlyIfAbsent: onlyIfAbsent, closing: upload.id)
@@ -177,9 +176,10 @@ extension ObjectService {
     }
 
     private func join(
-        _ parts: [PartRecord], of id: String, in bucket: String, into whole: ObjectFiles.Upload
+        _ parts: [PartRecord], of id: String, in bucket: String, into whole: ObjectFiles.Upload,
+        _ claims: ContentClaims
     ) throws -> ContentCheck.Result {
-        var check = ContentCheck(ContentClaims(maxBytes: .max))
+        var check = try ContentCheck(claims)
         for part in parts {
             // A part that was replaced meanwhile is not the one that was listed.
             guard let bytes = try? files.open(part, of: id, in: bucket) else { throw StoreError.invalidPart }
@@ -193,13 +193,8 @@ extension ObjectService {
 
     /// Compares a small body with the digests in its headers.
     private func checkSigned(_ bytes: [UInt8], _ fields: RequestFields) throws {
-        var check = ContentCheck(try ContentClaims(bodyOf: fields))
+        var check = try ContentCheck(try ContentClaims(documentOf: fields, holdsChecksums: false))
         try check.add(bytes)
         _ = try check.finish()
     }
-}
-
-extension StoreDialect {
-    /// The namespace of XML answers.
-    var namespace: String? { self == .s3 ? StoreXML.s3 : nil }
 }

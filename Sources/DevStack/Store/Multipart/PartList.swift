@@ -11,11 +11,9 @@ enum PartList {
     ///
     /// - Throws: ``StoreError/malformedXML``.
     static func read(_ bytes: [UInt8]) throws(StoreError) -> [Entry] {
-        guard let text = String(validating: bytes, as: UTF8.self), text.contains("<CompleteMultipartUpload"),
-            !text.contains("<!")
-        else { throw .malformedXML }
+        let text = try XMLText.document(bytes, root: "CompleteMultipartUpload")
         var entries: [Entry] = []
-        for piece in pieces(of: text, "Part") {
+        for piece in XMLText.pieces(of: text, "Part") {
             guard let number = content(of: piece, "PartNumber").flatMap({ Int($0) }), 1...10_000 ~= number,
                 let tag = content(of: piece, "ETag")
             else { throw .malformedXML }
@@ -26,21 +24,8 @@ enum PartList {
         return entries
     }
 
-    /// The texts between each `<name>` and the next `</name>`.
-    private static func pieces(of text: String, _ name: String) -> [Substring] {
-        var pieces: [Substring] = []
-        var rest = text[...]
-        while let start = rest.firstRange(of: "<\(name)>"),
-            let end = rest[start.upperBound...].firstRange(of: "</\(name)>")
-        {
-            pieces.append(rest[start.upperBound..<end.lowerBound])
-            rest = rest[end.upperBound...]
-        }
-        return pieces
-    }
-
-    private static func content(of text: Substring, _ name: String) -> String? {
-        guard let piece = pieces(of: String(text), name).first else { return nil }
+    private static func content(of text: String, _ name: String) -> String? {
+        guard let piece = XMLText.pieces(of: text, name).first else { return nil }
         return String(piece.drop(while: \.isWhitespace).prefix { !$0.isWhitespace })
     }
 }

@@ -29,6 +29,10 @@ extension ObjectService {
             range = part
             fields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(record.byteCount)"
         }
+        // A checksum is of the whole object.
+        if status == .ok, headers["x-amz-checksum-mode"]?.lowercased() == "enabled" {
+            record.tellChecksums(in: &fields)
+        }
         let body = ResponseBody.stream(length: Int64(range.count)) { [range] writer in
             try bytes.seek(to: Int64(range.lowerBound))
             var left = range.count
@@ -55,9 +59,6 @@ extension ObjectService {
             if record.partsTag == nil { fields.set("content-md5", to: Hex.decode(record.md5).map(Base64.encode)) }
             // There is no image service here. The answer tells what one would have done.
             fields.set("x-oss-process", to: query.first { $0.name == "x-oss-process" }?.value)
-        }
-        if headers["x-amz-checksum-mode"]?.lowercased() == "enabled" {
-            fields.set("x-amz-checksum-sha256", to: record.sha256)
         }
         for parameter in query where parameter.name.hasPrefix("response-") {
             let overridable: Set<String> = [

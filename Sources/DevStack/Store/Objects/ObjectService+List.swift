@@ -61,9 +61,7 @@ struct ListingQuery: Sendable {
         prefix = try request.parameter("prefix") ?? ""
         delimiter = try request.parameter("delimiter") ?? ""
         maxKeys = try Self.count(request.parameter("max-keys"), "max-keys")
-        let encoding = try request.parameter("encoding-type")
-        guard encoding == nil || encoding == "url" else { throw .invalidArgument("Invalid Encoding Method specified") }
-        encodesKeys = encoding == "url"
+        encodesKeys = try Self.encodesKeys(request)
         if let token = try request.parameter("continuation-token"), isVersion2, !token.isEmpty {
             guard let bytes = Hex.decode(token), let key = String(validating: bytes, as: UTF8.self) else {
                 throw .invalidArgument("The continuation token provided is incorrect")
@@ -73,6 +71,13 @@ struct ListingQuery: Sendable {
             let name = isVersion2 ? "start-after" : "marker"
             after = try request.parameter(name) ?? ""
         }
+    }
+
+    /// Whether the answer shows keys percent-encoded.
+    static func encodesKeys(_ request: StoreRequest) throws(StoreError) -> Bool {
+        let encoding = try request.parameter("encoding-type")
+        guard encoding == nil || encoding == "url" else { throw .invalidArgument("Invalid Encoding Method specified") }
+        return encoding == "url"
     }
 
     /// Reads a number of entries; the most are ``ObjectService/maxListed``.

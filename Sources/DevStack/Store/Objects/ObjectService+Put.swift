@@ -6,7 +6,7 @@ import Signing
 extension ObjectService {
     /// Stores an object. If it fails, nothing is left behind.
     func put(
-        _ name: ObjectName, _ fields: RequestFields, _ body: RequestBody, of request: StoreRequest,
+        _ name: ObjectName, _ fields: RequestFields, _ received: UploadContent, of request: StoreRequest,
         at instant: SigningInstant
     ) async throws -> ServerResponse {
         let put = try PutRequest(fields, maxBytes: maxObjectBytes)
@@ -14,19 +14,23 @@ extension ObjectService {
         try refuseOverwriting(name, put.overwriting)
         let upload = try files.beginUpload()
         defer { upload.discard() }
-        var check = ContentCheck(put.claims)
-        for try await chunk in body.chunks {
-            try check.add(chunk)
-            try upload.write(chunk)
-        }
-        let content = try check.finish()
+        let content = try await receive(received, put.claims, into: upload)
         let record = try keep(upload, name, content, put, at: instant)
         report(record, in: name.bucket, as: .put, at: instant)
         var head = HeaderFields()
         head[.eTag] = record.entityTag
-        if fields.dialect == .s3 { head.set("x-amz-checksum-sha256", to: record.sha256) }
+        record.tellChecksums(in: &head)
         return try await answer(to: callback, record, in: name.bucket)
             ?? ServerResponse(head: ResponseHead(status: .ok, headerFields: head))
+    }
+
+    /// Receives a body, and holds it against what the client said of it.
+    func receive(
+        _ received: UploadContent, _ claims: ContentClaims, into upload: ObjectFiles.Upload
+    ) async throws -> ContentCheck.Result {
+        var check = try ContentCheck(claims, seed: received.seed)
+        for try await piece in received.body.chunks { try upload.write(try check.add(piece)) }
+        return try check.finish()
     }
 
     /// Makes received bytes the object of a key.
@@ -36,7 +40,7 @@ extension ObjectService {
     ) throws -> ObjectRecord {
         let record = ObjectRecord(
             key: name.key, body: UUID().uuidString.lowercased(), byteCount: content.byteCount, md5: content.md5,
-            sha256: content.sha256, modifiedAt: instant.epochSeconds, fields: put.fields)
+            checksums: content.checksums, modifiedAt: instant.epochSeconds, fields: put.fields)
         do {
             try files.commit(upload, name.bucket, record, onlyIfAbsent: put.overwriting != .permitted)
         } catch let error as StoreError where error.code == "PreconditionFailed" && put.overwriting == .forbidden {
@@ -54,9 +58,23 @@ extension ObjectService {
     /// Removes an object. The answer is the same if there was none.
     func delete(_ name: ObjectName, _ fields: RequestFields, at instant: SigningInstant) throws -> ServerResponse {
         try fields.refuseVendorHeaders(except: ["content-sha256", "date", "security-token", "user-agent"])
+        try remove(name, at: instant)
+        return ServerResponse(head: ResponseHead(status: .noContent))
+    }
+
+    /// Removes an object, if there is one, and reports it.
+    func remove(_ name: ObjectName, at instant: SigningInstant) throws {
         if let record = try files.record(name.bucket, name.key), try files.remove(name.bucket, name.key) {
             report(record, in: name.bucket, as: .delete, at: instant)
         }
-        return ServerResponse(head: ResponseHead(status: .noContent))
+    }
+}
+
+extension ObjectRecord {
+    /// Adds the checksums to the headers of an answer.
+    func tellChecksums(in fields: inout HeaderFields) {
+        guard let checksums, !checksums.isEmpty else { return }
+        for (name, checksum) in checksums { fields.set(name, to: checksum) }
+        fields.set("x-amz-checksum-type", to: "FULL_OBJECT")
     }
 }

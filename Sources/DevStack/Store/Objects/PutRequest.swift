@@ -28,6 +28,7 @@ struct PutRequest: Sendable {
     init(_ headers: RequestFields, maxBytes: Int64) throws(StoreError) {
         try Self.refuseUnknown(headers)
         claims = try ContentClaims(headers, maxBytes: maxBytes)
+        try Self.refuseUnknownEncodings(headers, inChunks: claims.payload.isChunked)
         overwriting = try Self.overwriting(headers)
         fields = try Self.fields(headers)
     }
@@ -35,6 +36,7 @@ struct PutRequest: Sendable {
     /// Parses the headers that start an upload in parts.
     init(startOf headers: RequestFields) throws(StoreError) {
         try Self.refuseUnknown(headers)
+        try Self.refuseUnknownEncodings(headers, inChunks: false)
         claims = .none
         overwriting = try Self.overwriting(headers)
         fields = try Self.fields(headers)
@@ -53,11 +55,11 @@ struct PutRequest: Sendable {
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
     ]
     /// Headers of the vendors that request nothing, or nothing that would not be done anyway, or are handled here.
-    private static let knownNames: Set<String> = [
-        "acl", "callback", "callback-var", "checksum-algorithm", "checksum-crc32", "checksum-sha1", "checksum-sha256",
-        "checksum-type", "content-sha256", "date", "forbid-overwrite", "meta-", "object-acl",
-        "sdk-checksum-algorithm", "security-token", "storage-class", "user-agent",
-    ]
+    private static let knownNames = ChecksumAlgorithm.names.union([
+        "acl", "callback", "callback-var", "checksum-algorithm", "checksum-type", "content-sha256", "date",
+        "decoded-content-length", "forbid-overwrite", "meta-", "object-acl", "sdk-checksum-algorithm",
+        "security-token", "storage-class", "trailer", "user-agent",
+    ])
     private static let formNames: Set<String> = [
         "algorithm", "credential", "signature", "signature-version",
     ]
@@ -71,6 +73,8 @@ struct PutRequest: Sendable {
                 let name = header.name.dropFirst(prefix.utf8.count)
                 metadataBytes += name.utf8.count + header.value.utf8.count
                 fields.append(.init(name: StoreDialect.s3.metadataPrefix + name, value: header.value))
+            } else if header.name == "content-encoding", header.value.contains(chunked) {
+                if let value = kept(encodings: header.value) { fields.append(.init(name: header.name, value: value)) }
             } else if keptNames.contains(header.name) {
                 fields.append(.init(name: header.name, value: header.value))
             }
@@ -90,12 +94,26 @@ struct PutRequest: Sendable {
     private static func refuseUnknown(_ headers: RequestFields) throws(StoreError) {
         try headers.refuseVendorHeaders(except: knownNames)
         try refuseAccessLists(headers)
-        if headers["content-encoding"]?.contains("aws-chunked") == true || headers["transfer-encoding"] != nil {
-            throw .notImplemented("This store takes bodies as they are, with a Content-Length.")
-        }
         if headers["if-match"] != nil {
             throw .notImplemented("This store does not know If-Match in an upload.")
         }
+    }
+
+    /// Refuses encodings of the body, except chunks of AWS where the payload is said to be in them.
+    static func refuseUnknownEncodings(_ headers: RequestFields, inChunks: Bool) throws(StoreError) {
+        let saysChunks = headers["content-encoding"]?.contains(chunked) == true
+        guard inChunks || (!saysChunks && headers["transfer-encoding"] == nil) else {
+            throw .notImplemented("This store takes bodies as they are, with a Content-Length, or in chunks of AWS.")
+        }
+    }
+
+    /// The encoding of a body that is not one of the object.
+    private static let chunked = "aws-chunked"
+
+    /// The encodings of the object.
+    private static func kept(encodings: String) -> String? {
+        let names = encodings.split(separator: ",").map { $0.filter { $0 != " " } }.filter { $0 != chunked }
+        return names.isEmpty ? nil : names.joined(separator: ",")
     }
 
     /// Objects are private, and stored in one way.

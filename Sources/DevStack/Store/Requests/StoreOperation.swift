@@ -7,12 +7,12 @@ struct StoreOperation: Sendable {
         case getObject, headObject, putObject, deleteObject
         case startUpload, putPart, listParts, completeUpload, abortUpload
         case headBucket, listObjects, listUploads, getVersioning, getLocation
-        case postObject
+        case postObject, deleteObjects, listBuckets
     }
 
     /// What the path of an operation names.
     enum Level: Sendable {
-        case bucket, object
+        case service, bucket, object
     }
 
     let name: Name
@@ -58,6 +58,11 @@ struct StoreOperation: Sendable {
         StoreOperation(.getVersioning, "GET", .bucket, ["versioning"], may: "GetBucketVersioning"),
         StoreOperation(.getLocation, "GET", .bucket, ["location"], may: "GetBucketLocation"),
         StoreOperation(.postObject, "POST", .bucket, may: "PutObject"),
+        // Its permission is needed for each object.
+        StoreOperation(.deleteObjects, "POST", .bucket, ["delete"], may: "DeleteObject"),
+        StoreOperation(
+            .listBuckets, "GET", .service, options: ["continuation-token"], may: "ListAllMyBuckets",
+            alibaba: "ListBuckets"),
     ]
 
     private static let callbacks: Set<String> = ["callback", "callback-var"]
@@ -69,7 +74,7 @@ struct StoreOperation: Sendable {
     static func of(_ request: StoreRequest) throws(StoreError) -> StoreOperation {
         let level: Level
         switch request.place {
-        case .service: throw .notImplemented("This store has no operations on the service.")
+        case .service: level = .service
         case .bucket: level = .bucket
         case .object: level = .object
         }

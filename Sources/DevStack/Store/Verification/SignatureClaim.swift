@@ -48,4 +48,6 @@ struct VerifiedCaller: Sendable {
     let scheme: StoreScheme
     /// The session that signed, unless the store's own credential did.
     let session: StoreSession?
+    /// What verifies the chunks of the body, where they have signatures.
+    var chunks: ChunkSeed?
 }

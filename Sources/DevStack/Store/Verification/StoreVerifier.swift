@@ -16,12 +16,11 @@ struct StoreVerifier: Sendable {
     /// - Throws: ``StoreError``.
     func verify(_ request: StoreRequest, at now: SigningInstant) throws(StoreError) -> VerifiedCaller? {
         guard let claim = try SignatureClaim.of(request) else { return nil }
-        let session: StoreSession?
         switch claim.scheme {
-        case .awsV4, .ossV4: session = try verifyV4(request, claim, at: now)
-        case .awsV2, .ossV1: session = try verifyV2(request, claim, at: now)
+        case .awsV4, .ossV4: return try verifyV4(request, claim, at: now)
+        case .awsV2, .ossV1:
+            return VerifiedCaller(scheme: claim.scheme, session: try verifyV2(request, claim, at: now))
         }
-        return VerifiedCaller(scheme: claim.scheme, session: session)
     }
 
     /// The version 4 rules of a dialect.
@@ -34,13 +33,19 @@ struct StoreVerifier: Sendable {
 
     private func verifyV4(
         _ request: StoreRequest, _ claim: SignatureClaim, at now: SigningInstant
-    ) throws(StoreError) -> StoreSession? {
+    ) throws(StoreError) -> VerifiedCaller {
         let rules = rules(of: claim.scheme.dialect)
         let received =
             try claim.isPresigned
             ? V4Claim(query: request, rules: rules) : V4Claim(header: request, rules: rules)
         let payload = try Self.payload(of: request, isRequired: !claim.isPresigned, rules)
-        return try verify(received, of: request, payload: payload, rules, at: now)
+        var caller = VerifiedCaller(
+            scheme: claim.scheme, session: try verify(received, of: request, payload: payload, rules, at: now))
+        if claim.scheme == .awsV4, !claim.isPresigned, payload.hasPrefix("STREAMING-AWS4-") {
+            let secret = try keys.key(received.accessKeyID, token: received.token, at: now).secret
+            caller.chunks = V4Signature(rules: rules).chunkSeed(received, secret: secret)
+        }
+        return caller
     }
 
     /// Verifies a claim; the rules may be those of another service.

@@ -25,11 +25,22 @@ struct V4Signature {
 
     /// Returns the signature of a text, which is the string to sign of a request or the policy of a form.
     func expected(for text: String, on date: SigningInstant, secret: String) -> String {
+        signingKey(on: date, secret: secret).authenticationCode(for: Array(text.utf8)).hex
+    }
+
+    /// Returns what the signatures of the chunks of a verified request begin with.
+    func chunkSeed(_ claim: V4Claim, secret: String) -> ChunkSeed {
+        ChunkSeed(
+            key: signingKey(on: claim.date, secret: secret), date: claim.date.basic,
+            scope: claim.scope.joined(separator: "/"), signature: claim.signature)
+    }
+
+    private func signingKey(on date: SigningInstant, secret: String) -> HMACKey {
         var key = Array((rules.keyPrefix + secret).utf8)
         for step in [date.day, rules.region, rules.service, rules.terminator] {
             key = HMACKey(key, algorithm: .sha256).authenticationCode(for: Array(step.utf8)).bytes
         }
-        return HMACKey(key, algorithm: .sha256).authenticationCode(for: Array(text.utf8)).hex
+        return HMACKey(key, algorithm: .sha256)
     }
 
     private func path(of request: StoreRequest) -> String {

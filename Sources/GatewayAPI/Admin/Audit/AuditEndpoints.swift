@@ -22,7 +22,8 @@ struct AuditEndpoints: Sendable {
     /// so neither memory nor a transaction holds all of them.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         var query = ListQuery(
-            filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000, reach: request.reach(of: caller))
+            filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000,
+            reach: request.reach(of: caller))
         // A refusal must come before the first byte.
         let first = try await reader.changes(query)
         let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]

@@ -9,7 +9,8 @@ struct GroupEndpoints: Sendable {
 
     /// `GET /admin/v1/groups`: the groups that have members or grants.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let page = try await directory.groups(request.listQuery(request.listFilters([.principal("member")]), for: caller))
+        let filters = try request.listFilters([.principal("member")])
+        let page = try await directory.groups(request.listQuery(filters, for: caller))
         return .json(.ok) { json in
             page.write(to: &json) { row, json in
                 json.member("group", row.group.rawValue)

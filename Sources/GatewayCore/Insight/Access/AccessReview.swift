@@ -4,8 +4,8 @@ public import FoundationEssentials
 ///
 /// Where a key is given, the decision function decides. Groups that only tokens or API keys name are not known here.
 ///
-/// Verdicts follow from all rows, also for a delegated admin who asks about a key inside. What is shown of the rows lies
-/// inside.
+/// Verdicts follow from all rows, also for a delegated admin who asks about a key inside. What is shown of the rows
+/// lies inside.
 public struct AccessReview: Sendable {
     /// Maximum number of grants listed for one principal and one key.
     public static let maxGrantsOfKey = 100
@@ -27,8 +27,8 @@ public struct AccessReview: Sendable {
 
     /// Lists the grants of a principal, of the groups that rows put it in, and of `*`.
     ///
-    /// - Throws: `invalidArgument`, also for a principal in more groups than the limit, `outsideAdminScope`, `slowDown`,
-    ///   `unavailable`.
+    /// - Throws: `invalidArgument`, also for a principal in more groups than the limit, `outsideAdminScope`,
+    ///   `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, in bucket: BucketName?, _ page: ListQuery
     ) async throws(GatewayError) -> PrincipalAccess {

@@ -87,7 +87,9 @@ class Visit:
         url = urlsplit(request.url)
         if url.scheme in ("blob", "data"):
             return
-        if f"{url.scheme}://{url.netloc}" not in self.origins:
+        # What the pages of an issuer ask for is not the console's affair.
+        is_ours = request.is_navigation_request() or request.frame.url.startswith(self.origin)
+        if is_ours and f"{url.scheme}://{url.netloc}" not in self.origins:
             self.problems.append(f"a request to another origin: {request.url}")
         self.under_way.add(request)
 
@@ -183,6 +185,8 @@ class Visit:
         self.problems += [f"{name}: {found}" for found in self.page.evaluate(FOREIGN)]
 
     def _judge(self, name: str) -> None:
+        # What the bar at the top covers is no smaller for it.
+        self.page.evaluate("scrollTo(0, 0)")
         # What the debugger evaluates is not bound by the policy of the page.
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(f"{AXE}; 0")

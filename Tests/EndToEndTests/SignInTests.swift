@@ -12,7 +12,7 @@ struct SignInTests {
     private static let console = "https://console.example"
 
     /// A provider, which is stopped with its last reference.
-    private final class Provider: Sendable {
+    final class Provider: Sendable {
         let process: RunningProcess
         /// Its name, an origin.
         let name: String

@@ -4,7 +4,7 @@
 
 It is oidc-provider-mock, which accepts every user and every client that has a secret. This file adds what browsers
 need: clients without a secret, PKCE, which it demands (RFC 7636), permission for pages of the origins to read its
-answers, and the issuer's name in its answers (RFC 9207). `--bare` leaves all this out. The first line of output is the
+answers, and the issuer's name in its answers (RFC 9207). The origin `*` stands for all. `--bare` leaves all this out. The first line of output is the
 provider's name.
 """
 
@@ -49,7 +49,7 @@ def complete(app: flask.Flask, origins: list[str]) -> None:
     def add(response: flask.Response) -> flask.Response:
         request = flask.request
         origin = request.headers.get("Origin")
-        if origin in origins and request.path != "/oauth2/authorize":
+        if origin and (origin in origins or "*" in origins) and request.path != "/oauth2/authorize":
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Vary"] = "Origin"
         if request.path == "/oauth2/authorize" and response.status_code == 302:

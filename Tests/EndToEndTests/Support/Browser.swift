@@ -3,7 +3,8 @@ import Testing
 
 /// Chromium, without a window and with its own profile, which is deleted when it ends.
 enum Browser {
-    private static let path = "/usr/bin/chromium"
+    /// The program.
+    static let path = "/usr/bin/chromium"
 
     /// Cancels the test where there is no browser, unless one is required.
     static func require() throws {

@@ -73,15 +73,15 @@ struct StoreBench: Sendable {
         try await link(JSON.download(key, from: bucket).with(changes))
     }
 
-    /// Lets pages of one origin use the bucket from a browser, at a store that speaks S3.
-    func allowCrossOrigin(_ origin: String) async throws {
+    /// Lets pages of one origin use the bucket, or another one, from a browser, at a store that speaks S3.
+    func allowCrossOrigin(_ origin: String, in bucket: String? = nil) async throws {
         let rules = """
             <CORSConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><CORSRule>
             <AllowedOrigin>\(origin)</AllowedOrigin><AllowedHeader>*</AllowedHeader>
             <AllowedMethod>GET</AllowedMethod><AllowedMethod>PUT</AllowedMethod><AllowedMethod>POST</AllowedMethod>
             </CORSRule></CORSConfiguration>
             """
-        let answer = try await asOwner("PUT", query: [NamedValue("cors", "")], body: rules)
+        let answer = try await asOwner("PUT", in: bucket, query: [NamedValue("cors", "")], body: rules)
         try #require(answer.status == 200, "\(answer.text)")
     }
 

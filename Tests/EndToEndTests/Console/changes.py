@@ -1,0 +1,301 @@
+"""One change through each form. What was changed is read from the gateway, not from the page."""
+
+import time
+
+from playwright.sync_api import expect
+
+from rows import TAG
+from visits import seen
+
+STEPS = []
+
+
+def step(function):
+    STEPS.append(function)
+    return function
+
+
+def fill(visit, **fields: str) -> None:
+    """Fills fields of the form in the dialog, by label."""
+    for label, text in fields.items():
+        visit.dialog.get_by_label(label.replace("_", " "), exact=False).first.fill(text)
+
+
+@step
+def a_grant_is_created_reviewed_changed_and_deleted(walk):
+    visit, gateway = walk.admin, walk.world.gateway
+    visit.go("#/grants?principal=user:zoe")
+    seen(visit.page, "No grant matches")
+    visit.press("New grant")
+    dialog = visit.dialog
+    dialog.get_by_label("PutObject").check()
+    fill(visit, Bucket=walk.order["bucket"], Note=TAG)
+    visit.press("Review", dialog)
+    expect(dialog.get_by_label("Prefix", exact=False).first).to_be_visible()
+    fill(visit, Principal="zoe")
+    visit.press("Review", dialog)
+    expect(dialog.get_by_text("Write user:name, group:name or *.")).to_be_visible()
+    fill(visit, Principal="user:zoe")
+    dialog.get_by_label("Prefix", exact=False).last.fill("zoe/")
+    dialog.locator("summary").filter(has_text="Conditions").click()
+    fill(visit, Max_bytes="10 MiB", Max_TTL="15 min")
+    visit.judge("the form of a grant")
+    visit.press("Review", dialog)
+    expect(dialog.get_by_text("The dry run accepts it.")).to_be_visible()
+    visit.settle()
+    assert not gateway.items("grants?principal=user:zoe"), "a review changes nothing"
+    visit.judge("the review of a grant")
+    visit.press("Create", dialog)
+    visit.done("In force on every gateway")
+    (made,) = gateway.items("grants?principal=user:zoe")
+    assert made["prefix"] == "zoe/" and made["actions"] == ["PutObject"] and made["note"] == TAG, made
+    assert made["conditions"] == {"maxBytes": 10_485_760, "maxTTL": 900}, made
+
+    # Somebody else changes it while the form is open.
+    visit.choose(visit.row("zoe/"), "Edit")
+    fill(visit, Note="Mine")
+    gateway.admin("PATCH", f"grants/{made['id']}", {"note": "Theirs"}, If_Match="*")
+    with visit.refused(412, 409):
+        visit.press("Review", visit.dialog)
+        visit.settle()
+        if visit.dialog.get_by_role("button", name="Save", exact=True).count():
+            visit.press("Save", visit.dialog)
+        seen(visit.page, "Somebody else changed the row")
+    visit.press("Cancel", visit.dialog)
+    visit.press("Discard", visit.dialog)
+    visit.choose(visit.row("zoe/"), "Edit")
+    fill(visit, Note="Mine after all")
+    visit.press("Review", visit.dialog)
+    visit.press("Save", visit.dialog)
+    visit.done("In force on every gateway")
+    assert gateway.items("grants?principal=user:zoe")[0]["note"] == "Mine after all"
+
+    visit.choose(visit.row("zoe/"), "Delete")
+    visit.settle()
+    visit.press("Delete", visit.dialog)
+    visit.done("Deleted")
+    assert not gateway.items("grants?principal=user:zoe")
+
+
+@step
+def many_grants_are_changed_at_once(walk):
+    visit, world = walk.admin, walk.world
+    for index in range(3):
+        world.grant("user:many", f"many/{index}/")
+    visit.go("#/grants?principal=user:many")
+    for index in range(2):
+        visit.page.locator("tbody .tick-cell input").nth(index).check()
+    visit.press("Change")
+    visit.dialog.get_by_label("Member", exact=True).select_option("note")
+    fill(visit, Note="Changed together")
+    visit.press("Review", visit.dialog)
+    visit.settle()
+    visit.judge("a change of many grants")
+    visit.press("Change 2 grants", visit.dialog)
+    visit.done("Changed 2 grants")
+    notes = [row.get("note") for row in world.gateway.items("grants?principal=user:many")]
+    assert notes.count("Changed together") == 2, notes
+    visit.press("More")
+    visit.page.get_by_role("menuitem", name="Delete all that match").click()
+    visit.settle()
+    visit.press("Delete", visit.dialog)
+    visit.done("Deleted 3 grants")
+    assert not world.gateway.items("grants?principal=user:many")
+
+
+@step
+def grants_are_imported_from_a_file(walk):
+    visit, world = walk.admin, walk.world
+    line = f'{{"principal":"user:imported","bucket":"{world.bucket}","prefix":"imported/","actions":["GetObject"]}}\n'
+    visit.go("#/grants?principal=user:imported")
+    visit.press("More")
+    visit.page.get_by_role("menuitem", name="Import a file").click()
+    visit.dialog.locator("input[type=file]").set_input_files(
+        {"name": "grants.ndjson", "mimeType": "application/x-ndjson", "buffer": line.encode()})
+    visit.press("Try", visit.dialog)
+    visit.settle()
+    seen(visit.page, "imported/")
+    assert not world.gateway.items("grants?principal=user:imported"), "a try changes nothing"
+    visit.judge("an import")
+    visit.dialog.locator(".dialog-foot .button.primary").click()
+    visit.settle()
+    assert len(world.gateway.items("grants?principal=user:imported")) == 1
+    if visit.dialog.count():
+        visit.dialog.get_by_role("button", name="Close").last.click()
+    expect(visit.dialog).to_have_count(0)
+
+
+@step
+def a_quota_is_created_changed_reset_and_deleted(walk):
+    visit, gateway = walk.admin, walk.world.gateway
+    visit.go("#/quotas")
+    visit.page.keyboard.press("n")
+    fill(visit, Principal="user:alice", Limit="100000000", Bucket=walk.order["bucket"])
+    visit.dialog.get_by_label("Metric").select_option("bytes")
+    visit.dialog.get_by_label("Period").select_option("month")
+    visit.judge("the form of a quota")
+    visit.press("Create", visit.dialog)
+    visit.done("The quota counts from now on")
+    (made,) = [row for row in gateway.items("quotas?principal=user:alice") if row["metric"] == "bytes"]
+    assert made["limit"] == 100_000_000 and made["period"] == "month", made
+    visit.settle()
+    assert visit.page.url.endswith(f"#/quotas/{made['id']}")
+    visit.press("Change the limit")
+    fill(visit, Limit="2 GiB")
+    visit.press("Save", visit.dialog)
+    visit.done("The limit is in force")
+    assert gateway.admin("GET", f"quotas/{made['id']}")["limit"] == 2_147_483_648
+
+    used = walk.world.ids["quota"]
+    assert gateway.admin("GET", f"quotas/{used}")["use"]["used"] > 0
+    visit.go(f"#/quotas/{used}")
+    visit.press("Reset")
+    visit.judge("the question before a reset", on_phone=False)
+    visit.press("Reset", visit.dialog)
+    visit.done("Reset")
+    assert gateway.admin("GET", f"quotas/{used}")["use"]["used"] == 0
+    visit.go(f"#/quotas/{made['id']}")
+    visit.press("More")
+    visit.page.get_by_role("menuitem", name="Delete").click()
+    visit.press("Delete", visit.dialog)
+    visit.done("Deleted")
+    assert not [row for row in gateway.items("quotas?principal=user:alice") if row["metric"] == "bytes"]
+
+
+@step
+def a_file_is_uploaded_as_a_user(walk):
+    """The decision, a link for real, the upload to the store, and what the store says of it; then the download."""
+    visit, world = walk.admin, walk.world
+    visit.go(f"#/try?principal=user:alice&bucket={world.bucket}&key=alice/tried.txt&action=PutObject")
+    visit.main.locator("input[type=file]").set_input_files(
+        {"name": "tried.txt", "mimeType": "text/plain", "buffer": b"Hello from the console"})
+    visit.press("Ask what would be decided")
+    seen(visit.page, "Permitted")
+    assert not world.gateway.items(f"issuances?prefix=alice/tried.txt&bucket={world.bucket}"), "asking issues nothing"
+    visit.press("Issue the link")
+    visit.settle()
+    visit.judge("a link")
+    visit.press("Upload the file")
+    seen(visit.page, "The store answered 200")
+    visit.press("Ask the store what arrived")
+    visit.settle()
+    visit.judge("an upload")
+    (issued,) = world.gateway.items(f"issuances?prefix=alice/tried.txt&bucket={world.bucket}")
+    assert issued["principal"] == "user:alice" and issued["contentLength"] == 22, issued
+    keys = world.gateway.items("api-keys?principal=user:alice")
+    assert len(keys) == 1, "the key that issued it is gone"
+
+    visit.go(f"#/try?principal=user:alice&bucket={world.bucket}&key=alice/tried.txt")
+    visit.settle()
+    visit.press("Issue the link")
+    visit.press("Download it")
+    seen(visit.page, "The store answered 200")
+    with visit.page.expect_download() as download:
+        visit.main.get_by_role("link", name="Save the file").click()
+    assert download.value.path().read_bytes() == b"Hello from the console"
+
+
+@step
+def a_refusal_leads_to_the_grant_that_would_permit_it(walk):
+    visit, world = walk.admin, walk.world
+    visit.go(f"#/try?principal=user:nina&bucket={world.bucket}&key=nina/a.txt")
+    seen(visit.page, "Refused")
+    visit.main.get_by_role("link", name="Draft a grant").first.click()
+    expect(visit.dialog).to_be_visible()
+    visit.press("Review", visit.dialog)
+    visit.press("Create", visit.dialog)
+    visit.done("In force on every gateway")
+    (made,) = world.gateway.items("grants?principal=user:nina")
+    assert made["prefix"] == "nina/" and made["actions"] == ["GetObject"], made
+
+
+@step
+def changes_are_undone_from_the_audit(walk):
+    """An update, a deletion and a creation, each as a new change that the person confirms."""
+    visit, world = walk.admin, walk.world
+    gateway = world.gateway
+    made = world.grant("user:undo", "undo/", note="Before")
+    gateway.admin("PATCH", f"grants/{made}", {"note": TAG}, If_Match="*")
+
+    def undo(address: str) -> None:
+        visit.go(address)
+        visit.page.locator("main tbody .row-link").first.click()
+        visit.settle()
+        visit.press("Undo")
+        visit.settle()
+        visit.judge("an undo", on_phone=False)
+        visit.press("Undo", visit.dialog)
+        visit.done("Undone")
+
+    undo(f"#/audit?resourceID={made}&operation=update")
+    assert gateway.admin("GET", f"grants/{made}")["note"] == "Before"
+    gateway.admin("DELETE", f"grants/{made}")
+    undo(f"#/audit?resourceID={made}&operation=delete")
+    (again,) = gateway.items("grants?principal=user:undo")
+    assert again["note"] == "Before" and again["prefix"] == "undo/", again
+    undo(f"#/audit?resourceID={again['id']}&operation=create")
+    assert not gateway.items("grants?principal=user:undo")
+    latest = gateway.items("audit?kind=Grant")[0]
+    assert latest["actor"] == "user:root" and latest["operation"] == "delete", latest
+
+
+@step
+def an_emergency_is_ended_in_one_step(walk):
+    visit, world = walk.admin, walk.world
+    victim = world.person("victim")
+    world.grant("user:victim", "victim/")
+    assert world.issue(victim, "victim/a.txt"), "the victim gets links"
+    visit.go("#/emergency?principal=user:victim")
+    seen(visit.page, "Links and forms")
+    visit.judge("an emergency")
+    visit.press("Revoke all of it")
+    visit.settle()
+    visit.judge("the question before an emergency's end")
+    finish(visit, "user:victim")
+    assert not world.gateway.items("api-keys?principal=user:victim"), "its keys are gone"
+    allowed = world.gateway.items("grants?principal=user:victim&effect=allow")
+    assert not allowed, allowed
+    assert world.issue(victim, "victim/a.txt") is None, "it gets nothing any more"
+
+
+@step
+def a_place_is_closed_in_one_step(walk):
+    visit, world = walk.admin, walk.world
+    user = world.person("reader")
+    world.grant("user:reader", "leak/")
+    assert world.issue(user, "leak/a.txt")
+    visit.go(f"#/emergency?about=place&bucket={world.bucket}&prefix=leak/")
+    visit.judge("an emergency of a place")
+    visit.press("Revoke all of it")
+    visit.settle()
+    finish(visit, world.bucket)
+    assert world.issue(user, "leak/a.txt") is None, "nobody gets it any more"
+
+
+@step
+def a_person_is_offboarded_in_one_step(walk):
+    visit, world = walk.admin, walk.world
+    visit.go("#/offboarding?principal=user:leaver")
+    seen(visit.page, "What gives access")
+    visit.judge("an offboarding")
+    visit.main.get_by_role("button", name="Remove 3 rows").click()
+    finish(visit, "user:leaver")
+    seen(visit.page, "3 rows removed")
+    assert not world.gateway.items("api-keys?principal=user:leaver")
+    assert not world.gateway.items("grants?principal=user:leaver")
+
+
+def finish(visit, typed: str) -> None:
+    """Confirms a question, and types what it asks for."""
+    field = visit.dialog.locator("input[type=text]")
+    if field.count():
+        field.last.fill(typed)
+    visit.dialog.locator(".dialog-foot .button.danger").click()
+    end = time.monotonic() + 20
+    visit.settle()
+    while visit.dialog.count() and time.monotonic() < end:
+        close = visit.dialog.locator(".dialog-foot").get_by_role("button", name="Close")
+        if close.count():
+            close.click()
+        visit.settle()
+    expect(visit.dialog).to_have_count(0)

@@ -1,0 +1,144 @@
+"""Rows for the console to show. Some hold text that is hostile to whoever shows it."""
+
+import json
+import urllib.error
+import urllib.request
+from urllib.parse import quote
+
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+TAG = "<img src=x onerror=alert(1)>"
+REVERSED = "evil\u202eecila"
+# What the console shows in its place.
+REVERSED_SHOWN = "evil"
+LONG = ("k" * 30 + "/") * 32 + "k" * 31
+
+assert len(LONG) == 1023
+
+
+class Refused(Exception):
+    """The gateway's answer to a call that did not succeed."""
+
+    def __init__(self, call: str, status: int, text: str):
+        super().__init__(f"{call}: {status} {text}")
+        self.status = status
+
+
+class Gateway:
+    """The gateway, as an admin or a user calls it."""
+
+    def __init__(self, origin: str, key: str):
+        self.origin = origin
+        self.key = key
+
+    def call(self, method: str, path: str, body=None, **fields: str):
+        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": content}
+        headers |= {name.replace("_", "-"): value for name, value in fields.items()}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.origin + path, data, headers, method=method)
+        try:
+            with DIRECT.open(request) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            raise Refused(f"{method} {path}", error.code, error.read().decode()) from None
+        return json.loads(text) if text else None
+
+    def admin(self, method: str, path: str, body=None, **fields: str):
+        return self.call(method, f"/admin/v1/{path}", body, **fields)
+
+    def items(self, path: str) -> list:
+        return self.admin("GET", path)["items"]
+
+
+class World:
+    """The rows of these tests, and the keys of the people in them."""
+
+    def __init__(self, origin: str, key: str, bucket: str):
+        self.origin = origin
+        self.bucket = bucket
+        self.gateway = Gateway(origin, key)
+        self.keys: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no log may hold."""
+        return list(self.keys.values())
+
+    def person(self, name: str, **members) -> Gateway:
+        """Makes an API key for a user."""
+        row = {"name": f"Key of {name}", "principal": f"user:{name}", **members}
+        made = self.gateway.admin("POST", "api-keys", row)
+        self.keys[name] = made["key"]
+        self.ids[f"key of {name}"] = made["id"]
+        return Gateway(self.origin, made["key"])
+
+    def user(self, name: str) -> Gateway:
+        """Somebody who has a key."""
+        return Gateway(self.origin, self.keys[name])
+
+    def grant(self, principal: str, prefix: str, **members) -> str:
+        row = {"principal": principal, "bucket": self.bucket, "prefix": prefix, "actions": ["GetObject", "PutObject"]}
+        return self.gateway.admin("POST", "grants", row | members)["id"]
+
+    def quota(self, principal: str, limit: int, **members) -> str:
+        row = {"principal": principal, "metric": "urls", "period": "day", "limit": limit}
+        return self.gateway.admin("POST", "quotas", row | members)["id"]
+
+    def issue(self, user: Gateway, key: str, action: str = "GetObject", **members):
+        """Asks for a link. A refusal is what some of the rows are about."""
+        body = {"action": action, "bucket": self.bucket, "key": key, **members}
+        if action == "PutObject":
+            body |= {"contentType": "text/plain", "contentLength": 5}
+        try:
+            return user.call("POST", "/v1/presigned-urls", body)
+        except Refused as refusal:
+            if refusal.status in (401, 403, 429):
+                return None
+            raise
+
+    def fill(self) -> None:
+        """Makes all rows."""
+        admin = self.gateway
+        alice = self.person("alice")
+        tag, reversed_ = self.person(TAG), self.person(REVERSED)
+        self.person("auditor", roles=["auditor"])
+        self.person("root", roles=["admin"])
+        scope = {"bucket": self.bucket, "prefix": "team/", "principals": ["user:team.*", "group:team"]}
+        self.person("delegate", roles=["admin"], adminScopes=[scope])
+        for member in ("user:alice", f"user:{TAG}"):
+            admin.admin("POST", f"groups/{quote('group:staff', safe='')}/members", {"member": member})
+        admin.admin("POST", f"groups/{quote('group:' + TAG, safe='')}/members", {"member": "user:alice"})
+
+        self.ids["grant"] = self.grant("user:alice", "alice/", note="Her own")
+        self.grant(f"user:{TAG}", f"{TAG}/", note=f"<b>{TAG}</b>")
+        self.grant(f"user:{REVERSED}", "\u202egpj/", note="\u2066gnp.exe")
+        self.grant("user:alice", LONG, actions=["GetObject"], note="The longest key")
+        self.grant("group:staff", "shared/", conditions={"maxBytes": 1_048_576, "contentTypes": ["text/*"]})
+        self.ids["inside"] = self.grant("user:team.bob", "team/bob/")
+        self.grant("*", "alice/private/", effect="deny")
+        self.grant("user:leaver", "leaver/")
+        self.ids["quota"] = self.quota("user:alice", 500)
+        self.quota(f"user:{TAG}", 2)
+        self.quota("group:staff", 10**9, metric="bytes", period="month", sharing="shared")
+
+        for index in range(6):
+            self.issue(alice, f"alice/{index}.txt")
+        self.ids["issuance"] = self.issue(alice, "alice/note.txt", "PutObject")["id"]
+        self.issue(alice, LONG)
+        for _ in range(4):
+            self.issue(tag, f"{TAG}/{TAG}.txt")
+        self.issue(reversed_, "\u202egpj/\u202etxt.exe")
+        self.issue(alice, f"elsewhere/{TAG}")
+        self.issue(Gateway(self.origin, "no-such-key"), "alice/a.txt")
+        self.ids["ticket"] = alice.call(
+            "POST", "/v1/tickets", {"bucket": self.bucket, "prefix": f"alice/{TAG}/"})["id"]
+        leaver = self.person("leaver")
+        self.issue(leaver, "leaver/last.txt")
+        leaver.call("POST", "/v1/tickets", {"bucket": self.bucket, "prefix": "leaver/"})
+        self.ids["upload"] = alice.call(
+            "POST", "/v1/multipart-uploads",
+            {"bucket": self.bucket, "key": f"alice/{TAG}.bin", "contentType": "text/plain",
+             "contentLength": 6_000_000})["id"]
+        admin.admin("PATCH", f"grants/{self.ids['grant']}", {"note": f"Changed {TAG}"}, If_Match="*")

@@ -1,0 +1,223 @@
+"""Each view opens, shows its rows, and is well formed."""
+
+import json
+
+from playwright.sync_api import expect
+
+from rows import LONG, TAG
+from visits import seen
+
+STEPS = []
+
+
+def step(function):
+    STEPS.append(function)
+    return function
+
+
+# What each view has to show, by name.
+EXPECTED = {
+    "home": "user:alice",
+    "access": "May it?",
+    "grants": f"user:{TAG}",
+    "try": "First the gateway is only asked",
+    "quotas": f"user:{TAG}",
+    "ledger": LONG[:31],
+    "denials": f"user:{TAG}",
+    "uploads": "alice/note.txt",
+    "audit": "user:root",
+    "requests": "Request",
+    "buckets": "BUCKET",
+    "credentials": "BUCKET",
+    "issuers": "127.0.0.1",
+    "api-keys": TAG,
+    "groups": f"group:{TAG}",
+    "tickets": TAG,
+    "multipart": TAG,
+    "gateways": "live",
+    "emergency": "Which person?",
+    "offboarding": "List what the user has",
+}
+
+
+def opens(name: str):
+    def open_view(walk):
+        visit = walk.admin
+        visit.go(f"#/{name}")
+        assert visit.page.locator(".page-head h1").count() == 1, "it has one heading"
+        assert visit.page.locator("main .message.bad").count() == 0, visit.main.inner_text()
+        seen(visit.page, EXPECTED[name].replace("BUCKET", walk.order["bucket"]))
+        visit.judge(name)
+
+    open_view.__name__ = f"the view {name} opens"
+    return open_view
+
+
+STEPS += [opens(name) for name in EXPECTED]
+
+
+@step
+def no_other_view_exists(walk):
+    names = walk.admin.page.evaluate("import('/console/views.js').then((all) => all.views.map((view) => view.name))")
+    assert set(names) == set(EXPECTED), set(names) ^ set(EXPECTED)
+
+
+@step
+def each_row_has_a_page(walk):
+    """The pages of single rows, and answers to questions, as an address opens them."""
+    bucket, ids = walk.order["bucket"], walk.world.ids
+    addresses = {
+        f"grants/{ids['grant']}": "Changed <img",
+        f"quotas/{ids['quota']}": "500",
+        f"ledger/{ids['issuance']}": "alice/note.txt",
+        f"access?principal=user:alice&bucket={bucket}&key=alice/a.txt": "Permitted",
+        "access?principal=user:alice": "shared/",
+        f"access?bucket={bucket}&key=alice/private/a.txt": "user:alice",
+        f"try?principal=user:alice&bucket={bucket}&key=alice/private/a.txt": "Refused",
+        f"grants?principal=user:nobody": "No grant matches",
+    }
+    for address, text in addresses.items():
+        walk.admin.go(f"#/{address}")
+        seen(walk.admin.page, text)
+        walk.admin.judge(address[:40])
+    # A change, and the request that made it.
+    walk.admin.go("#/audit?kind=Grant&operation=update")
+    walk.admin.page.locator("tbody .row-link").first.click()
+    walk.admin.settle()
+    seen(walk.admin.page, f"Changed {TAG}")
+    walk.admin.judge("a change")
+    walk.admin.main.get_by_role("link", name="The request").click()
+    walk.admin.settle()
+    assert "#/requests/" in walk.admin.page.url
+    walk.admin.judge("a request")
+
+
+@step
+def filters_live_in_the_address(walk):
+    visit = walk.admin
+    visit.go("#/grants")
+    field = visit.main.get_by_role("group", name="Filters").get_by_label("Principal")
+    field.fill("user:alice")
+    field.press("Enter")
+    visit.settle()
+    assert "principal=user" in visit.page.url
+    assert visit.page.locator("main tbody tr").count() == 2, visit.main.inner_text()
+    visit.go("#/ledger")
+    visit.page.go_back()
+    visit.settle()
+    assert visit.page.locator("main tbody tr").count() == 2, "back brings the filter back"
+
+
+@step
+def the_keyboard_is_enough(walk):
+    visit = walk.admin
+    keys = visit.page.keyboard
+    visit.go("#/home")
+    listed = visit.page.evaluate(
+        "import('/console/views.js').then((all) => all.views.filter((v) => v.key).map((v) => [v.key, v.name]))")
+    assert len({key for key, _ in listed}) == len(listed), "each key goes to one view"
+    for key, name in listed:
+        keys.press("g")
+        keys.press(key)
+        visit.settle()
+        assert visit.page.url.split("#/")[1].split("?")[0] == name, f"g {key} leads to {visit.page.url}"
+        assert visit.page.evaluate("document.activeElement.matches('h1')"), f"{name}: the focus is on the title"
+    keys.press("/")
+    keys.type("user:alice")
+    visit.page.get_by_role("option").first.wait_for()
+    keys.press("ArrowDown")
+    keys.press("ArrowUp")
+    keys.press("Enter")
+    visit.settle()
+    assert "#/access?principal=user%3Aalice" in visit.page.url or "#/access?principal=user:alice" in visit.page.url
+    keys.press("?")
+    expect(visit.dialog).to_be_visible()
+    visit.judge("the list of keys", on_phone=False)
+    keys.press("Escape")
+    expect(visit.dialog).to_have_count(0)
+
+    # A grant without touching the mouse: open, write, leave by Escape, and keep what was written until it is discarded.
+    visit.go("#/grants")
+    keys.press("n")
+    expect(visit.dialog).to_be_visible()
+    assert visit.page.evaluate("document.activeElement.closest('dialog') !== null"), "the dialog has the focus"
+    keys.type("user:typed")
+    keys.press("Escape")
+    seen(visit.page, "Discard what you wrote?")
+    visit.press("Discard", visit.dialog)
+    expect(visit.dialog).to_have_count(0)
+
+    # Tab reaches all that can be pressed, in an order that never gets stuck.
+    visit.page.evaluate("() => { document.activeElement.blur(); window.reached = new Set(); }")
+    for _ in range(40):
+        keys.press("Tab")
+        visit.page.evaluate("() => { reached.add(document.activeElement) }")
+    reached = visit.page.evaluate("reached.size")
+    assert reached > 30, f"40 tabs reach {reached} elements"
+
+
+@step
+def each_page_shows_its_commands(walk):
+    visit = walk.admin
+    visit.go("#/grants?principal=user:alice")
+    visit.page.keyboard.press("c")
+    panel = visit.page.get_by_role("complementary", name="Commands")
+    expect(panel).to_be_visible()
+    lines = panel.inner_text()
+    assert "sluice admin grants list --principal user:alice" in lines, lines
+    assert "curl" in lines and walk.world.keys["root"] not in lines, "no command shows the key"
+    visit.judge("the commands")
+    visit.page.keyboard.press("c")
+    expect(panel).to_be_hidden()
+
+
+@step
+def what_goes_wrong_is_said(walk):
+    """A row that does not exist, and a gateway that does not answer."""
+    visit = walk.admin
+    with visit.refused(404):
+        visit.go("#/grants/01a20520-0000-7000-8000-000000000000")
+        box = visit.page.get_by_role("alert")
+        expect(box).to_contain_text("NoSuchGrant")
+        expect(box.get_by_role("link")).to_have_count(1)
+        visit.judge("a problem")
+    visit.page.route("**/admin/v1/quotas*", lambda route: route.abort())
+    visit.go("#/quotas")
+    expect(visit.page.get_by_role("alert").first).to_be_visible()
+    visit.problems = [found for found in visit.problems if "net::ERR_FAILED" not in found]
+    visit.page.unroute("**/admin/v1/quotas*")
+    visit.press("Try again")
+    seen(visit.page, f"user:{TAG}")
+
+
+@step
+def the_live_tail_follows(walk):
+    visit = walk.admin
+    visit.go("#/ledger")
+    visit.press("Follow live")
+    visit.settle()
+    walk.world.issue(walk.world.user("alice"), "alice/while-watching.txt")
+    seen(visit.page, "alice/while-watching.txt")
+    visit.go("#/home")
+
+
+def read_lines(path: str) -> list[dict]:
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+@step
+def lists_can_be_exported(walk):
+    visit = walk.admin
+    visit.go("#/grants")
+    with visit.page.expect_download() as download:
+        visit.press("More")
+        visit.page.get_by_role("menuitem", name="Export as NDJSON").click()
+    grants = read_lines(download.value.path())
+    assert any(grant["principal"] == f"user:{TAG}" for grant in grants), grants
+    visit.go("#/ledger?principal=user:alice")
+    visit.press("Export")
+    with visit.page.expect_download() as download:
+        visit.press("Export", visit.dialog)
+    assert download.value.path().stat().st_size > 500
+    visit.page.keyboard.press("Escape")

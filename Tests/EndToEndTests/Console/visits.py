@@ -1,0 +1,205 @@
+"""Visits of a browser to the console. A visit notes what no page of the console may do."""
+
+import contextlib
+import importlib.util
+import pathlib
+import time
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
+
+DESKTOP = (1360, 860)
+PHONE = (390, 844)
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+AXE = (pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js").read_text()
+
+# Reports breaches of the page's own policy where console messages are read.
+LISTENER = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+"""
+
+# Text that a row could use to mislead people or to become part of the page.
+FOREIGN = """
+() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode())
+    if (/[\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069]/.test(walker.currentNode.data))
+      found.push(`an invisible character in: ${walker.currentNode.data.slice(0, 80)}`);
+  for (const element of document.querySelectorAll("img:not([src^='/console/']), iframe, object, [onerror], body script"))
+    found.push(`an element out of a row: ${element.outerHTML.slice(0, 80)}`);
+  return found;
+}
+"""
+
+# A button that opened a dialog is busy until the dialog closes.
+IS_LOADING = """
+() => document.querySelector(".bone, .bone-row, .table-box[aria-busy=true], dialog[open] button[aria-busy=true]")
+  !== null
+"""
+
+WIDEST = """
+() => document.documentElement.scrollWidth <= innerWidth ? [] : 
+  [...document.querySelectorAll("dialog[open] *, #app *")]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => `${element.tagName}.${element.className}`).slice(0, 5)
+"""
+
+
+class Visit:
+    """One tab with a profile of its own."""
+
+    def __init__(self, browser: Browser, origin: str, *, also=(), size=DESKTOP, scheme="light"):
+        """`also` lists other origins that the page may ask."""
+        self.origin = origin
+        self.origins = {origin, *also}
+        self.problems: list[str] = []
+        self.refusals: set[int] = set()
+        self.under_way: set[Request] = set()
+        self.context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
+            locale="en-GB", timezone_id="Europe/Berlin")
+        self.context.set_default_timeout(15_000)
+        self.context.add_init_script(LISTENER)
+        self.page = self.context.new_page()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        self.page.on("dialog", self._refuse_dialog)
+        self.page.on("request", self._begin)
+        self.page.on("requestfinished", self._finish)
+        self.page.on("requestfailed", self._finish)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type not in ("error", "warning"):
+            return
+        if any(f"responded with a status of {status} " in message.text for status in self.refusals):
+            return
+        if self.refusals and message.text.startswith("Problem:"):
+            return  # The console's own note on what it shows.
+        self.problems.append(f"{message.type}: {message.text} ({message.location.get('url')})")
+
+    def _refuse_dialog(self, dialog) -> None:
+        self.problems.append(f"a window of the browser opened: {dialog.message}")
+        dialog.dismiss()
+
+    def _begin(self, request: Request) -> None:
+        url = urlsplit(request.url)
+        if url.scheme in ("blob", "data"):
+            return
+        # What the pages of an issuer ask for is not the console's affair.
+        is_ours = request.is_navigation_request() or request.frame.url.startswith(self.origin)
+        if is_ours and f"{url.scheme}://{url.netloc}" not in self.origins:
+            self.problems.append(f"a request to another origin: {request.url}")
+        self.under_way.add(request)
+
+    def _finish(self, request: Request) -> None:
+        self.under_way.discard(request)
+
+    @contextlib.contextmanager
+    def refused(self, *statuses: int):
+        """Tolerates that the browser reports answers with these statuses."""
+        self.refusals |= set(statuses)
+        yield
+        self.settle()
+        self.refusals -= set(statuses)
+
+    # Where the visit goes.
+
+    def load(self, address: str = "") -> None:
+        """Loads the console anew."""
+        self.page.goto(f"{self.origin}/console/{address}")
+
+    def sign_in(self, key: str, address: str = "", *, keep=False) -> "Visit":
+        self.load(address)
+        self.page.get_by_label("API key").fill(key)
+        if keep:
+            self.page.get_by_label("Stay signed in").check()
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
+        self.page.locator(".shell").wait_for()
+        self.settle()
+        return self
+
+    def go(self, address: str) -> None:
+        """Goes to a view without loading the console anew."""
+        self.page.evaluate("address => { location.hash = address }", address)
+        self.page.wait_for_timeout(50)
+        self.settle()
+
+    def settle(self, seconds: float = 20) -> None:
+        """Waits until nothing is loading and nothing was for a moment."""
+        end = time.monotonic() + seconds
+        quiet = 0
+        while quiet < 3:
+            self.page.wait_for_timeout(40)
+            with contextlib.suppress(Error):  # The page may be going elsewhere.
+                quiet = 0 if self.under_way or self.page.evaluate(IS_LOADING) else quiet + 1
+            if time.monotonic() > end:
+                asked = [request.url for request in self.under_way]
+                raise TimeoutError(f"{self.page.url} was still loading after {seconds} s: {asked}")
+
+    # What it finds there.
+
+    @property
+    def main(self) -> Locator:
+        return self.page.locator("main")
+
+    @property
+    def dialog(self) -> Locator:
+        return self.page.locator("dialog[open]")
+
+    def heading(self) -> str:
+        return self.page.locator("main h1").inner_text()
+
+    def row(self, text: str) -> Locator:
+        return self.page.locator("main tbody tr").filter(has_text=text).first
+
+    def press(self, name: str, within: Locator | None = None) -> None:
+        """Presses a button."""
+        (within or self.main).get_by_role("button", name=name, exact=True).first.click()
+
+    def choose(self, row: Locator, entry: str) -> None:
+        """Chooses an entry of a row's menu."""
+        row.get_by_role("button", name="Row actions").click()
+        self.page.get_by_role("menuitem", name=entry, exact=True).click()
+
+    def done(self, words: str) -> None:
+        """Expects that the dialog closes and a message says so."""
+        expect(self.dialog).to_have_count(0)
+        expect(self.page.locator(".toast").filter(has_text=words).first).to_be_visible()
+
+    def judge(self, name: str, *, on_phone=True) -> None:
+        """Notes what is wrong with the page that is open: on a desk in light colours, and on a phone in dark ones."""
+        self._judge(f"{name}, wide")
+        if on_phone:
+            self.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+            self.page.emulate_media(color_scheme="dark")
+            self.page.wait_for_timeout(60)
+            widest = self.page.evaluate(WIDEST)
+            if widest:
+                self.problems.append(f"{name}: scrolls sideways at {PHONE[0]} px because of {widest}")
+            self._judge(f"{name}, narrow and dark")
+            self.page.emulate_media(color_scheme="light")
+            self.page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+            self.page.wait_for_timeout(60)
+        self.problems += [f"{name}: {found}" for found in self.page.evaluate(FOREIGN)]
+
+    def _judge(self, name: str) -> None:
+        # What the bar at the top covers is no smaller for it.
+        self.page.evaluate("scrollTo(0, 0)")
+        # What the debugger evaluates is not bound by the policy of the page.
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(f"{AXE}; 0")
+        found = self.page.evaluate(
+            "rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})", RULES)["violations"]
+        for violation in found:
+            places = [" ".join(map(str, node["target"])) for node in violation["nodes"][:3]]
+            self.problems.append(f"{name}: axe {violation['id']} ({violation['impact']}) at {places}")
+
+    def end(self) -> None:
+        self.context.close()
+
+
+def seen(page: Page, text: str) -> None:
+    """Expects that a text is on the page."""
+    expect(page.get_by_text(text, exact=False).first).to_be_visible()

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPTesting
+import Signing
 import TestSupport
 import Testing
 

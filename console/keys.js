@@ -5,6 +5,7 @@ import { openDialog } from "./dialog.js";
 
 const bound = new Map();
 let waiting = null;
+let patience;
 
 /**
  * Binds a key, or two in a row (`g r`).
@@ -34,13 +35,14 @@ export function startKeys() {
       return;
     const keys = waiting ? `${waiting} ${event.key}` : event.key;
     waiting = null;
+    clearTimeout(patience);
     const found = bound.get(keys);
     if (found) {
       event.preventDefault();
       found.run();
     } else if ([...bound.keys()].some((name) => name.startsWith(`${event.key} `))) {
       waiting = event.key;
-      setTimeout(() => {
+      patience = setTimeout(() => {
         waiting = null;
       }, 1500);
     }

@@ -306,6 +306,7 @@ import Testing
         "DELETE /admin/v1/api-keys/{id}": .closed,
         "POST /admin/v1/api-keys/{id}:rotate": .closed,
         "GET /admin/v1/gateways": .closed,
+        "GET /admin/v1/settling-backlog": .closed,
         "GET /admin/v1/audit": .open(
             inside: [
                 Inside { _ in Call(target: "/admin/v1/audit") },

@@ -183,7 +183,7 @@ def a_file_is_uploaded_as_a_user(walk):
     (issued,) = world.gateway.items(f"issuances?prefix=alice/tried.txt&bucket={world.bucket}")
     assert issued["principal"] == "user:alice" and issued["contentLength"] == 22, issued
     keys = world.gateway.items("api-keys?principal=user:alice")
-    assert len(keys) == 1, "the key that issued it is gone"
+    assert len(keys) == 1, f"the key that issued it is gone: {keys}"
 
     visit.go(f"#/try?principal=user:alice&bucket={world.bucket}&key=alice/tried.txt")
     visit.settle()

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, R
 
 DESKTOP = (1360, 860)
 PHONE = (390, 844)
+expect.set_options(timeout=60_000)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 AXE = (pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js").read_text()
 
@@ -60,7 +61,7 @@ class Visit:
         self.context = browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
             locale="en-GB", timezone_id="Europe/Berlin")
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)
         self.context.add_init_script(LISTENER)
         self.page = self.context.new_page()
         self.page.on("console", self._hear)
@@ -71,7 +72,8 @@ class Visit:
         self.page.on("requestfailed", self._finish)
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type not in ("error", "warning"):
+        # What the pages of an issuer say is not the console's affair.
+        if message.type not in ("error", "warning") or not self.page.url.startswith(self.origin):
             return
         if any(f"responded with a status of {status} " in message.text for status in self.refusals):
             return
@@ -126,12 +128,12 @@ class Visit:
         self.page.wait_for_timeout(50)
         self.settle()
 
-    def settle(self, seconds: float = 20) -> None:
+    def settle(self, seconds: float = 60) -> None:
         """Waits until nothing is loading and nothing was for a moment."""
         end = time.monotonic() + seconds
         quiet = 0
-        while quiet < 3:
-            self.page.wait_for_timeout(40)
+        while quiet < 5:
+            self.page.wait_for_timeout(60)
             with contextlib.suppress(Error):  # The page may be going elsewhere.
                 quiet = 0 if self.under_way or self.page.evaluate(IS_LOADING) else quiet + 1
             if time.monotonic() > end:

@@ -4,8 +4,8 @@
 
 It is oidc-provider-mock, which accepts every user and every client that has a secret. This file adds what browsers
 need: clients without a secret, PKCE, which it demands (RFC 7636), permission for pages of the origins to read its
-answers, and the issuer's name in its answers (RFC 9207). The origin `*` stands for all. `--bare` leaves all this out. The first line of output is the
-provider's name.
+answers, and the issuer's name in its answers (RFC 9207). The origin `*` stands for all. `--bare` leaves all this out.
+The first line of output is the provider's name.
 """
 
 import argparse

@@ -58,8 +58,8 @@ class Walk:
         try:
             step(self)
         except Exception as error:
-            at = traceback.extract_tb(error.__traceback__)
-            lines = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in at if "/Console/" in frame.filename]
+            at = [frame for frame in traceback.extract_tb(error.__traceback__) if "/Console/" in frame.filename]
+            lines = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in at]
             problems.append(f"{' '.join(lines)}: {type(error).__name__}: {error}"[:2000])
         here = self.visits + ([self._admin] if self._admin else [])
         for visit in here:

@@ -28,7 +28,8 @@ FOREIGN = """
   while (walker.nextNode())
     if (/[\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069]/.test(walker.currentNode.data))
       found.push(`an invisible character in: ${walker.currentNode.data.slice(0, 80)}`);
-  for (const element of document.querySelectorAll("img:not([src^='/console/']), iframe, object, [onerror], body script"))
+  const foreign = "img:not([src^='/console/']), iframe, object, [onerror], body script";
+  for (const element of document.querySelectorAll(foreign))
     found.push(`an element out of a row: ${element.outerHTML.slice(0, 80)}`);
   return found;
 }

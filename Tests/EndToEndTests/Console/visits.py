@@ -205,4 +205,4 @@ class Visit:
 
 def seen(page: Page, text: str) -> None:
     """Expects that a text is on the page."""
-    expect(page.get_by_text(text, exact=False).first).to_be_visible()
+    expect(page.get_by_text(text, exact=False).filter(visible=True).first).to_be_visible()

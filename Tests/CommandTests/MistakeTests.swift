@@ -262,7 +262,7 @@ import Testing
         Mistake(
             #"admin usage --by minute"#, 64,
             #"""
-            error: '--by' takes 'hour' or 'day', not 'minute'.
+            error: '--by' takes 'hour', 'day' or 'range', not 'minute'.
             See 'sluice admin usage --help'.
             """#),
         Mistake(

@@ -83,7 +83,11 @@ final class World: Sendable {
 
     /// The address of this gateway, or of another where it is dead.
     func openDoor(_ gateway: Int) -> Door? {
-        (0..<Schedule.gateways).lazy.compactMap { self.door((gateway + $0) % Schedule.gateways) }.first
+        // A lazy sequence would ask twice for the door that it finds, and a gateway may die in between.
+        for step in 0..<Schedule.gateways {
+            if let door = door((gateway + step) % Schedule.gateways) { return door }
+        }
+        return nil
     }
 
     /// Applies the faults of a schedule, and repairs everything before it returns.

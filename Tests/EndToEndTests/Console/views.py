@@ -101,11 +101,14 @@ def filters_live_in_the_address(walk):
     field.press("Enter")
     visit.settle()
     assert "principal=user" in visit.page.url
-    expect(visit.page.locator("main tbody tr")).to_have_count(2)
+    found = visit.page.locator("main tbody tr")
+    expect(found.filter(has_text=walk.world.bucket)).to_have_count(2)
+    expect(found.filter(has_text=f"user:{TAG}")).to_have_count(0)
     visit.go("#/ledger")
     visit.page.go_back()
     visit.settle()
-    expect(visit.page.locator("main tbody tr")).to_have_count(2)
+    expect(found.filter(has_text=walk.world.bucket)).to_have_count(2)
+    expect(found.filter(has_text=f"user:{TAG}")).to_have_count(0)
 
 
 @step

@@ -57,9 +57,12 @@ def measure(chosen, report):
         if chosen.peer_python:
             loads += _peer(stack, chosen, report, database, callers, single)
         loads += [Inserts(database, connections, threads) for connections in (1, 64)]
-        loads.append(issue(TOKENS, gateway, 64, _with_tokens(database, gateway, callers)))
+        # What these leave to be summed up later must not disturb the first load more than that of --against.
+        rows.prepare(database, "others", chosen.binary, callers)
+        others = start(chosen.binary, "others", "others")
+        loads.append(issue(TOKENS, others, 64, _with_tokens(database, others, callers), "others"))
         batches = rows.requests(database.directory / "batches.txt", callers[:200], each=ITEMS)
-        loads.append(Batch(BATCH, [gateway], BATCH_CONNECTIONS, threads, batches, database, "sluice", each=ITEMS))
+        loads.append(Batch(BATCH, [others], BATCH_CONNECTIONS, threads, batches, database, "others", each=ITEMS))
 
         series = alternate(loads, database, chosen)
         report.add(series)

@@ -101,16 +101,17 @@ def debian_packages(program):
     """What the program links, with all that is loaded because of it, and what it contains; sorted by name."""
     paths = loaded_files(program)
     direct = needed(program)
-    owners = {soname: owner(path) for soname, path in paths.items()}
-    packages = {}
+    owners = owners_of(paths)
+    versions_of = installed({*owners.values(), *CONTAINED})
+    packages = {name: {**versions_of[name], "libraries": [], "needs": set(), "use": "loaded"} for name in versions_of}
+    for name in CONTAINED:
+        packages[name]["use"] = "contained"
     for soname, name in owners.items():
-        package = packages.setdefault(name, {**installed(name), "libraries": [], "needs": set(), "use": "loaded"})
+        package = packages[name]
         package["libraries"].append(soname)
         package["needs"].update(owners[other] for other in needed(paths[soname]) if other in owners)
         if soname in direct:
             package["use"] = "linked"
-    for name in CONTAINED:
-        packages[name] = {**installed(name), "libraries": [], "needs": set(), "use": "contained"}
     for name, package in packages.items():
         package["libraries"].sort()
         package["needs"] = sorted(package["needs"] - {name})
@@ -131,20 +132,30 @@ def needed(file):
     return set(re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--dynamic", file)))
 
 
-def owner(path):
-    """The Debian package of a file, which dpkg may know by its name below /lib instead of /usr/lib."""
-    real = os.path.realpath(path)
-    for candidate in (real, path, real.removeprefix("/usr"), f"/usr{path}"):
-        found = subprocess.run(["dpkg-query", "--search", candidate], capture_output=True, text=True, check=False)
-        if found.returncode == 0:
-            return found.stdout.splitlines()[0].partition(":")[0]
-    raise LockError(f"no Debian package has {path}")
+def owners_of(paths):
+    """The Debian package of each library, by soname. dpkg may know a file below /lib that is really below /usr/lib."""
+    candidates = {}
+    for soname, path in paths.items():
+        real = os.path.realpath(path)
+        candidates[soname] = [real, path, real.removeprefix("/usr"), f"/usr{path}"]
+    search = ["dpkg-query", "--search", *sorted({name for names in candidates.values() for name in names})]
+    # The status is 1, because dpkg does not know every candidate.
+    found = subprocess.run(search, capture_output=True, text=True, check=False).stdout
+    known = {path: name.partition(":")[0] for name, _, path in (line.partition(": ") for line in found.splitlines())}
+    owners = {}
+    for soname, names in candidates.items():
+        owner = next((known[name] for name in names if name in known), None)
+        if owner is None:
+            raise LockError(f"no Debian package has {paths[soname]}")
+        owners[soname] = owner
+    return owners
 
 
-def installed(name):
+def installed(names):
+    """The versions of installed packages, by name."""
     form = "${Package}\t${Version}\t${source:Package}\t${source:Version}\n"
-    name, version, source, source_version = output("dpkg-query", "--show", "-f", form, name).splitlines()[0].split("\t")
-    return {"name": name, "version": version, "source": source, "sourceVersion": source_version}
+    rows = (line.split("\t") for line in output("dpkg-query", "--show", "-f", form, *sorted(names)).splitlines())
+    return {row[0]: dict(zip(("name", "version", "source", "sourceVersion"), row)) for row in rows}
 
 
 def output(*command):

@@ -150,7 +150,7 @@ def audit_tracker(debian, tracker, file, report):
 
 
 def is_open(state, version):
-    """Whether a release's state of an issue leaves this version affected. A fixed version of 0 means: never affected."""
+    """Whether a release's state of an issue leaves this version affected. Fixed in 0 means that no version was."""
     if state.get("status") == "resolved":
         fixed = state.get("fixed_version")
         return fixed is not None and fixed != "0" and DebianVersion(version) < DebianVersion(fixed)

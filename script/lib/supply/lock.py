@@ -7,8 +7,9 @@ The lock is one JSON object:
 - `swift`: `toolchain`, the version of the compiler, whose library is linked statically; and `resolved`, which is what
   the package manager keeps in `Package.resolved`.
 - `debian`: `suite`, `architecture`, and `packages`. Each has `name`, `version`, `source`, `sourceVersion`, `libraries`
-  (its sonames that the program loads), `use` and `needs` (names of packages). `use` is `linked` if the program names one
-  of its libraries itself, `loaded` if only another library does, and `contained` if its files are inside the program.
+  (its sonames that the program loads), `use` and `needs` (names of packages). `use` is `linked` if the program names
+  one of its libraries itself, `loaded` if only another library does, and `contained` if its files are inside the
+  program.
 """
 
 import json

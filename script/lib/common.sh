@@ -72,7 +72,7 @@ install_packages() {
     for package in "${missing[@]}"; do
         case $package in
             postgresql-15) install_postgresql ;;
-            nginx) install_nginx ;;
+            nginx | prometheus) install_unstarted "$package" ;;
             *) others+=("$package") ;;
         esac
     done
@@ -94,19 +94,19 @@ install_postgresql() {
     return "$outcome"
 }
 
-# Debian's package starts nginx on port 80, now and at each boot. This prevents both, unless the machine already has a
-# policy for services.
-install_nginx() {
-    local policy=/usr/sbin/policy-rc.d outcome=0
+# install_unstarted PACKAGE: installs a server that Debian would start now and at each boot. This prevents both, unless
+# the machine already has a policy for services.
+install_unstarted() {
+    local package=$1 policy=/usr/sbin/policy-rc.d outcome=0
     if [[ -e $policy ]]; then
-        apt_install nginx
+        apt_install "$package"
         return
     fi
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
     as_root chmod 755 "$policy"
-    apt_install nginx || outcome=$?
+    apt_install "$package" || outcome=$?
     as_root rm -f "$policy"
-    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable nginx; fi
+    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "$package"; fi
     return "$outcome"
 }
 
@@ -155,8 +155,8 @@ strip_program() {
     chmod 755 "$2"
 }
 
-# Makes the Python environment of the tests: the store Swift, and the SDKs of the stores and PyJWT, with which answers
-# are compared.
+# Makes the Python environment of the tests: the store Swift, the SDKs of the stores and PyJWT, with which answers are
+# compared, and the schemas that ops/ and bills of materials are held to.
 ensure_venv() { make_venv "$venv" "$root/script/lib/requirements.txt"; }
 
 # make_venv DIR REQUIREMENTS: makes a Python environment, and makes it again if the requirements have changed.

@@ -67,6 +67,12 @@ struct PageBlock {
         Exception(
             page: "docs/operations.md", text: "sluice qualify photos",
             reason: "needs the store of the reader's bucket; QualifyCommandTests run it at stores"),
+        Exception(
+            page: "docs/operations.md", text: "kubectl apply",
+            reason: "needs a cluster of Kubernetes; script/check-ops holds the manifests to their schemas"),
+        Exception(
+            page: "docs/operations.md", text: "script/package --lock",
+            reason: "builds a release, and compares it with databases that the reader brings"),
         Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
         Exception(
             page: "CONTRIBUTING.md", text: "script/stores/radosgw start",

@@ -1,0 +1,68 @@
+"""Checks the operator's pack, ops/, and what script/package says about a release. Prints one line per check.
+
+Usage: python3 script/lib/ops [--binary PROGRAM]
+
+With a program, it also makes a lock and a bill of materials of it, and runs it under load beside a Prometheus that is
+asked every query of the dashboard and of the alerts. The status is 1 if a check fails.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import dashboard
+import live
+import manifests
+import names
+import rules
+
+ROOT = Path(__file__).resolve().parents[3]
+OPS = ROOT / "ops"
+PROMETHEUS = OPS / "prometheus"
+RUNBOOK = ROOT / "docs/runbook.md"
+METRICS = ROOT / "docs/metrics.md"
+SETTINGS = ROOT / "docs/settings.md"
+
+
+def checks(binary):
+    """Each check's name, and a function that finds flaws."""
+    yield "the rules of Prometheus can be read", lambda: tool("promtool", "check", "rules", *rule_files())
+    yield "each alert is documented and tested both ways", lambda: rules.flaws(PROMETHEUS, RUNBOOK)
+    yield "the alerts fire when they should", lambda: tool("promtool", "test", "rules", *PROMETHEUS.glob("*.test.yaml"))
+    yield "every metric that queries use is documented", lambda: names.flaws(OPS, METRICS)
+    yield "Grafana knows every member of the dashboard", lambda: dashboard.flaws(OPS / "grafana/sluice.json")
+    yield "the manifests fit the schemas of Kubernetes", lambda: manifests.flaws(OPS / "kubernetes", SETTINGS)
+    supply = [sys.executable, "-B", "-W", "ignore", ROOT / "script/lib/supply/tests.py"]
+    yield "locks, bills of materials and audits", lambda: tool(*supply, *([binary] if binary else []))
+    if binary:
+        yield "every query has an answer at a gateway under load", lambda: live.flaws(binary, OPS)
+
+
+def rule_files():
+    return [PROMETHEUS / name for name in ("recording.yaml", "alerts.yaml")]
+
+
+def tool(*command):
+    """The lines of a program that fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        yield from (done.stdout + done.stderr).splitlines() or [f"status {done.returncode}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="script/check-ops", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", type=Path, metavar="PROGRAM")
+    arguments = parser.parse_args()
+    binary = arguments.binary.resolve(strict=True) if arguments.binary else None
+    failed = False
+    for name, find in checks(binary):
+        found = list(find())
+        print(f"{'FAIL' if found else 'ok  '}  {name}", *found, sep="\n", flush=True)
+        failed = failed or bool(found)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

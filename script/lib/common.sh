@@ -72,7 +72,7 @@ install_packages() {
     for package in "${missing[@]}"; do
         case $package in
             postgresql-15) install_postgresql ;;
-            nginx) install_nginx ;;
+            nginx | etcd-server) install_stopped "$package" ;;
             *) others+=("$package") ;;
         esac
     done
@@ -94,19 +94,19 @@ install_postgresql() {
     return "$outcome"
 }
 
-# Debian's package starts nginx on port 80, now and at each boot. This prevents both, unless the machine already has a
-# policy for services.
-install_nginx() {
-    local policy=/usr/sbin/policy-rc.d outcome=0
+# install_stopped PACKAGE: installs a package of Debian that would start a service of its name, now and at each boot:
+# nginx and etcd. This prevents both, unless the machine already has a policy for services.
+install_stopped() {
+    local package=$1 policy=/usr/sbin/policy-rc.d outcome=0
     if [[ -e $policy ]]; then
-        apt_install nginx
+        apt_install "$package"
         return
     fi
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
     as_root chmod 755 "$policy"
-    apt_install nginx || outcome=$?
+    apt_install "$package" || outcome=$?
     as_root rm -f "$policy"
-    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable nginx; fi
+    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "${package%-server}"; fi
     return "$outcome"
 }
 

@@ -2,10 +2,9 @@
 
 import argparse
 import asyncio
-import shutil
 import signal
 import sys
-import tempfile
+import traceback
 from pathlib import Path
 
 import faults
@@ -25,6 +24,8 @@ def options():
                     " program ends. Needs root.")
     parser.add_argument("--binary", type=Path, help="a built sluice; built for release when left out")
     parser.add_argument("--keep", action="store_true", help="leave the directory with the logs")
+    # Made and removed by script/ha.
+    parser.add_argument("--directory", type=Path, help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="start everything and wait for Control-C")
     test = commands.add_parser(
@@ -45,11 +46,7 @@ def options():
 
 def main():
     chosen = options()
-    # Ends like Control-C, so that nothing is left behind.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    directory = Path(tempfile.mkdtemp(prefix="sluice-ha-", dir="/var/tmp"))
-    directory.chmod(0o755)
-    is_kept = chosen.keep
+    directory = chosen.directory
     try:
         if chosen.command == "backup":
             return Rehearsal(chosen.binary, directory).run()
@@ -59,22 +56,15 @@ def main():
         gateways = Gateways(cluster, chosen.binary, directory)
         gateways.start()
         return COMMANDS[chosen.command](chosen, cluster, gateways)
-    except KeyboardInterrupt:
-        return 130
-    except BaseException:
-        is_kept = True
-        raise
-    finally:
-        if is_kept:
-            print(f"the logs are in {directory}", file=sys.stderr)
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
+    except Exception:
+        traceback.print_exc()
+        return 2
 
 
 def run(_chosen, cluster, gateways):
-    print(f"gateways on the ports {', '.join(str(one.port) for one in gateways.all)} of these namespaces, which\n"
-          f"    nsenter --all --target <process id of bash below unshare>\nenters; key of the admin: {gateways.admin_key}\n"
-          f"logs: {cluster.directory}", flush=True)
+    print(f"gateways on the ports {', '.join(str(one.port) for one in gateways.all)} of this network, which\n"
+          f"    nsenter --target $(pgrep --full '^bash.*{cluster.directory}') --net --mount --pid\nenters; key of the admin: "
+          f"{gateways.admin_key}\nlogs: {cluster.directory}", flush=True)
     signal.pause()
 
 

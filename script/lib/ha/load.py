@@ -113,7 +113,7 @@ class Load:
             task.add_done_callback(pending.discard)
 
     def _next(self, number):
-        """Every third request is by a user whose grant comes and goes, every third for a bucket whose quota runs out."""
+        """By a user whose grant comes and goes, for a bucket whose quota runs out, or neither, in turn."""
         kind, turn = number % 3, number // 3
         if kind == 0:
             return f"revoked-{turn % REVOKED}", BUCKET

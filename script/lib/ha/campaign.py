@@ -75,7 +75,7 @@ class Campaign:
         line.links += sum(1 for answer in answers if answer.id)
         line.lost += await asyncio.to_thread(judge.lost_links, self.cluster, answers)
         line.stale += judge.stale_links(answers, self.revokers)
-        line.over += await asyncio.to_thread(judge.over_quota, self.cluster, {bucket: limit})
+        line.over += await asyncio.to_thread(judge.over_quota, self.cluster, answers, {bucket: limit})
         line.unavailable.append(worst)
         line.own.append(own)
         line.whole.append(whole)
@@ -95,7 +95,7 @@ class Campaign:
             (await check(judge.lost_links, self.cluster, answers), "links have no row at the end"),
             (judge.stale_links(answers, self.revokers), "links were issued after a revoke was answered"),
             (await check(judge.lost_changes, self.cluster, self.revokers), "acknowledged changes of grants are lost"),
-            (await check(judge.over_quota, self.cluster, self.world.limits), "links are beyond a quota, or not counted"),
+            (await check(judge.over_quota, self.cluster, answers, self.world.limits), "links are beyond a quota, or not counted"),
             (await check(self.witness.lost), "rows that PostgreSQL acknowledged are lost"),
             (sum(len(one.process.ends) for one in self.gateways.all), "gateways ended by themselves"),
             (self.load.unsent, "requests were not sent, since too many waited"),

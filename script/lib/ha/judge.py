@@ -1,5 +1,7 @@
 """Compares what clients were told with what the database holds."""
 
+from collections import Counter
+
 import intervals
 
 # Shorter silences are the load's own rhythm.
@@ -33,10 +35,11 @@ def lost_changes(cluster, revokers):
         """, made, removed)[0][0]
 
 
-def over_quota(cluster, limits):
-    """Links beyond the limit of their bucket's quota, and how far counters are from the rows."""
+def over_quota(cluster, answers, limits):
+    """Links beyond the limit of their bucket's quota, by rows or by what clients hold; and how far counters are from rows."""
     rows = dict(cluster.query("SELECT bucket, count(*) FROM issuances GROUP BY bucket"))
-    beyond = sum(max(0, rows.get(bucket, 0) - limit) for bucket, limit in limits.items())
+    held = Counter(answer.bucket for answer in answers if answer.id)
+    beyond = sum(max(0, rows.get(bucket, 0) - limit, held[bucket] - limit) for bucket, limit in limits.items())
     wrong = cluster.query("SELECT coalesce(sum(abs(used - charged)), 0)::bigint FROM audit_quotas()")[0][0]
     return beyond + wrong
 

@@ -66,6 +66,14 @@ def kill_etcd(cluster, _gateways):
     cluster.etcds[-1].machine.signal(signal.SIGKILL)
 
 
+def freeze_etcd(cluster, _gateways):
+    for etcd in cluster.etcds:
+        etcd.machine.freeze()
+    time.sleep(AWAY_SECONDS)
+    for etcd in cluster.etcds:
+        etcd.machine.thaw()
+
+
 def restart_all(cluster, gateways):
     """Each database, each etcd and each gateway, one after the other, as for an update of the system."""
     for database in cluster.databases:
@@ -90,5 +98,6 @@ ALL = [
     Fault("switchover", switch_over),
     Fault("synchronous standby killed", kill_standby),
     Fault("one etcd killed", kill_etcd),
+    Fault("all of etcd frozen 15 s", freeze_etcd),
     Fault("everything restarted in turn", restart_all),
 ]

@@ -36,7 +36,7 @@ def lost_changes(cluster, revokers):
 
 
 def over_quota(cluster, answers, limits):
-    """Links beyond the limit of their bucket's quota, by rows or by what clients hold; and how far counters are from rows."""
+    """Links beyond the limit of their bucket's quota, by rows or by what clients hold; and counters that differ."""
     rows = dict(cluster.query("SELECT bucket, count(*) FROM issuances GROUP BY bucket"))
     held = Counter(answer.bucket for answer in answers if answer.id)
     beyond = sum(max(0, rows.get(bucket, 0) - limit, held[bucket] - limit) for bucket, limit in limits.items())

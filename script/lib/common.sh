@@ -72,7 +72,7 @@ install_packages() {
     for package in "${missing[@]}"; do
         case $package in
             postgresql-15) install_postgresql ;;
-            nginx | prometheus) install_unstarted "$package" ;;
+            nginx | etcd-server | prometheus) install_stopped "$package" ;;
             *) others+=("$package") ;;
         esac
     done
@@ -94,9 +94,9 @@ install_postgresql() {
     return "$outcome"
 }
 
-# install_unstarted PACKAGE: installs a server that Debian would start now and at each boot. This prevents both, unless
-# the machine already has a policy for services.
-install_unstarted() {
+# install_stopped PACKAGE: installs a package of Debian that would start a service of its name, now and at each boot:
+# nginx, etcd and Prometheus. This prevents both, unless the machine already has a policy for services.
+install_stopped() {
     local package=$1 policy=/usr/sbin/policy-rc.d outcome=0
     if [[ -e $policy ]]; then
         apt_install "$package"
@@ -106,7 +106,7 @@ install_unstarted() {
     as_root chmod 755 "$policy"
     apt_install "$package" || outcome=$?
     as_root rm -f "$policy"
-    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "$package"; fi
+    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "${package%-server}"; fi
     return "$outcome"
 }
 

@@ -92,7 +92,7 @@ final class LogOutput: Sendable {
             if !lines.isEmpty { _ = try descriptor.writeAll(lines) }
         } catch {
             // There is nowhere to report that the log cannot be written but the metrics.
-            dropped.add(lines.count { $0 == UInt8(ascii: "\n") })
+            dropped.add(lines.count(where: { $0 == UInt8(ascii: "\n") }))
         }
         if lines.capacity > Self.mostSpare { lines = [] }
         lines.removeAll(keepingCapacity: true)

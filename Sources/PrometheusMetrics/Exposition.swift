@@ -13,7 +13,7 @@ enum Exposition {
         return "\(value)"
     }
 
-    /// Whether a text may be the name of a metric or label: `[a-zA-Z_][a-zA-Z0-9_]*`.
+    /// Whether a text may be the name of a metric: `[a-zA-Z_][a-zA-Z0-9_]*`.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39 ~= first) else { return false }
         return text.utf8.allSatisfy { byte in
@@ -30,7 +30,8 @@ enum Exposition {
     }
 
     private static func escaped(_ value: String) -> String {
-        replacing(value) { $0 == "\\" ? #"\\"# : $0 == "\n" ? #"\n"# : $0 == "\"" ? #"\""# : nil }
+        guard value.utf8.contains(where: { $0 == 0x5c || $0 == 0x22 || $0 == 0x0a }) else { return value }
+        return replacing(value) { $0 == "\\" ? #"\\"# : $0 == "\n" ? #"\n"# : $0 == "\"" ? #"\""# : nil }
     }
 
     private static func replacing(_ text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {

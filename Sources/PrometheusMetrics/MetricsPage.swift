@@ -21,7 +21,7 @@ public final class MetricsPage: Sendable {
     ///   - help: Its meaning, in one line. Series of one name have one meaning.
     ///   - labels: Its labels.
     ///   - value: Returns the present number, which never falls.
-    /// - Precondition: The name is valid, has one type, and no other series has these labels.
+    /// - Precondition: The name is valid, and has one type and one meaning.
     public func addCounter(
         _ name: String, _ help: String, labels: Labels = [], _ value: @escaping @Sendable () -> Double
     ) {
@@ -30,7 +30,7 @@ public final class MetricsPage: Sendable {
 
     /// Adds a counter.
     ///
-    /// - Precondition: The name is valid, has one type, and no other series has these labels.
+    /// - Precondition: The name is valid, and has one type and one meaning.
     public func addCounter(_ name: String, _ help: String, labels: Labels = [], _ counter: Counter) {
         addCounter(name, help, labels: labels) { Double(counter.value) }
     }
@@ -42,7 +42,7 @@ public final class MetricsPage: Sendable {
     ///   - help: Its meaning, in one line.
     ///   - labels: Its labels.
     ///   - value: Returns the present number.
-    /// - Precondition: The name is valid, has one type, and no other series has these labels.
+    /// - Precondition: The name is valid, and has one type and one meaning.
     public func addGauge(
         _ name: String, _ help: String, labels: Labels = [], _ value: @escaping @Sendable () -> Double
     ) {
@@ -56,7 +56,7 @@ public final class MetricsPage: Sendable {
     ///   - help: Its meaning, in one line.
     ///   - labels: Its labels.
     ///   - histogram: The histogram.
-    /// - Precondition: The name is valid, has one type, and no other series has these labels.
+    /// - Precondition: The name is valid, and has one type and one meaning.
     public func addHistogram(_ name: String, _ help: String, labels: Labels = [], _ histogram: Histogram) {
         add(name, help, .histogram, Series(labels: labels, source: .histogram(histogram)))
     }
@@ -73,14 +73,13 @@ public final class MetricsPage: Sendable {
     }
 
     private func add(_ name: String, _ help: String, _ kind: Kind, _ series: Series) {
-        precondition(
-            Exposition.isName(name) && series.labels.allSatisfy { Exposition.isName($0.name) }, "\(name) is no name.")
         families.withLock { families in
-            let family = families[name, default: Family(kind: kind, help: help)]
-            precondition(
-                family.kind == kind && family.help == help && !family.series.contains { $0.text == series.text },
-                "\(name){\(series.text)} contradicts another series.")
-            families[name, default: family].series.append(series)
+            if families[name] == nil {
+                precondition(Exposition.isName(name), "\(name) is no name.")
+                families[name] = Family(kind: kind, help: help)
+            }
+            precondition(families[name]?.kind == kind && families[name]?.help == help, "\(name) has two meanings.")
+            families[name]?.series.append(series)
         }
     }
 }
@@ -107,17 +106,10 @@ private struct Series: Sendable {
     }
 
     let labels: MetricsPage.Labels
-    /// The labels, as they stand between the braces.
-    let text: String
     let source: Source
 
-    init(labels: MetricsPage.Labels, source: Source) {
-        self.labels = labels
-        text = Exposition.labels(labels)
-        self.source = source
-    }
-
     func write(_ name: String, to page: inout String) {
+        let text = Exposition.labels(labels)
         let braces = text.isEmpty ? "" : "{\(text)}"
         switch source {
         case .number(let value):

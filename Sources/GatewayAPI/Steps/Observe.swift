@@ -26,7 +26,7 @@ final class Observe: Sendable {
         self.logger = logger
         self.requestLog = requestLog
         self.metrics = metrics
-        figures = paths.map(metrics.figures)
+        figures = paths.map(metrics.figures(of:))
         figuresOfNone = metrics.figuresOfNone
     }
 

@@ -2,6 +2,7 @@ import Figures
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
+import LibPQ
 import LineLogging
 import MicroHTTPD
 import PrometheusMetrics

@@ -19,7 +19,7 @@ import Testing
             policySequence: { sequence })
     }
 
-    @Test(.database(.migrated)) func `partitions count up to the first gap, and reservations by whether they can be settled`() async throws {
+    @Test(.database(.migrated)) func `the figures are what the tables say, and partitions count up to the first gap`() async throws {
         let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await owner.runScript(
             """
@@ -30,8 +30,8 @@ import Testing
             END $$;
             INSERT INTO reservations
                 (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'b', 'k', now() + n * interval '1 hour',
-                now()
+            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'b', 'k',
+                now() + n * interval '1 hour', now()
             FROM unnest(ARRAY[1, 2, 3]) AS n;
             UPDATE reservations SET dead_at = now() - amount * interval '10 seconds' WHERE amount < 30;
             INSERT INTO gateways (id, version, started_at, last_seen_at, clock_difference, key_ids)

@@ -19,7 +19,7 @@ import Testing
             policySequence: { sequence })
     }
 
-    @Test(.database(.migrated)) func `the figures are what the tables say, and partitions count up to the first gap`() async throws {
+    @Test(.database(.migrated)) func `figures are what the tables say; partitions count up to a gap`() async throws {
         let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await owner.runScript(
             """

@@ -39,7 +39,8 @@ import Testing
                 let user = try await site.makeUser("alice")
                 try await site.grant(["PutObject"], to: user.principal, in: "traced")
                 let upload: JSON = [
-                    "action": "PutObject", "bucket": "traced", "key": "k", "contentType": "image/png", "contentLength": 3,
+                    "action": "PutObject", "bucket": "traced", "key": "k", "contentType": "image/png",
+                    "contentLength": 3,
                 ]
                 let issued = try await user.ask(upload, headers: Self.fields)
                 #expect(issued.status == 201, "\(issued.text)")

@@ -15,7 +15,6 @@ let onCallersExecutor = strict + [.enableUpcomingFeature("NonisolatedNonsendingB
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
@@ -38,7 +37,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -59,11 +57,14 @@ let package = Package(
         .target(name: "EventLoops", dependencies: ["CEventDescriptor"], swiftSettings: onCallersExecutor),
         .target(
             name: "MicroHTTPD",
-            dependencies: ["CMicroHTTPD", "EventLoops", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            dependencies: [
+                "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging, serviceLifecycle,
+            ],
             swiftSettings: onCallersExecutor
         ),
         .target(
-            name: "LibPQ", dependencies: ["CEventDescriptor", "CLibPQ", "EventLoops", logging, serviceLifecycle],
+            name: "LibPQ",
+            dependencies: ["CEventDescriptor", "CLibPQ", "EventLoops", "Figures", logging, serviceLifecycle],
             swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
@@ -83,17 +84,20 @@ let package = Package(
         // The gateway: values and rules in the middle, an adapter on each side.
         .target(name: "Signing", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
         .target(
-            name: "GatewayCore", dependencies: ["Signing", "LibCrypto", "StrictJSON"], swiftSettings: onCallersExecutor),
-        .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
+            name: "GatewayCore", dependencies: ["Figures", "Signing", "LibCrypto", "StrictJSON"],
+            swiftSettings: onCallersExecutor),
+        // What every part counts, and the page on which Prometheus reads it.
+        .target(name: "Figures", swiftSettings: strict),
+        .target(name: "PrometheusMetrics", dependencies: ["Figures"], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
         .target(
             name: "ContractModel", dependencies: ["EmbeddedFiles", "LibYAML", "StrictJSON"], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "LibZ", "Signing",
-                "StrictJSON",
-                httpTypes, logging, metrics,
+                "ContractModel", "EmbeddedFiles", "Figures", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "LibZ",
+                "PrometheusMetrics", "Signing", "StrictJSON",
+                httpTypes, logging,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -101,7 +105,7 @@ let package = Package(
         .target(
             name: "GatewayPostgres",
             dependencies: [
-                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
+                "EmbeddedFiles", "EventLoops", "Figures", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
                 logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
@@ -109,7 +113,7 @@ let package = Package(
         // Requests to other servers: key sets of issuers, uploads in stores.
         .target(
             name: "GatewayCloud",
-            dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
+            dependencies: ["Figures", "GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
 
@@ -126,7 +130,7 @@ let package = Package(
         // Lines of the log, on standard error.
         .target(
             name: "LineLogging",
-            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", "StrictJSON", logging, systemPackage],
+            dependencies: ["Figures", "GatewayAPI", "GatewayCore", "LibCrypto", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
         // What a terminal can show.
@@ -156,10 +160,10 @@ let package = Package(
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "AdminCommands", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
                 "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON",
-                argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
+                argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -259,7 +263,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PrometheusMetricsTests",
-            dependencies: ["PrometheusMetrics", metrics],
+            dependencies: ["Figures", "PrometheusMetrics"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -267,7 +271,7 @@ let package = Package(
             dependencies: [
                 "ContractModel", "ContractTesting", "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE",
                 "LibCrypto", "LibZ", "PrometheusMetrics", "Signing", "SigningTesting", "StrictJSON", "TestSupport",
-                httpTypes, inMemoryLogging, logging, metrics,
+                httpTypes, inMemoryLogging, logging,
             ],
             swiftSettings: strict
         ),

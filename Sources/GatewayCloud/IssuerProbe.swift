@@ -14,7 +14,7 @@ public struct IssuerProbe: IssuerDocuments {
     public func document(at url: String) async -> IssuerDocument {
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: KeySets.maxBytes, share: .keySets)
+            let answer = try await client.send(.get, url, maxBytes: KeySets.maxBytes, for: .keySet)
             let content: Result<[UInt8], ProbeFailure> =
                 switch answer.status {
                 case 200: .success(answer.body)
@@ -38,7 +38,7 @@ public struct IssuerProbe: IssuerDocuments {
             if let origin { fields.append(.init("origin", origin)) }
             let answer = try await client.send(
                 .post(body: Self.exchangeForm(clientID: clientID, origin: origin)), url, fields: fields,
-                maxBytes: KeySets.maxBytes, share: .keySets)
+                maxBytes: KeySets.maxBytes, for: .keySet)
             return TokenEndpointAnswer(
                 content: .success(answer.body), status: answer.status, duration: .now - start,
                 permitsOrigin: Self.permits(origin, answer), preflightPermitsOrigin: await preflight)
@@ -57,7 +57,7 @@ public struct IssuerProbe: IssuerDocuments {
         ]
         do throws(OutboundError) {
             let answer = try await client.send(
-                .options, url, fields: fields, maxBytes: KeySets.maxBytes, share: .keySets)
+                .options, url, fields: fields, maxBytes: KeySets.maxBytes, for: .keySet)
             return 200..<300 ~= answer.status && Self.permits(origin, answer)
         } catch {
             return false

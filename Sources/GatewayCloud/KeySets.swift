@@ -19,7 +19,7 @@ public struct KeySets: KeySetFetcher {
     /// Fetches the document at a URL.
     public func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, share: .keySets)
+            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, for: .keySet)
             guard answer.status == 200 else { throw .status(answer.status) }
             return answer.body
         } catch {

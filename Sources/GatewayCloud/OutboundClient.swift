@@ -9,6 +9,18 @@ import LibCurl
 /// Stores and issuers have shares of their own, so that the key sets of issuers are fetched however many stores hang.
 public struct OutboundClient: Sendable {
     /// The purpose of a request.
+    public enum Purpose: String, Sendable, CaseIterable {
+        /// A store's answer about an object, a bucket or an upload.
+        case store
+        /// Temporary credentials from a store's token service.
+        case tokenService = "sts"
+        /// Documents of issuers, and keys of stores.
+        case keySet = "key_set"
+
+        fileprivate var share: Share { self == .keySet ? .keySets : .stores }
+    }
+
+    /// The requests that share limits.
     enum Share: Int, CaseIterable {
         case stores
         case keySets
@@ -24,6 +36,8 @@ public struct OutboundClient: Sendable {
     /// Number of files that the requests may open.
     public static let maxDescriptors = Share.allCases.reduce(0) { $0 + $1.limits.atOnce + $1.limits.lookUps }
 
+    /// What the requests came to.
+    public let figures = OutboundFigures()
     private let policy: OutboundPolicy
     private let timeout: Duration
     private let transfers: HTTPTransfers
@@ -52,14 +66,37 @@ public struct OutboundClient: Sendable {
     ///   - fields: Further header fields. The client itself sets those of the connection.
     ///   - maxBytes: Maximum length of the answer's body in bytes.
     ///   - timeout: Time for the whole request, including waiting for a turn; by default the client's.
-    ///   - share: The purpose of the request.
+    ///   - purpose: The purpose of the request.
     func send(
         _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field] = [], maxBytes: Int,
-        timeout: Duration? = nil, share: Share = .stores
+        timeout: Duration? = nil, for purpose: Purpose = .store
+    ) async throws(OutboundError) -> HTTPTransfer.Answer {
+        let call = figures.began(purpose)
+        do throws(OutboundError) {
+            let answer = try await perform(
+                method, url, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout, share: purpose.share)
+            call.ended(answer.status < 500 ? .answered : .failed)
+            return answer
+        } catch {
+            call.ended(OutboundFigures.Outcome(error))
+            throw error
+        }
+    }
+
+    /// The header fields that tell the other server of the trace. They are no part of what is signed.
+    private static var traceFields: [HTTPTransfer.Field] {
+        guard let trace = TraceContext.current else { return [] }
+        let parent = HTTPTransfer.Field("traceparent", trace.parent)
+        return trace.state.map { [parent, HTTPTransfer.Field("tracestate", $0)] } ?? [parent]
+    }
+
+    private func perform(
+        _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field], maxBytes: Int, timeout: Duration,
+        share: Share
     ) async throws(OutboundError) -> HTTPTransfer.Answer {
         guard let origin = Origin(of: url), let check = policy.addressCheck(for: origin) else { throw .notPermitted }
         let transfer = HTTPTransfer(
-            method, url, at: origin, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout
+            method, url, at: origin, fields: fields + Self.traceFields, maxBytes: maxBytes, timeout: timeout
         ) { bytes in
             IPAddress(networkBytes: bytes).map(check) ?? false
         }

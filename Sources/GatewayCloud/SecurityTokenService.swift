@@ -50,7 +50,7 @@ public struct SecurityTokenService: SessionOpener {
                     "session not opened",
                     metadata: [
                         "credential.id": "\(order.credential.id.uuidString.lowercased())", "attempt": "\(attempt)",
-                        "reason": "\(error)",
+                        "reason": "\(error.cause)",
                     ])
                 guard error.mayPass, !Task.isCancelled else { break }
             }
@@ -65,7 +65,7 @@ public struct SecurityTokenService: SessionOpener {
             answer = try await client.send(
                 .post(body: Array((call.body ?? "").utf8)), call.url,
                 fields: call.headers.map { HTTPTransfer.Field($0.name, $0.value) }, maxBytes: Self.maxBytes,
-                timeout: timeout)
+                timeout: timeout, for: .tokenService)
         } catch {
             throw error == .notPermitted ? .notPermitted : .noAnswer
         }
@@ -165,7 +165,8 @@ enum SessionFailure: Error, Equatable {
         }
     }
 
-    private var cause: Cause {
+    /// The failure in words, for the log and for admins.
+    var cause: Cause {
         let advice = "The bucket's token service gave no session"
         return switch self {
         case .notPermitted:

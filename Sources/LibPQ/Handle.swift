@@ -67,7 +67,7 @@ private final class NoticeSink {
         logger.debug(
             "PostgreSQL notice",
             metadata: [
-                "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState)", "message": "\(notice.message)",
+                "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState)", "notice": "\(notice.message)",
             ])
         guard warning == nil, !Self.harmlessSeverities.contains(notice.severity),
             !Self.harmlessSources.contains(source ?? "")

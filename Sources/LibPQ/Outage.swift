@@ -1,7 +1,8 @@
+public import Figures
 public import Logging
 import Synchronization
 
-/// Logs the outages of one database: one line when an outage begins and one when it ends, however many connections,
+/// Logs and counts the outages of one database: one line when an outage begins and one when it ends, however many connections,
 /// statements and requests fail meanwhile.
 ///
 /// All connections to the database share one instance, in ``PostgresConfiguration/outage``. Code that sees a statement
@@ -19,6 +20,12 @@ public final class Outage: Sendable {
         var causes: [String] = []
     }
 
+    /// Outages that began.
+    public let begun = Counter()
+    /// Connections to the database that were established.
+    public let connections = Counter()
+    /// Attempts to connect to the database that failed.
+    public let failedConnections = Counter()
     private let course = Mutex<Course?>(nil)
     private let underWay = Atomic(false)
     private let quiet: Duration
@@ -59,6 +66,7 @@ public final class Outage: Sendable {
             return current.failures == 1
         }
         guard isFirst else { return false }
+        begun.add()
         logger.error("outage begins", metadata: ["first": "\(message)", "reason": "\(cause)"])
         return true
     }

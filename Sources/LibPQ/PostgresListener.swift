@@ -98,7 +98,7 @@ public actor PostgresListener: AsyncSequence {
             let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
             logger.report(
                 error, "no connection for notifications", in: configuration.outage,
-                metadata: ["failures": "\(failures)", "retry.delay": "\(delay)"])
+                metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
             let limit = ContinuousClock.now + delay
             while ContinuousClock.now < limit, !Task.isCancelled {
                 waiter.wait(for: -1, events: 0, until: limit)

@@ -1,3 +1,4 @@
+import Figures
 import Logging
 
 /// The state of reconnecting: the current attempt, and when the next one may start.
@@ -46,16 +47,18 @@ struct Reconnection {
     mutating func succeed() {
         failures = 0
         nextAttempt = nil
+        configuration.outage?.connections.add()
     }
 
     /// Records a failure to connect, and schedules the next attempt.
     mutating func fail(_ error: PostgresError) {
         failures += 1
+        configuration.outage?.failedConnections.add()
         let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
         nextAttempt = .now + delay
         lastFailure = error
         logger.report(
             error, "no connection to PostgreSQL", in: configuration.outage,
-            metadata: ["failures": "\(failures)", "retry.delay": "\(delay)"])
+            metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
     }
 }

@@ -19,7 +19,7 @@ public struct LineRequestLog: RequestLog {
     public func answered(_ request: AnsweredRequest) {
         guard isOn else { return }
         let now = Date.now
-        LogOutput.standardError.write(isUrgent: false) { lines, clock in
+        LogOutput.standardError.write(at: now, isUrgent: false) { lines, clock in
             append(request, at: clock.time(of: now), to: &lines)
         }
     }
@@ -28,18 +28,18 @@ public struct LineRequestLog: RequestLog {
     func append(_ request: AnsweredRequest, at time: LogTime, to lines: inout [UInt8]) {
         let principal = request.principal?.rawValue
         let bytes =
-            128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
+            192 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
             + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
             + (request.cause?.description.utf8.count ?? 0)
         let refusal = LoggedRefusal(of: request)
-        let room = LogLine.room(fields: 8 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
+        let room = LogLine.room(fields: 10 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
         lines.append(addingCapacity: room) { output in
             var line = LogLine(
                 format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
                 in: &output)
             line.field("bucket", ifSet: refusal?.bucket, in: &output)
             if let cause = request.cause { line.field("cause", cause.description, in: &output) }
-            line.field("client", ifSet: refusal?.client, in: &output)
+            if let client = request.sourceAddress { line.field("client", client, in: &output) }
             if let code = request.code { line.field("code", code, in: &output) }
             line.field("duration.us", request.microseconds, in: &output)
             line.field("grant", ifSet: refusal?.grant, in: &output)
@@ -50,10 +50,12 @@ public struct LineRequestLog: RequestLog {
             line.field("reason", ifSet: refusal?.reason, in: &output)
             line.field("reason.subject", ifSet: refusal?.subject, in: &output)
             line.field("reasons", ifSet: refusal?.reasons, in: &output)
-            line.field("refusals", ifSet: refusal?.count, in: &output)
+            if request.refusalCount > 1 { line.field("refusals", Int64(request.refusalCount), in: &output) }
             line.field("request.id", verbatim: request.id, in: &output)
             line.field("route", verbatim: request.route, in: &output)
+            if let trace = request.trace { line.field("spanId", verbatim: trace.spanID, in: &output) }
             line.field("status", Int64(request.status), in: &output)
+            if let trace = request.trace { line.field("traceId", verbatim: trace.traceID, in: &output) }
             line.end(in: &output)
         }
     }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GatewayCore
 import LibCrypto
 import Logging
 import StrictJSON
@@ -53,12 +54,33 @@ struct LogLine {
             output.append(UInt8(ascii: " "))
             Self.append(name, to: &output)
             output.append(UInt8(ascii: "="))
-            Self.append(text, to: &output)
+            Self.append(value: text, to: &output)
         case .json:
-            writeOwnMembers(before: name, to: &output)
-            // The line's own member takes precedence over a field of the same name.
-            guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return }
-            member(name, text, in: &output)
+            guard begin(member: name, in: &output) else { return }
+            output.append(quoted: text)
+        }
+    }
+
+    /// Adds a field.
+    mutating func field(_ name: String, _ value: LogValue, in output: inout OutputSpan<UInt8>) {
+        guard format == .json, value.isJSON else { return field(name, value.text, in: &output) }
+        guard begin(member: name, in: &output) else { return }
+        output.append(copying: value.text)
+    }
+
+    /// Adds a field that is an address.
+    mutating func field(_ name: StaticString, _ address: IPAddress, in output: inout OutputSpan<UInt8>) {
+        switch format {
+        case .text:
+            output.append(UInt8(ascii: " "))
+            output.append(copying: name)
+            output.append(UInt8(ascii: "="))
+            address.append(to: &output)
+        case .json:
+            guard begin(member: name.description, in: &output) else { return }
+            output.append(UInt8(ascii: "\""))
+            address.append(to: &output)
+            output.append(UInt8(ascii: "\""))
         }
     }
 
@@ -73,7 +95,10 @@ struct LogLine {
 
     /// Adds a field that is a number.
     mutating func field(_ name: StaticString, _ number: Int64, in output: inout OutputSpan<UInt8>) {
-        guard format == .text else { return field(name.description, String(number), in: &output) }
+        guard format == .text else {
+            if begin(member: name.description, in: &output) { output.append(decimal: number) }
+            return
+        }
         output.append(UInt8(ascii: " "))
         output.append(copying: name)
         output.append(UInt8(ascii: "="))
@@ -93,6 +118,19 @@ struct LogLine {
             output.append(UInt8(ascii: "}"))
         }
         output.append(UInt8(ascii: "\n"))
+    }
+
+    /// Appends the value of a field, in quotes where it could be read in two ways.
+    private static func append(value: String, to output: inout OutputSpan<UInt8>) {
+        let isPlain = value.utf8.allSatisfy { byte in
+            byte > 0x20 && byte != 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+                && byte != UInt8(ascii: "=")
+        }
+        if isPlain, !value.isEmpty {
+            output.append(copying: value)
+        } else {
+            output.append(quoted: value, escaping: .terminal)
+        }
     }
 
     private static func append(_ text: String, to output: inout OutputSpan<UInt8>) {
@@ -124,16 +162,25 @@ extension LogLine {
                 case "source": source
                 default: time.text
                 }
-            member(own, text, in: &output)
+            write(member: own, in: &output)
+            output.append(quoted: text)
             nextMember += 1
         }
     }
 
-    private mutating func member(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
+    /// Writes the name of a field; returns `false` if the line has a member of its own by that name, which takes
+    /// precedence.
+    private mutating func begin(member name: String, in output: inout OutputSpan<UInt8>) -> Bool {
+        writeOwnMembers(before: name, to: &output)
+        guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return false }
+        write(member: name, in: &output)
+        return true
+    }
+
+    private mutating func write(member name: String, in output: inout OutputSpan<UInt8>) {
         if hasMember { output.append(UInt8(ascii: ",")) }
         hasMember = true
         output.append(quoted: name)
         output.append(UInt8(ascii: ":"))
-        output.append(quoted: text)
     }
 }

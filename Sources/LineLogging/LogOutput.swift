@@ -1,13 +1,15 @@
 import Dispatch
+import Figures
+import FoundationEssentials
 import Glibc
 import Synchronization
 import SystemPackage
 
 /// Writes lines to standard error, on a thread other than those that log.
 ///
-/// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds. A
-/// process that ends in any other way writes them first. Lines at level error and above are written before the call
-/// returns.
+/// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds,
+/// none of them older than ten milliseconds. A process that ends in any other way writes them first. Lines at level
+/// error and above are written before the call returns.
 final class LogOutput: Sendable {
     /// The one output of the process.
     static let standardError = LogOutput(.standardError)
@@ -20,7 +22,10 @@ final class LogOutput: Sendable {
     private static let mostSpare = 1 << 18
 
     /// Time for which lines are held.
-    private static let delay = DispatchTimeInterval.milliseconds(10)
+    private static let delay = DispatchTimeInterval.milliseconds(5)
+
+    /// Time in seconds after which a caller writes the lines itself, because the thread that should has been held up.
+    private static let patience = 0.008
 
     private struct State {
         var unwritten: [UInt8] = []
@@ -28,8 +33,18 @@ final class LogOutput: Sendable {
         var spare: [UInt8] = []
         var clock = LogClock()
         var isScheduled = false
+        /// When the first of the lines that are held was taken.
+        var heldSince = Date.distantPast
+        /// Whether lines are being written at the moment.
+        var isWriting = false
+        /// Lines that were taken.
+        var taken = 0
     }
 
+    /// Lines that could not be written.
+    let dropped = Counter()
+    /// Lines that were taken.
+    var taken: Int { state.withLock { $0.taken } }
     private let descriptor: FileDescriptor
     private let queue = DispatchQueue(label: "sluice.log")
     private let state = Mutex(State())
@@ -40,13 +55,22 @@ final class LogOutput: Sendable {
     }
 
     /// Takes a line, which `append` adds after earlier lines, with its line end.
-    func write(isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
-        let (isFirst, isTooMuch) = state.withLock { state in
+    ///
+    /// - Parameter now: The time of the line.
+    func write(at now: Date, isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
+        let (isFirst, isDue) = state.withLock { state in
             append(&state.unwritten, &state.clock)
-            defer { state.isScheduled = true }
-            return (!state.isScheduled, state.unwritten.count > Self.mostUnwritten)
+            state.taken += 1
+            guard state.isScheduled else {
+                state.isScheduled = true
+                state.heldSince = now
+                return (true, false)
+            }
+            // While lines are being written, whoever reads the log is slow, and waiting for it would not help.
+            let isLate = !state.isWriting && now.timeIntervalSince(state.heldSince) > Self.patience
+            return (false, isLate || state.unwritten.count > Self.mostUnwritten)
         }
-        if isUrgent || isTooMuch {
+        if isUrgent || isDue {
             flush()
         } else if isFirst {
             queue.asyncAfter(deadline: .now() + Self.delay) { self.writeOut() }
@@ -61,12 +85,20 @@ final class LogOutput: Sendable {
     private func writeOut() {
         var lines = state.withLock { state in
             state.isScheduled = false
+            state.isWriting = true
             return exchange(&state.unwritten, with: exchange(&state.spare, with: []))
         }
-        // There is nowhere to report that the log cannot be written.
-        if !lines.isEmpty { _ = try? descriptor.writeAll(lines) }
-        guard lines.capacity <= Self.mostSpare else { return }
+        do {
+            if !lines.isEmpty { _ = try descriptor.writeAll(lines) }
+        } catch {
+            // There is nowhere to report that the log cannot be written but the metrics.
+            dropped.add(lines.count(where: { $0 == UInt8(ascii: "\n") }))
+        }
+        if lines.capacity > Self.mostSpare { lines = [] }
         lines.removeAll(keepingCapacity: true)
-        state.withLock { $0.spare = lines }
+        state.withLock { state in
+            state.isWriting = false
+            state.spare = lines
+        }
     }
 }

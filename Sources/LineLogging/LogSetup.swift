@@ -1,3 +1,5 @@
+import Figures
+import GatewayCore
 public import Logging
 
 /// The format of log lines, and the lowest level written.
@@ -9,6 +11,12 @@ public struct LogSetup: Sendable {
 
     /// Creates a setup with the defaults.
     public init() {}
+
+    /// Lines that the process has logged.
+    public static var lines: Int { LogOutput.standardError.taken }
+
+    /// Lines that could not be written to standard error.
+    public static var droppedLines: Int { LogOutput.standardError.dropped.value }
 
     private static let label = "sluice"
 
@@ -22,8 +30,17 @@ public struct LogSetup: Sendable {
         LoggingSystem.bootstrap { [level, format] label in
             var handler = LineLogHandler(label: label, format: format)
             handler.logLevel = level
+            handler.metadataProvider = .trace
             return handler
         }
         return Logger(label: Self.label)
+    }
+}
+
+extension Logger.MetadataProvider {
+    /// The trace of the request that the running task is about.
+    fileprivate static let trace = Logger.MetadataProvider {
+        guard let trace = TraceContext.current else { return [:] }
+        return ["spanId": "\(trace.spanID)", "traceId": "\(trace.traceID)"]
     }
 }

@@ -5,18 +5,15 @@ import LibCrypto
 /// The fields of a refusal in the line of its request, as texts.
 struct LoggedRefusal {
     /// Most fields that a refusal adds to a line.
-    static let maxFields = 9
+    static let maxFields = 7
 
     let bucket: String?
-    let client: String?
     let grant: String?
     let keyPrefix: String?
     let keySHA256: String?
     let reason: String?
     /// What the reason concerns; `nil` where the line has it as its cause.
     let subject: String?
-    /// Number of refusals, where a batch has several.
-    let count: String?
     /// The reasons of a batch's first refusals, each once and in their order, where there are several.
     let reasons: String?
 
@@ -24,13 +21,11 @@ struct LoggedRefusal {
     init?(of request: AnsweredRequest) {
         guard let note = request.refusals.first else { return nil }
         bucket = note.target?.bucket.rawValue
-        client = request.sourceAddress?.description
         grant = note.grantID?.lowercaseText
         keyPrefix = note.target?.keyPrefix
         keySHA256 = note.target.map { Hex.encode($0.keySHA256) }
         reason = note.reason.rawValue
         subject = request.cause == nil ? note.subject : nil
-        count = request.refusalCount > 1 ? String(request.refusalCount) : nil
         var names: [String] = []
         for refusal in request.refusals where !names.contains(refusal.reason.rawValue) {
             names.append(refusal.reason.rawValue)
@@ -40,7 +35,7 @@ struct LoggedRefusal {
 
     /// Length of all names and texts in bytes.
     var byteCount: Int {
-        [bucket, client, grant, keyPrefix, keySHA256, reason, subject, count, reasons]
+        [bucket, grant, keyPrefix, keySHA256, reason, subject, reasons]
             .reduce(128) { $0 + ($1?.utf8.count ?? 0) }
     }
 }

@@ -9,6 +9,9 @@ public final class BodyMemory: Sendable {
     public let limit: Int
     private let taken = Atomic<Int>(0)
 
+    /// The bytes that are in use.
+    public var used: Int { taken.load(ordering: .relaxed) }
+
     /// Sets the limit.
     public init(limit: Int = 256 << 20) {
         self.limit = limit

@@ -1,5 +1,6 @@
 import Dispatch
 public import EventLoops
+public import Figures
 import Glibc
 public import HTTPServing
 public import Logging
@@ -41,6 +42,15 @@ public final class HTTPServer: Service, Sendable {
 
     /// The port it listens on, even if the system chose it.
     public var port: UInt16 { listener.port }
+
+    /// Number of open connections.
+    public var connectionCount: Int { core.clientCount }
+
+    /// Maximum number of open connections: that of the configuration, or fewer if the process may open fewer files.
+    public var connectionLimit: Int { core.clientLimit }
+
+    /// Connections that were refused because there were too many.
+    public var refusedConnections: Counter { core.refusedClients }
 
     /// Serves until graceful shutdown or cancellation.
     ///
@@ -121,6 +131,7 @@ private func acceptClients(_ listener: ListeningSocket, loops: [ServerLoop], cor
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(reading: $0).key }
         }
         guard core.admit(key, socket: client.socket) else {
+            core.refusedClients.add()
             if !core.isSecure {
                 let failure = ServerFailure.unavailable(
                     retryAfter: core.configuration.retryAfter, lacking: .connections)

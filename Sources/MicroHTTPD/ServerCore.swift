@@ -1,3 +1,4 @@
+import Figures
 import Glibc
 import HTTPServing
 import Logging
@@ -18,6 +19,9 @@ final class ServerCore: Sendable {
     let isDraining = Atomic<Bool>(false)
     /// Nothing may be suspended any more.
     let isStopping = Atomic<Bool>(false)
+
+    /// Clients that were refused because there were too many.
+    let refusedClients = Counter()
 
     private struct Clients {
         var admitted = 0
@@ -68,6 +72,14 @@ final class ServerCore: Sendable {
     func unregister(_ connection: ClientConnection) {
         clients.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
         dismiss(connection.address.key)
+    }
+
+    /// Number of clients.
+    var clientCount: Int { clients.withLock { $0.admitted } }
+
+    /// Maximum number of clients: that of the configuration, or fewer if the process may open fewer files.
+    var clientLimit: Int {
+        max(0, min(configuration.maxConnections, descriptorLimit - configuration.reservedDescriptors))
     }
 
     /// The current connections.

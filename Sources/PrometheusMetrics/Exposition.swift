@@ -1,54 +1,44 @@
-/// The text format of names, labels and numbers.
+/// The text format of labels and numbers.
 enum Exposition {
-    /// A name of `[a-zA-Z_:][a-zA-Z0-9_:]*`; every other character becomes `_`.
-    static func metricName(_ label: String) -> String {
-        name(label, allowsColon: true)
-    }
-
-    /// `name="value",…` sorted by name, values escaped. Of several labels with the same name, the first one counts.
-    static func labels(_ dimensions: [(String, String)]) -> String {
-        var seen: Set<String> = []
-        return
-            dimensions
-            .map { (name: name($0.0, allowsColon: false), value: $0.1) }
-            .filter { seen.insert($0.name).inserted }
-            .sorted { $0.name < $1.name }
-            .map { "\($0.name)=\"\(escaped($0.value))\"" }
-            .joined(separator: ",")
+    /// `name="value",…` in the given order, values escaped.
+    static func labels(_ labels: [(name: String, value: String)]) -> String {
+        labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",")
     }
 
     /// A number as Go's `ParseFloat` reads it; whole numbers have no fraction.
     static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
         if let whole = Int64(exactly: value), abs(value) < 1e15 { return String(whole) }
         return "\(value)"
     }
 
-    private static func name(_ text: String, allowsColon: Bool) -> String {
-        var name = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "a"..."z", "A"..."Z", "_": name.unicodeScalars.append(scalar)
-            case ":" where allowsColon: name.unicodeScalars.append(scalar)
-            case "0"..."9":
-                if name.isEmpty { name = "_" }
-                name.unicodeScalars.append(scalar)
-            default: name += "_"
+    /// Whether a text may be the name of a metric: `[a-zA-Z_][a-zA-Z0-9_]*`.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39 ~= first) else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x5f, 0x61...0x7a: true
+            default: false
             }
         }
-        return name.isEmpty ? "_" : name
+    }
+
+    /// The text of a HELP line, where only these two characters are escaped.
+    static func help(_ text: String) -> String {
+        replacing(text) { $0 == "\\" ? #"\\"# : $0 == "\n" ? #"\n"# : nil }
     }
 
     private static func escaped(_ value: String) -> String {
-        var text = ""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\\": text += #"\\"#
-            case "\"": text += #"\""#
-            case "\n": text += #"\n"#
-            default: text.unicodeScalars.append(scalar)
-            }
+        guard value.utf8.contains(where: { $0 == 0x5c || $0 == 0x22 || $0 == 0x0a }) else { return value }
+        return replacing(value) { $0 == "\\" ? #"\\"# : $0 == "\n" ? #"\n"# : $0 == "\"" ? #"\""# : nil }
+    }
+
+    private static func replacing(_ text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {
+        var replaced = ""
+        for scalar in text.unicodeScalars {
+            if let other = replacement(scalar) { replaced += other } else { replaced.unicodeScalars.append(scalar) }
         }
-        return text
+        return replaced
     }
 }

@@ -13,7 +13,7 @@ struct SettingsTests {
             ])
         #expect(result.status == 1)
         #expect(result.errors.hasSuffix(" [sluice] The gateway failed\n") && result.errors.count { $0 == "\n" } == 1)
-        let named = result.errors.matches(of: #/(?:cause=|; )(SLUICE_[A-Z_]+): /#).map { String($0.1) }
+        let named = result.errors.matches(of: #/(?:cause="|; )(SLUICE_[A-Z_]+): /#).map { String($0.1) }
         #expect(
             Set(named) == [
                 "SLUICE_LOG_FORMAT", "SLUICE_LISTEN", "SLUICE_HTTP_THREADS", "SLUICE_LEDGER_KEEP_DAYS",
@@ -107,7 +107,7 @@ struct SettingsTests {
         try Self.withFile(text) { file in
             let result = try Command.run(["serve", "--config", file], environment: [:])
             #expect(result.status == 1)
-            let line = try #require(result.errors.firstMatch(of: /cause=(.*) \[sluice\]/))
+            let line = try #require(result.errors.firstMatch(of: #/cause="(.*)" \[sluice\]/#))
             var cause = String(line.1)
             // Without these settings nothing starts.
             for missing in [/SLUICE_DATABASE_URL: must be set, [^;]*/, /SLUICE_MASTER_KEY: must be set, .*-base64 32/] {

@@ -60,6 +60,19 @@ import Testing
         #expect(try await state(bench, issued.id) == "landed")
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a store that checks signatures accepts the trace beside them`(kind: StoreKind) async throws {
+        let bench = try StoreBench.at(kind)
+        let issued = try await issue(bench, bench.freshKey())
+        #expect(try await issued.link.use(Self.body).status == 200)
+        let fields = [
+            (name: "traceparent", value: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+            (name: "tracestate", value: "a=1"),
+        ]
+        let answer = try await bench.user.client.call("POST", "/v1/issuances/\(issued.id):confirm", headers: fields)
+        #expect(answer.json["state"] == "landed", "\(answer.text)")
+    }
+
     @Test("what somebody overwrote before it was confirmed does not fit", arguments: StoreKind.allCases)
     func overwritten(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)

@@ -89,7 +89,9 @@ struct EdgeTests {
         #expect(answer.status == 204)
         #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
         #expect(answer.headers[.accessControlAllowMethods] == "POST, OPTIONS")
-        #expect(answer.headers[.accessControlAllowHeaders] == "Authorization, Content-Type, Idempotency-Key, If-Match")
+        #expect(
+            answer.headers[.accessControlAllowHeaders]
+                == "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate")
         #expect(answer.headers[.accessControlAllowCredentials] == nil)
         #expect(answer.headers[.vary] == "Origin")
         let refused = await gateway.send(.get, "/v1/access", headers: [.origin: "https://app.example"])
@@ -139,7 +141,7 @@ struct EdgeTests {
         #expect(gateway.logLines.contains(issued.headers[.requestID] ?? "?"))
     }
 
-    @Test("metrics count requests by template, method and status, what was issued, what was refused and why")
+    @Test("metrics count requests by template, method and class of status, and refusals by code")
     func metrics() async {
         let gateway = TestGateway()
         _ = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: upload)
@@ -147,15 +149,38 @@ struct EdgeTests {
         _ = await gateway.send(.get, "/no/such", token: "admin-token")
         let text = await gateway.send(.get, "/metrics").text
         for line in [
-            #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="201"} 1"#,
-            #"sluice_http_requests_total{method="GET",route="/admin/v1/grants/{id}",status="404"} 1"#,
-            #"sluice_http_requests_total{method="GET",route="none",status="404"} 1"#,
-            #"sluice_issued_total{action="PutObject",method="PUT"} 1"#, #"sluice_refused_total{code="NoSuchGrant"} 1"#,
+            #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="2xx"} 1"#,
+            #"sluice_http_requests_total{method="GET",route="/admin/v1/grants/{id}",status="4xx"} 1"#,
+            #"sluice_http_requests_total{method="PUT",route="/admin/v1/grants/{id}",status="4xx"} 0"#,
+            #"sluice_http_requests_total{method="other",route="none",status="4xx"} 1"#,
+            #"sluice_refused_total{code="NoSuchGrant"} 1"#, #"sluice_refused_total{code="QuotaExceeded"} 0"#,
             #"sluice_refused_total{code="NoSuchRoute"} 1"#, "sluice_http_requests_in_flight 1",
             #"sluice_http_request_duration_seconds_count{route="/v1/presigned-urls"} 1"#,
         ] {
             #expect(text.contains(line + "\n"), "\(line)")
         }
+    }
+
+    @Test func `what clients send makes no new series, and every code has one`() async {
+        let gateway = TestGateway()
+        let names = { () -> Set<String> in
+            let lines = String(decoding: gateway.metrics.text(), as: UTF8.self).split(separator: "\n")
+            return Set(lines.compactMap { $0.hasPrefix("#") ? nil : String($0.prefix { $0 != " " }) })
+        }
+        let before = names()
+        for (turn, route) in AccessControlTests.routes.enumerated() {
+            let path = route.template.replacing("{", with: "%7B\(turn)").replacing("}", with: "\"")
+            for method in ["GET", "HEAD", "OPTIONS", "BREW\(turn)", "DELETE", "POST"] {
+                guard let method = HTTPRequest.Method(method) else { continue }
+                _ = await gateway.send(method, path, token: "token-\(turn)")
+                _ = await gateway.send(method, "/\(turn)" + path)
+                _ = await gateway.send(method, path + "?a=\(turn)", token: "user-token", json: "{\"\(turn)\":1}")
+            }
+        }
+        #expect(names() == before)
+        let text = String(decoding: gateway.metrics.text(), as: UTF8.self)
+        #expect(text.contains("\nsluice_refused_total{code=\"other\"} 0\n"), "a code is not among the known ones")
+        #expect(!text.contains("\nsluice_refused_total{code=\"NoSuchRoute\"} 0\n"))
     }
 
     @Test("lists hand filters and pages on, and refuse sizes out of range and parameters that stand twice")

@@ -25,7 +25,7 @@ struct TestGateway {
     let policy: StubPolicy
     let stores = MemoryStores()
     let uploads = MemoryUploads()
-    let metrics = PrometheusFactory()
+    let metrics = MetricsPage()
     let advances = Advances()
     let opener: StubOpener
     let audit = MemoryAudit()
@@ -97,7 +97,7 @@ struct TestGateway {
             issuerDocuments: issuerDocuments, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
-            metricsFactory: metrics,
+            metrics: RequestMetrics(on: metrics),
             logger: logger,
             requestLog: requestLog,
             refusals: refusals,

@@ -36,11 +36,11 @@ import Testing
     }
 
     private static func outcome(
-        _ client: OutboundClient, _ url: String, share: OutboundClient.Share = .stores
+        _ client: OutboundClient, _ url: String, for purpose: OutboundClient.Purpose = .store
     ) async -> (result: Result<Int, OutboundError>, duration: Duration) {
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: 100, share: share)
+            let answer = try await client.send(.get, url, maxBytes: 100, for: purpose)
             return (.success(answer.status), .now - start)
         } catch {
             return (.failure(error), .now - start)
@@ -73,10 +73,10 @@ import Testing
                         #expect(duration < timeout + .seconds(1))
                     }
                 }
-                for share in OutboundClient.Share.allCases {
+                for purpose in OutboundClient.Purpose.allCases {
                     for _ in 0..<10 {
                         let (result, duration) = await Self.outcome(
-                            client, "http://good.example:\(port)/", share: share)
+                            client, "http://good.example:\(port)/", for: purpose)
                         #expect(result == .success(200))
                         #expect(duration < .milliseconds(900))
                     }

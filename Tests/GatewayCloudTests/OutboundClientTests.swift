@@ -39,6 +39,52 @@ import Testing
         #expect(peer.requests.first?.headerFields[.acceptEncoding] == nil)
     }
 
+    @Test func `a request of a trace tells the other server of it, beside the URL`() async throws {
+        let peer = TestPeer { _ in .bytes("") }
+        let trace = TraceContext(
+            parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", state: ["a=1", "b=2"],
+            spanBytes: [1, 2, 3, 4, 5, 6, 7, 8])
+        try await peer.serve { origin in
+            let client = try client([origin])
+            for purpose in OutboundClient.Purpose.allCases {
+                _ = try await TraceContext.$current.withValue(trace) {
+                    try await client.send(.get, origin + "/a?X-Amz-Signature=b", maxBytes: 10, for: purpose)
+                }
+            }
+            _ = try await client.send(.get, origin + "/a?X-Amz-Signature=b", maxBytes: 10)
+        }
+        let heads = peer.requests
+        #expect(heads.count == 4 && heads.allSatisfy { $0.target == "/a?X-Amz-Signature=b" })
+        let fields = heads.map { head in
+            ["traceparent", "tracestate"].map { HTTPField.Name($0).flatMap { head.headerFields[$0] } }
+        }
+        let own = ["00-4bf92f3577b34da6a3ce929d0e0e4736-0102030405060708-01", "a=1,b=2"]
+        #expect(fields == [own, own, own, [nil, nil]])
+    }
+
+    @Test func `requests are counted by what they came to`() async throws {
+        let peer = TestPeer { head in
+            head.target == "/500" ? ServerResponse(head: ResponseHead(status: .internalServerError)) : .bytes("{}")
+        }
+        let figures = try await peer.serve { origin in
+            let client = try client([origin, "http://nowhere.invalid"])
+            _ = try await client.send(.get, origin + "/", maxBytes: 10, for: .keySet)
+            _ = try await client.send(.get, origin + "/500", maxBytes: 10)
+            _ = await outcome(client, "http://127.0.0.2:1/")
+            _ = await outcome(client, "http://nowhere.invalid/")
+            return client.figures
+        }
+        var counted: [String: Int] = [:]
+        for (purpose, figures) in figures.all {
+            for (outcome, counter) in figures.outcomes.all where counter.value > 0 {
+                counted["\(purpose.rawValue) \(outcome.rawValue)"] = counter.value
+            }
+            #expect(figures.inFlight.value == 0)
+        }
+        #expect(
+            counted == ["key_set answered": 1, "store failed": 1, "store not_permitted": 1, "store not_connected": 1])
+    }
+
     @Test func bodyMethodAndHeadersArriveAsTheyWereGiven() async throws {
         let peer = TestPeer { _ in .bytes("") }
         let body = Array(String(repeating: "b", count: 70_000).utf8) + [0, 0xff]

@@ -34,7 +34,7 @@ import Testing
             ["na\nme": "v\u{1b}[31m", "list": ["one\n", "é"], "emoji": "👍🏽\n"])
         #expect(text.utf8.filter { $0 < 0x20 || $0 == 0x7f } == [UInt8(ascii: "\n")])
         #expect(text.hasSuffix("\n"))
-        #expect(text.contains(#"a\r\nb"#) && text.contains("👍🏽") && text.contains(#"na\nme=v"#))
+        #expect(text.contains(#"a\r\nb"#) && text.contains("👍🏽") && text.contains(#"na\nme="v\u001b[31m" "#))
     }
 
     @Test func `the text of a second is not taken for another`() {
@@ -57,8 +57,43 @@ import Testing
         handler[metadataKey: "level"] = "forged"
         #expect(
             line(handler, "Request\nanswered", ["status": "\(201)", "path": "a/b", "list": ["one"]])
-                == #"{"level":"info","list":"[\"one\"]","logger":"sluice","message":"Request\nanswered","path":"a/b","#
-                + #""source":"Tests","status":"201","time":"2030-03-17T17:46:40.750Z"}"# + "\n")
+                == #"{"level":"info","list":["one"],"logger":"sluice","message":"Request\nanswered","path":"a/b","#
+                + #""source":"Tests","status":201,"time":"2030-03-17T17:46:40.750Z"}"# + "\n")
+    }
+
+    @Test func `numbers are numbers in JSON where their fields have numbers, and nowhere else`() {
+        let handler = LineLogHandler(label: "x", format: .json)
+        for (name, value, written) in [
+            ("count", "7", "7"), ("duration.s", "-0.5", "-0.5"), ("retry.s", "1e-05", "1e-05"), ("tls", "true", "true"),
+            ("count", "many", "\"many\""), ("retry.s", "inf", "\"inf\""), ("tls", "1", "\"1\""), ("code", "7", "\"7\""),
+            ("day", "true", "\"true\""),
+        ] {
+            #expect(line(handler, "m", [name: "\(value)"]).contains("\"\(name)\":\(written),"), "\(name) \(value)")
+        }
+    }
+
+    @Test func `lists and objects are JSON in both forms`() {
+        let metadata: Logger.Metadata = ["fields": ["b": ["1", "x\"y"], "a": "é"]]
+        let json = #"{"a":"é","b":["1","x\"y"]}"#
+        #expect(line(LineLogHandler(label: "x", format: .json), "m", metadata).contains(#""fields":\#(json),"#))
+        let quoted = json.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        #expect(line(LineLogHandler(label: "x", format: .text), "m", metadata).contains(" fields=\"\(quoted)\" "))
+    }
+
+    @Test func `values of text lines are quoted where they could be read in two ways`() {
+        let handler = LineLogHandler(label: "x", format: .text)
+        for (value, written) in [
+            ("plain:é/7", "plain:é/7"), ("two words", "\"two words\""), ("", "\"\""), ("a=b", "\"a=b\""),
+            ("say \"x\"", #""say \"x\"""#), ("back\\slash", #""back\\slash""#), ("a\tb", #""a\tb""#),
+        ] {
+            #expect(line(handler, "m", ["f": "\(value)"]).contains(" f=\(written) ["), "\(value)")
+        }
+    }
+
+    @Test(arguments: ["192.0.2.7", "0.0.0.0", "255.255.255.255", "::1", "2001:db8::7", "2001:db8:1:2:3:4:5:6"])
+    func `the address of a caller is written as it reads`(text: String) throws {
+        #expect(requestLine(.text, client: text).contains(" client=\(text) "))
+        #expect(requestLine(.json, client: text).contains("\"client\":\"\(text)\","))
     }
 
     @Test func `numbers and times of all lengths are written`() {
@@ -77,12 +112,16 @@ import Testing
     @Test(arguments: [LogFormat.text, .json])
     func `the line of a request is what its metadata would make`(format: LogFormat) throws {
         let handler = LineLogHandler(label: "sluice", format: format)
+        let trace = TraceContext(
+            parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01", state: [],
+            spanBytes: [0, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7])
         for (principal, code, cause) in [
             (nil, nil, nil), ("user:alice", nil, nil), ("user:a\"b\\c é", "AccessDenied", nil),
             ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t", nil), ("user:alice", "SlowDown", "FATAL \"57P01\"\nby é"),
         ] as [(String?, String?, String?)] {
             var metadata: Logger.Metadata = [
                 "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",
+                "client": "192.0.2.7", "spanId": "00f067aa0ba902b7", "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
             ]
             metadata["principal"] = principal.map { .string($0) }
             metadata["code"] = code.map { .string($0) }
@@ -93,7 +132,7 @@ import Testing
             #expect(
                 try requestLine(
                     format, principal: principal.map { try Principal($0) }, code: code,
-                    cause: cause.map { Cause($0) })
+                    cause: cause.map { Cause($0) }, client: "192.0.2.7", trace: trace)
                     == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
         }
     }
@@ -136,7 +175,8 @@ import Testing
 
     private func requestLine(
         _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil,
-        cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0
+        cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
+        client: String? = nil, trace: TraceContext? = nil
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
         var clock = LogClock()
@@ -144,7 +184,8 @@ import Testing
         log.append(
             AnsweredRequest(
                 id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
-                principal: principal, code: code, cause: cause, refusals: refusals, refusalCount: refusalCount),
+                principal: principal, code: code, cause: cause, refusals: refusals, refusalCount: refusalCount,
+                sourceAddress: client.flatMap { IPAddress($0) }, trace: trace),
             at: clock.time(of: time), to: &lines)
         return String(decoding: lines, as: UTF8.self)
     }

@@ -1,7 +1,6 @@
 public import FoundationEssentials
 public import GatewayCore
 public import Logging
-public import Metrics
 
 /// The use cases, stores and functions of which the API is made.
 public struct APIParts: Sendable {
@@ -49,8 +48,8 @@ public struct APIParts: Sendable {
     public var readinessChecks: @Sendable () async -> [ReadinessCheck]
     /// Returns the metrics page in the text exposition format.
     public var metricsText: @Sendable () -> [UInt8]
-    /// Makes the metrics of the API.
-    public var metricsFactory: any MetricsFactory
+    /// The metrics of requests, which all listeners share.
+    public var metrics: RequestMetrics
     /// Receives all messages for operators except the request lines.
     public var logger: Logger
     /// Receives one line for each answered request.
@@ -75,7 +74,7 @@ public struct APIParts: Sendable {
         idempotency: any IdempotencyStore,
         bucketValidator: any BucketValidator, issuerDocuments: any IssuerDocuments, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
-        metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
+        metricsText: @escaping @Sendable () -> [UInt8], metrics: RequestMetrics, logger: Logger,
         requestLog: any RequestLog, refusals: any RefusalJournal, requestHistory: RequestHistory,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
@@ -101,7 +100,7 @@ public struct APIParts: Sendable {
         self.auditLog = auditLog
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
-        self.metricsFactory = metricsFactory
+        self.metrics = metrics
         self.logger = logger
         self.requestLog = requestLog
         self.refusals = refusals

@@ -31,12 +31,12 @@ public final class APIResponder: HTTPResponder {
     private let longBodies = LongBodies()
     private let idempotency: Idempotency
     private let makeID: @Sendable () -> String
+    private let randomBytes: @Sendable (Int) throws -> [UInt8]
 
     /// Puts together the API of one listener.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
-        let metrics = RequestMetrics(factory: parts.metricsFactory)
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
-        let routes = Routes(parts, settings, metrics, limitRate.bearers)
+        let routes = Routes(parts, settings, limitRate.bearers)
         switch listener {
         case .everything: router = Router(routes.app + routes.inner)
         case .app: router = Router(routes.app)
@@ -44,12 +44,13 @@ public final class APIResponder: HTTPResponder {
         }
         self.settings = settings
         observe = Observe(
-            logger: parts.logger, requestLog: parts.requestLog, metrics: metrics, journal: parts.refusals,
+            logger: parts.logger, requestLog: parts.requestLog, metrics: parts.metrics, journal: parts.refusals,
             now: parts.now, paths: router.paths)
         crossOrigin = CrossOrigin(allowedOrigins: settings.allowedOrigins)
         renderProblems = RenderProblems(logger: parts.logger)
         authenticate = Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)
         idempotency = Idempotency(parts.idempotency, logger: parts.logger)
+        randomBytes = parts.randomBytes
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
             // Without random bytes nothing is issued, but the answer that reports this still needs an id.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText
@@ -71,7 +72,11 @@ public final class APIResponder: HTTPResponder {
         observe.begins()
         var response: ServerResponse
         do {
-            response = try await answer(request)
+            if let trace = request.trace {
+                response = try await TraceContext.$current.withValue(trace) { try await answer(request) }
+            } else {
+                response = try await answer(request)
+            }
         } catch {
             response = renderProblems.response(to: error, of: request)
         }
@@ -132,8 +137,16 @@ public final class APIResponder: HTTPResponder {
             headers: headers,
             match: received.context as? RouteMatch ?? router.match(received.head.method, received.head.target),
             body: received.body,
-            sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer
+            sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer,
+            trace: headers.contains(.traceParent) ? trace(in: headers) : nil
         )
+    }
+
+    /// Returns the trace that the caller began. A caller that does not keep to the rules began none.
+    private func trace(in headers: HeaderFields) -> TraceContext? {
+        let parents = headers[values: .traceParent]
+        guard parents.count == 1, let parent = parents.first, let bytes = try? randomBytes(8) else { return nil }
+        return TraceContext(parent: parent, state: headers[values: .traceState], spanBytes: bytes)
     }
 
     /// Returns the id that a trusted proxy gave the request, if it is safe to log.

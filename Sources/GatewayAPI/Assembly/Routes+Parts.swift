@@ -3,7 +3,8 @@ import GatewayCore
 
 extension Routes {
     /// Builds the endpoints from their parts.
-    init(_ parts: APIParts, _ settings: APISettings, _ metrics: RequestMetrics, _ rate: RequestRate?) {
+    init(_ parts: APIParts, _ settings: APISettings, _ rate: RequestRate?) {
+        let metrics = parts.metrics
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
             let id = UUID.version7(at: now, randomBytes: try parts.randomBytes(10))
@@ -12,18 +13,16 @@ extension Routes {
         let stores = parts.stores
         urls = PresignedURLEndpoints(
             useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
-        postPolicies = PostPolicyEndpoints(
-            useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
-        objects = ObjectEndpoints(useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
+        postPolicies = PostPolicyEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
+        objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
         uploads = UploadEndpoints(useCase: parts.uploadConfirmation)
         events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
-        signatures = SignatureEndpoints(
-            useCase: parts.remoteSignatures, metrics: metrics, timeout: settings.recordTimeout)
+        signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
         sessions = SessionEndpoints(
-            useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
+            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
             reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))

@@ -12,6 +12,8 @@ extension HTTPField.Name {
     static let requestID = registered("X-Request-Id")
     static let forwardedFor = registered("X-Forwarded-For")
     static let forwarded = registered("Forwarded")
+    static let traceParent = registered("traceparent")
+    static let traceState = registered("tracestate")
 
     private static func registered(_ name: String) -> HTTPField.Name {
         guard let field = HTTPField.Name(name) else { preconditionFailure("'\(name)' is not a token.") }

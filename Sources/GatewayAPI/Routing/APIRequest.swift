@@ -18,6 +18,8 @@ final class APIRequest: Sendable {
     let body: RequestBody
     /// The address from which the request came, as far as trusted proxies vouch for it.
     let sourceAddress: IPAddress?
+    /// The trace that the caller began; `nil` if it sent none.
+    let trace: TraceContext?
     /// Facts that the steps and the endpoint note for the log.
     let notes: RequestNotes
     private let claimed: Claimed?
@@ -35,16 +37,17 @@ final class APIRequest: Sendable {
 
     convenience init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?
+        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext? = nil
     ) {
         self.init(
             id: id, start: start, method: method, headers: headers, match: match, body: body,
-            sourceAddress: sourceAddress, notes: RequestNotes(), claimed: nil)
+            sourceAddress: sourceAddress, trace: trace, notes: RequestNotes(), claimed: nil)
     }
 
     private init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, notes: RequestNotes, claimed: Claimed?
+        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext?, notes: RequestNotes,
+        claimed: Claimed?
     ) {
         self.notes = notes
         self.claimed = claimed
@@ -55,20 +58,21 @@ final class APIRequest: Sendable {
         self.match = match
         self.body = body
         self.sourceAddress = sourceAddress
+        self.trace = trace
     }
 
     /// The same request under a claim on its idempotency key.
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
             id: id, start: start, method: method, headers: headers, match: match, body: body,
-            sourceAddress: sourceAddress, notes: notes, claimed: Claimed(claim, repeatable))
+            sourceAddress: sourceAddress, trace: trace, notes: notes, claimed: Claimed(claim, repeatable))
     }
 
     /// The same request with another body.
     func with(body: RequestBody) -> APIRequest {
         APIRequest(
             id: id, start: start, method: method, headers: headers, match: match, body: body,
-            sourceAddress: sourceAddress, notes: notes, claimed: claimed)
+            sourceAddress: sourceAddress, trace: trace, notes: notes, claimed: claimed)
     }
 
     // MARK: Idempotency

@@ -46,12 +46,17 @@ struct ServiceEndpoints: Sendable {
     }
 
     /// `GET /metrics`: text exposition, version 0.0.4.
-    @Sendable func metrics(_ request: APIRequest) -> ServerResponse {
+    @Sendable func metrics(_ request: APIRequest) async -> ServerResponse {
         let fields: HeaderFields = [
             .contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store",
         ]
-        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(metricsText()))
+        return ServerResponse(
+            head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(await Self.page(metricsText)))
     }
+
+    /// Writes the page of metrics. With its thousands of lines, it takes longer than the thread of a connection may be
+    /// held up.
+    @concurrent private static func page(_ text: @Sendable () -> [UInt8]) async -> [UInt8] { text() }
 
     /// `GET /openapi.yaml`: the contract of this build.
     @Sendable func contract(_ request: APIRequest) -> ServerResponse {

@@ -23,7 +23,7 @@ struct CrossOrigin: Sendable {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
             response.head.headerFields[.accessControlAllowHeaders] =
-                "Authorization, Content-Type, Idempotency-Key, If-Match"
+                "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
             response.head.headerFields[.accessControlMaxAge] = "7200"
         } else {
             response.head.headerFields[.accessControlExposeHeaders] =

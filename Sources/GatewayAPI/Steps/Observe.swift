@@ -13,6 +13,7 @@ final class Observe: Sendable {
     private let now: @Sendable () -> Date
     /// The metrics of each path, by its number.
     private let figures: [RouteFigures]
+    /// The metrics of requests that lead to no operation.
     private let figuresOfNone: RouteFigures
 
     /// Observes the requests for the given paths.
@@ -25,8 +26,8 @@ final class Observe: Sendable {
         self.logger = logger
         self.requestLog = requestLog
         self.metrics = metrics
-        figures = paths.map { metrics.figures(of: $0.template) }
-        figuresOfNone = metrics.figures(of: RouteMatch.noTemplate)
+        figures = paths.map(metrics.figures(of:))
+        figuresOfNone = metrics.figuresOfNone
     }
 
     /// Counts a request that begins.
@@ -42,8 +43,7 @@ final class Observe: Sendable {
         let status = response.head.status.code
         let facts = request.notes.current
         metrics.ended()
-        (request.match.path.map { figures[$0.number] } ?? figuresOfNone)
-            .answered(method: method, status: status, after: nanoseconds)
+        figures(of: request.match).answered(request.method, status: status, after: nanoseconds)
         if let code = facts.problemCode { metrics.refused(code: code) }
         if let gap = facts.gap {
             logger.error(
@@ -58,8 +58,13 @@ final class Observe: Sendable {
                 id: request.id, method: method, route: request.match.template, status: status,
                 microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode,
                 cause: facts.cause, refusals: facts.refusals, refusalCount: facts.refusalCount,
-                sourceAddress: request.sourceAddress))
+                sourceAddress: request.sourceAddress, trace: request.trace))
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
+    }
+
+    private func figures(of match: RouteMatch) -> RouteFigures {
+        guard match.route != nil, let path = match.path else { return figuresOfNone }
+        return figures[path.number]
     }
 
     private func keep(_ facts: RequestNotes.Facts, of request: APIRequest, method: String, status: Int) {
@@ -69,7 +74,7 @@ final class Observe: Sendable {
                 RefusalRecord(
                     requestID: request.id, at: time, method: method, route: request.match.template, status: status,
                     note: note, principal: facts.principal, sourceAddress: request.sourceAddress))
-            if !isKept { metrics.dropped(code: note.code) }
+            if !isKept { metrics.droppedRefusal() }
         }
     }
 
@@ -86,7 +91,7 @@ final class Observe: Sendable {
         return response
     }
 
-    /// The name of a method in metrics and logs. It is bounded, since clients may send any token.
+    /// The name of a method in logs. It is bounded, since clients may send any token.
     private static func name(of method: HTTPRequest.Method) -> String {
         switch method {
         case .get, .head, .post, .put, .delete, .options, .patch: method.rawValue

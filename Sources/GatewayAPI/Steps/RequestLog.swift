@@ -30,12 +30,14 @@ public struct AnsweredRequest: Sendable {
     public let refusalCount: Int
     /// The address that the request came from; `nil` where it is not known.
     public let sourceAddress: IPAddress?
+    /// The trace that the caller began; `nil` if it sent none.
+    public let trace: TraceContext?
 
     /// Puts the line together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
         code: String?, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
-        sourceAddress: IPAddress? = nil
+        sourceAddress: IPAddress? = nil, trace: TraceContext? = nil
     ) {
         self.id = id
         self.method = method
@@ -48,5 +50,6 @@ public struct AnsweredRequest: Sendable {
         self.refusals = refusals
         self.refusalCount = refusalCount
         self.sourceAddress = sourceAddress
+        self.trace = trace
     }
 }

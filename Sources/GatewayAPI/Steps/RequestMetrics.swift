@@ -1,117 +1,133 @@
-import Metrics
+import Figures
+import GatewayCore
+import HTTPTypes
+public import PrometheusMetrics
 import Synchronization
 
-/// The gateway's metrics. Every dimension is bounded: route templates, known methods, statuses and codes.
-final class RequestMetrics: Sendable {
-    private let factory: any MetricsFactory
-    private let inFlight: Meter
-    private let issued: Counters
-    private let refused: Counters
-    private let told: Counters
-    private let dropped: Counters
+/// The gateway's metrics of requests, for all its listeners. Every label has few values: route templates, the methods
+/// of routes, classes of statuses, and codes. What a client sends never becomes one.
+public final class RequestMetrics: Sendable {
+    private let page: MetricsPage
+    private let inFlight = Level()
+    private let refusals: [String: Counter]
+    private let otherRefusals = Counter()
+    private let dropped = Counter()
+    private let events = Counters<EventOutcome>()
+    private let figures = Mutex<[String: RouteFigures]>([:])
 
-    init(factory: any MetricsFactory) {
-        self.factory = factory
-        inFlight = Meter(label: "sluice_http_requests_in_flight", dimensions: [], factory: factory)
-        issued = Counters("sluice_issued_total", "action", "method", factory: factory)
-        refused = Counters("sluice_refused_total", "code", factory: factory)
-        told = Counters("sluice_store_events_total", "outcome", factory: factory)
-        dropped = Counters("sluice_refusals_dropped_total", "code", factory: factory)
+    private enum EventOutcome: String, CaseIterable {
+        case noted
+        case ignored
     }
 
-    /// The metrics of the requests for a path.
-    func figures(of template: String) -> RouteFigures {
-        RouteFigures(template: template, factory: factory)
+    /// Adds the series to a page. Those of routes follow once listeners are made.
+    public init(on page: MetricsPage) {
+        self.page = page
+        let codes = Set(ProblemKind.allCases.map(\.code) + ResourceKind.allCases.map { GatewayError.notFound($0).code })
+        refusals = Dictionary(uniqueKeysWithValues: codes.map { ($0, Counter()) })
+        let (inFlight, dropped) = (inFlight, dropped)
+        page.addGauge("sluice_http_requests_in_flight", "Requests being answered, with that of this page.") {
+            Double(inFlight.value)
+        }
+        let help = "Refused requests, and refused items of batches, by the code of the problem."
+        for (code, counter) in refusals.sorted(by: { $0.key < $1.key }) {
+            page.addCounter("sluice_refused_total", help, labels: [("code", code)], counter)
+        }
+        page.addCounter("sluice_refused_total", help, labels: [("code", "other")], otherRefusals)
+        page.addCounter(
+            "sluice_refusals_dropped_total", "Refusals that have a line in the log but no row in the database.",
+            dropped)
+        for (outcome, counter) in events.all {
+            page.addCounter(
+                "sluice_store_events_total", "Events that stores sent.", labels: [("outcome", outcome.rawValue)],
+                counter)
+        }
+    }
+
+    /// The metrics of the requests for a path. Listeners that share a path share its metrics.
+    func figures(of path: Router.Path) -> RouteFigures {
+        figures(of: path.template, methods: path.routes.map(\.method))
+    }
+
+    /// The metrics of the requests that lead to no operation: to no path, or by a method that the path lacks.
+    var figuresOfNone: RouteFigures { figures(of: RouteMatch.noTemplate, methods: []) }
+
+    private func figures(of template: String, methods: [HTTPRequest.Method]) -> RouteFigures {
+        figures.withLock { figures in
+            if let known = figures[template] { return known }
+            let made = RouteFigures(template: template, methods: methods, on: page)
+            figures[template] = made
+            return made
+        }
     }
 
     /// Counts a request that begins.
     func began() {
-        inFlight.increment()
+        inFlight.rise()
     }
 
     /// Counts a request that was answered.
     func ended() {
-        inFlight.decrement()
-    }
-
-    /// Counts a credential that was issued.
-    func issued(action: String, method: String) {
-        issued.increment(action, method)
+        inFlight.fall()
     }
 
     /// Counts a refusal by its stable code.
     func refused(code: String) {
-        refused.increment(code)
+        (refusals[code] ?? otherRefusals).add()
+    }
+
+    /// Counts the refused items of a batch.
+    func countRefusals(in answers: [Result<IssuedURL, GatewayError>]) {
+        for case .failure(let error) in answers { refused(code: error.code) }
     }
 
     /// Counts a refusal that is not kept, because there are too many.
-    func dropped(code: String) {
-        dropped.increment(code)
+    func droppedRefusal() {
+        dropped.add()
     }
 
     /// Counts the events that stores sent.
     func took(noted: Int, ignored: Int) {
-        told.increment("noted", by: noted)
-        told.increment("ignored", by: ignored)
+        events[.noted].add(noted)
+        events[.ignored].add(ignored)
     }
 }
 
-/// The metrics of the requests for one path. They appear on the metrics page after the first request.
+/// The metrics of the requests for one path.
 final class RouteFigures: Sendable {
-    private let answered: Counters
-    private let factory: any MetricsFactory
-    private let template: String
-    private let timer = Mutex<Timer?>(nil)
+    /// Classes of statuses, in the order of the counters.
+    private static let classes = ["2xx", "3xx", "4xx", "5xx"]
 
-    fileprivate init(template: String, factory: any MetricsFactory) {
-        self.template = template
-        self.factory = factory
-        answered = Counters(
-            "sluice_http_requests_total", "method", "status", besides: [("route", template)], factory: factory)
+    private let durations = Histogram.ofDurations()
+    /// The methods of the path's operations, or none for requests that lead to no operation.
+    private let methods: [HTTPRequest.Method]
+    /// For each method, a counter for each class of statuses.
+    private let answered: [Counter]
+
+    fileprivate init(template: String, methods: [HTTPRequest.Method], on page: MetricsPage) {
+        self.methods = methods
+        let names = methods.isEmpty ? ["other"] : methods.map(\.rawValue)
+        answered = (0..<(names.count * Self.classes.count)).map { _ in Counter() }
+        for (index, counter) in answered.enumerated() {
+            page.addCounter(
+                "sluice_http_requests_total",
+                "Answered requests by the template of the path; none and other lead to no operation.",
+                labels: [
+                    ("method", names[index / Self.classes.count]), ("route", template),
+                    ("status", Self.classes[index % Self.classes.count]),
+                ], counter)
+        }
+        page.addHistogram(
+            "sluice_http_request_duration_seconds", "Time from the head of a request to its answer.",
+            labels: [("route", template)], durations)
     }
 
     /// Counts a request that was answered.
-    func answered(method: String, status: Int, after nanoseconds: Int64) {
-        answered.increment(method, String(status))
-        let timer = timer.withLock { timer in
-            if let timer { return timer }
-            let made = Timer(
-                label: "sluice_http_request_duration_seconds", dimensions: [("route", template)], factory: factory)
-            timer = made
-            return made
-        }
-        timer.recordNanoseconds(nanoseconds)
-    }
-}
-
-/// Counters with one name, by the values of one or two dimensions. Each is made when it is first needed.
-///
-/// There are few of them: comparing their values one by one costs less than hashing them.
-private final class Counters: Sendable {
-    private let name: String
-    private let dimensions: [String]
-    private let others: [(String, String)]
-    private let factory: any MetricsFactory
-    private let made = Mutex<[(first: String, second: String, counter: Counter)]>([])
-
-    init(_ name: String, _ dimensions: String..., besides others: [(String, String)] = [], factory: any MetricsFactory)
-    {
-        self.name = name
-        self.dimensions = dimensions
-        self.others = others
-        self.factory = factory
-    }
-
-    func increment(_ first: String, _ second: String = "", by count: Int = 1) {
-        let counter = made.withLock { made in
-            if let place = made.firstIndex(where: { $0.first == first && $0.second == second }) {
-                return made[place].counter
-            }
-            let counter = Counter(
-                label: name, dimensions: Array(zip(dimensions, [first, second])) + others, factory: factory)
-            made.append((first, second, counter))
-            return counter
-        }
-        counter.increment(by: count)
+    func answered(_ method: HTTPRequest.Method, status: Int, after nanoseconds: Int64) {
+        let wanted = method == .head ? .get : method
+        let row = methods.firstIndex(of: wanted) ?? 0
+        let column = min(max(status / 100 - 2, 0), Self.classes.count - 1)
+        answered[row * Self.classes.count + column].add()
+        durations.observe(nanoseconds)
     }
 }

@@ -1,3 +1,4 @@
+public import Figures
 import Synchronization
 
 /// Policy rows in memory, each at least as new as one common position in the log of changes.
@@ -48,6 +49,19 @@ public final class PolicyCache: Sendable {
         }
     }
 
+    /// How look-ups of a caller's policy ended.
+    public enum LookUp: String, Sendable, CaseIterable {
+        /// All rows were in memory.
+        case hit
+        /// Rows had to be loaded.
+        case miss
+    }
+
+    /// Counts look-ups of a caller's policy. Each object of a batch is one.
+    public let lookUps = Counters<LookUp>()
+    /// The approximate limit on the memory for rows, in bytes.
+    public let maxBytes: Int
+    private let hits: Counter
     private let store: Store
     private let rowLoads: Gathering<PolicyKey>
     /// Loads for callers who are not authenticated yet. They have their own queue, so false tokens do not delay
@@ -87,6 +101,8 @@ public final class PolicyCache: Sendable {
             try await store.readLog()
         }
         self.store = store
+        maxBytes = limits.maxBytes
+        hits = lookUps[.hit]
         self.logReads = logReads
         let loadRows: @Sendable (Set<PolicyKey>) async throws(GatewayError) -> Void = { keys throws(GatewayError) in
             guard try await !store.load(Array(keys)) else { return }
@@ -124,7 +140,10 @@ public final class PolicyCache: Sendable {
     public func access(
         of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
     ) async throws(GatewayError) -> AccessPolicy {
-        if let bucket, let policy = held(of: principal, groups: groups, to: bucket) { return policy }
+        if let bucket, let policy = held(of: principal, groups: groups, to: bucket) {
+            hits.add()
+            return policy
+        }
         let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
         guard let policy = try await policies(for: [question]).first else { throw Self.restless }
         return try policy.get()
@@ -155,6 +174,7 @@ public final class PolicyCache: Sendable {
         var pending = Array(questions.indices)
         var asked = 0
         var rounds = 0
+        var isRepeated = false
         while rounds < Self.maxRounds {
             var keys: Set<PolicyKey> = []
             var places: Set<GrantPlace> = []
@@ -179,6 +199,11 @@ public final class PolicyCache: Sendable {
                 case .tooManyGroups:
                     throw .unauthenticated(reason: "The caller belongs to too many groups.")
                 }
+            }
+            if !isRepeated {
+                hits.add(pending.count - rest.count)
+                lookUps[.miss].add(rest.count)
+                isRepeated = true
             }
             guard !rest.isEmpty else { return results.compactMap(\.self) }
             // Loaded rows may be evicted again before they are used. A request that makes progress gets the full number

@@ -46,10 +46,13 @@ enum Drafted<Content: Sendable> {
 final class Draft<Content: Sendable>: Sendable {
     let proposal: IssuanceProposal
     let content: Content
+    /// The signing scheme of the credential; that of the bucket, for temporary credentials.
+    let scheme: Bucket.Scheme
 
-    init(_ proposal: IssuanceProposal, _ content: Content) {
+    init(_ proposal: IssuanceProposal, _ content: Content, by scheme: Bucket.Scheme) {
         self.proposal = proposal
         self.content = content
+        self.scheme = scheme
     }
 }
 

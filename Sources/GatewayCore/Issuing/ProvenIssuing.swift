@@ -1,3 +1,4 @@
+import Figures
 public import FoundationEssentials
 
 /// The only path by which a credential of any form leaves the process: look up, decide, sign, record, and only then
@@ -10,6 +11,8 @@ public final class ProvenIssuing: Sendable {
     let cache: PolicyCache
     /// The clock that stores compare expiry times with.
     let now: @Sendable () -> Date
+    /// Counts what was recorded.
+    public let issued = IssuanceCounts()
     private let authenticator: any Authenticator
     private let ledger: any IssuanceLedger
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
@@ -132,6 +135,7 @@ extension ProvenIssuing {
         let caller = attempt.caller
         switch verdict {
         case .recorded(let remaining):
+            issued[draft.proposal.delivery, draft.scheme].add()
             return body.issued(draft, quotas: caller.balances(of: draft.proposal.charges, remaining))
         case .quotaExceeded(let refusal):
             throw counted(Refusal(caller.error(for: refusal)), body.target, in: draft.proposal.bucket, attempt)

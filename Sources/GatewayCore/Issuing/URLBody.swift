@@ -33,7 +33,10 @@ struct URLBody: ProvenBody {
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
             }
             let proposal = try IssuanceProposal(request, permit, policy, attempt, for: issuing)
-            return .draft(Draft(proposal, Content(url: try signer.url(for: request, by: permit), permit: permit)))
+            return .draft(
+                Draft(
+                    proposal, Content(url: try signer.url(for: request, by: permit), permit: permit),
+                    by: permit.bucketRow.bucket.scheme))
         }
     }
 

@@ -1,9 +1,20 @@
+import LibCrypto
+
 extension IPAddress: CustomStringConvertible {
     /// The address as text: `192.0.2.1`, or the canonical text of version 6 (RFC 5952, section 4).
     public var description: String {
         isV4
             ? stride(from: 24, through: 0, by: -8).map { String(bits >> UInt128($0) & 0xff) }.joined(separator: ".")
             : version6Text
+    }
+
+    /// Appends ``description``. The output needs room for it: at most 45 bytes.
+    public func append(to output: inout OutputSpan<UInt8>) {
+        guard isV4 else { return output.append(copying: version6Text) }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            output.append(decimal: Int64(truncatingIfNeeded: bits >> UInt128(shift) & 0xff))
+            if shift > 0 { output.append(UInt8(ascii: ".")) }
+        }
     }
 
     /// The network that one subscriber usually has: the address itself in version 4, the first 64 bits in version 6.

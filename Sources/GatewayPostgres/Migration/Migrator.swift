@@ -97,7 +97,7 @@ public struct Migrator: Sendable {
             guard try await apply(migration) else { continue }
             applied.append(Int(migration.version))
             logger.info(
-                "migration applied", metadata: ["version": "\(migration.version)", "name": "\(migration.name)"])
+                "migration applied", metadata: ["migration": "\(migration.version)", "name": "\(migration.name)"])
         }
         let (names, isReady) = try await applyFunctions(gatewayRole: gatewayRole)
         if !names.isEmpty {

@@ -82,11 +82,17 @@ public struct LedgerWatch: Service {
         return (oldest?.step ?? .answer).hanging
     }
 
-    private func clockFlaw(_ states: [LaneHealth.State]) -> String? {
+    /// Seconds by which PostgreSQL's clock is ahead of the gateway's, by the last reading; `nil` before the first.
+    public var clockDifference: TimeInterval? { clockDifference(ledger.lanes.map(\.health.current)) }
+
+    private func clockDifference(_ states: [LaneHealth.State]) -> TimeInterval? {
         guard let reading = states.compactMap(\.clock).max(by: { $0.instant < $1.instant }) else { return nil }
         let passed = (ContinuousClock.now - reading.instant) / .seconds(1)
-        let difference = reading.server.addingTimeInterval(passed).timeIntervalSince(now())
-        guard abs(difference) > maxClockDifference else { return nil }
+        return reading.server.addingTimeInterval(passed).timeIntervalSince(now())
+    }
+
+    private func clockFlaw(_ states: [LaneHealth.State]) -> String? {
+        guard let difference = clockDifference(states), abs(difference) > maxClockDifference else { return nil }
         let direction = difference > 0 ? "behind" : "ahead of"
         return "The gateway's clock is \(Int(abs(difference))) s \(direction) that of PostgreSQL; "
             + "at most \(Int(maxClockDifference)) s are allowed."

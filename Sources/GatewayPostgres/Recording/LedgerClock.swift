@@ -46,7 +46,7 @@ public final class LedgerClock: Sendable {
             guard !isOff.exchange(true, ordering: .relaxed) else { return }
             logger.error(
                 "nothing is issued: the clocks of gateway and database differ",
-                metadata: ["database-ahead": "\(ahead) s", "allowed": "\(maxDifference) s"])
+                metadata: ["database.ahead.s": "\(ahead)", "allowed.s": "\(maxDifference)"])
         }
     }
 }

@@ -1,4 +1,5 @@
 import EventLoops
+import Figures
 import GatewayCore
 import LibPQ
 import Logging
@@ -14,6 +15,7 @@ struct LedgerLane: Sendable {
     let maxBatch: Int
     /// Told when the schema lacks parts that recordings need.
     let schema: SchemaFit?
+    let figures: LedgerFigures
     let logger: Logger
     let health = LaneHealth()
 
@@ -24,7 +26,7 @@ struct LedgerLane: Sendable {
             let entries = await queue.next(upTo: maxBatch)
             let isProbeDue = queue.takeProbe()
             guard !entries.isEmpty || isProbeDue else { return }
-            if !entries.isEmpty { await record(Self.refusingLate(entries), on: connection) }
+            if !entries.isEmpty { await record(refusingLate(entries), on: connection) }
             if isProbeDue {
                 await RecordingProbe(health: health, clock: clock, schema: schema, outage: configuration.outage)
                     .run(over: connection)
@@ -38,13 +40,15 @@ struct LedgerLane: Sendable {
     }
 
     /// Refuses the entries whose deadline has passed, and returns the others.
-    private static func refusingLate(_ entries: [LedgerEntry]) -> [LedgerEntry] {
+    private func refusingLate(_ entries: [LedgerEntry]) -> [LedgerEntry] {
         let now = ContinuousClock.now
         guard entries.contains(where: { $0.deadline <= now }) else { return entries }
+        let rest = entries.filter { $0.deadline > now }
+        figures.items[.late].add(entries.count - rest.count)
         for entry in entries where entry.deadline <= now {
             entry.answer(.failure(.late))
         }
-        return entries.filter { $0.deadline > now }
+        return rest
     }
 
     private func record(_ entries: [LedgerEntry], on connection: LoopConnection) async {
@@ -57,19 +61,23 @@ struct LedgerLane: Sendable {
         let entries = batch.entries
         guard let deadline = entries.lazy.map(\.deadline).max() else { return }
         let start = ContinuousClock.now
+        figures.batchSizes.observe(Int64(entries.count))
         do throws(PostgresError) {
             let call = (batch: batch, clock: clock)
             guard let answer = try await connection.execute(batch.statement, call, deadline: deadline).first else {
                 throw .decoding(column: 0, reason: "no answer")
             }
+            figures.durations.observe(.now - start)
             let outcome = try batch.outcome(by: answer)
             clock.note(outcome)
             switch outcome {
             case .verdicts(let verdicts):
+                figures.count(verdicts)
                 // A stale or refused item wrote nothing, so it did not wait for the disk or a standby.
                 if verdicts.contains(where: \.isRecorded) { health.recorded(since: start) }
                 for (entry, verdict) in zip(entries, verdicts) { entry.answer(.success(verdict)) }
             case .clockDiffers:
+                figures.items[.failed].add(entries.count)
                 for entry in entries { entry.answer(.failure(.clockDiffers(retryAfter: LedgerClock.retryAfter))) }
             }
         } catch {
@@ -81,6 +89,7 @@ struct LedgerLane: Sendable {
                 await record(Array(entries[middle...]), on: connection)
                 return
             }
+            figures.items[.failed].add(entries.count)
             tell(error, count: entries.count)
             for entry in entries {
                 entry.answer(.failure(error.asGatewayError))

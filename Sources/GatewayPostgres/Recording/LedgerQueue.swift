@@ -1,3 +1,4 @@
+import Figures
 import GatewayCore
 import Synchronization
 
@@ -13,14 +14,19 @@ final class LedgerQueue: Sendable {
     /// The result of handing in entries.
     private enum Entrance {
         case taken(reader: CheckedContinuation<Void, Never>?)
-        case refused(GatewayError)
+        case refused(GatewayError, LedgerFigures.Outcome)
     }
 
     private let state = Mutex(State())
     private let capacity: Int
+    private let figures: LedgerFigures
 
-    init(capacity: Int) {
+    /// Number of entries that wait.
+    var count: Int { state.withLock { $0.entries.count } }
+
+    init(capacity: Int, figures: LedgerFigures = LedgerFigures()) {
         self.capacity = capacity
+        self.figures = figures
     }
 
     /// Stops taking new entries. Those in the queue are still handed out.
@@ -35,14 +41,16 @@ final class LedgerQueue: Sendable {
     /// Adds an entry if there is room. Refuses it at once otherwise.
     func append(_ entry: LedgerEntry) {
         let entrance = state.withLock { state -> Entrance in
-            guard state.isOpen else { return .refused(.stopping) }
-            guard state.entries.count < capacity else { return .refused(.queueIsFull) }
+            guard state.isOpen else { return .refused(.stopping, .stopping) }
+            guard state.entries.count < capacity else { return .refused(.queueIsFull, .queueFull) }
             state.entries.append(entry)
             return .taken(reader: state.reader.take())
         }
         switch entrance {
         case .taken(let reader): reader?.resume()
-        case .refused(let error): entry.answer(.failure(error))
+        case .refused(let error, let outcome):
+            figures.items[outcome].add()
+            entry.answer(.failure(error))
         }
     }
 
@@ -56,6 +64,7 @@ final class LedgerQueue: Sendable {
             let reader = state.entries.isEmpty ? nil : state.reader.take()
             return (.queueIsFull, entries.dropFirst(room), reader)
         }
+        figures.items[refusal == .stopping ? .stopping : .queueFull].add(refused.count)
         for entry in refused {
             entry.answer(.failure(refusal))
         }
@@ -115,6 +124,7 @@ final class LedgerQueue: Sendable {
             state.entries.removeAll { $0.deadline <= now }
             return late
         }
+        if !late.isEmpty { figures.items[.late].add(late.count) }
         for entry in late {
             entry.answer(.failure(.late))
         }

@@ -34,6 +34,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
+    /// What the connections that record have done.
+    public let figures: LedgerFigures
     let lanes: [LedgerLane]
     private let schema: SchemaFit?
     /// The loops that drive the connections, each with its lanes.
@@ -66,15 +68,23 @@ public final class PostgresLedger: IssuanceLedger, Service {
         let count = max(1, limits.connections)
         let drivers = loops.isEmpty ? try Self.makeLoops(count) : loops
         ownsLoops = loops.isEmpty
+        let figures = LedgerFigures()
+        self.figures = figures
         let lanes = (0..<count).map { place in
             LedgerLane(
-                queue: LedgerQueue(capacity: limits.maxQueue), configuration: configuration,
+                queue: LedgerQueue(capacity: limits.maxQueue, figures: figures), configuration: configuration,
                 loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), schema: schema,
-                logger: logger)
+                figures: figures, logger: logger)
         }
         self.lanes = lanes
         self.loops = drivers.map { loop in (loop, lanes.filter { $0.loop === loop }) }
     }
+
+    /// Number of proposals that wait to be sent.
+    public var waiting: Int { lanes.reduce(0) { $0 + $1.queue.count } }
+
+    /// Maximum number of proposals that may wait.
+    public var capacity: Int { lanes.count * limits.maxQueue }
 
     private static func makeLoops(_ count: Int) throws(EventLoopError) -> [EventLoop] {
         var made: [EventLoop] = []

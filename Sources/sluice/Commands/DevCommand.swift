@@ -10,9 +10,7 @@ import LibPQ
 import LineLogging
 import LocalFiles
 import Logging
-import Metrics
 import MicroHTTPD
-import PrometheusMetrics
 import ServiceLifecycle
 
 /// `sluice dev`: runs a trial gateway with its own database and object store.
@@ -108,8 +106,6 @@ struct DevCommand: AsyncParsableCommand {
         let store = try await listen(
             EmbeddedStore.demo(in: directory, keys: keys, outlet: outlet, logger: logger), logger)
         let storeOrigin = "http://127.0.0.1:\(store.port)"
-        let metrics = PrometheusFactory()
-        MetricsSystem.bootstrap(metrics)
         let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
         let past = PastDatabase(connection: owner, role: Self.role)
         // A start that was killed may have left the database in the past.
@@ -119,7 +115,7 @@ struct DevCommand: AsyncParsableCommand {
         }
         await owner.close()
         let gateway = try await namingFlag("--port") {
-            try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
+            try await Gateway(settings, logger: logger, requestLog: requestLog)
         }
         let origin = "http://127.0.0.1:\(gateway.server.port)"
         let rows = try DemoRows(stores: gateway.stores, keys: keys, now: { Date.now })

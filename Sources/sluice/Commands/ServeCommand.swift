@@ -2,8 +2,6 @@ import ArgumentParser
 import GatewayAPI
 import LineLogging
 import Logging
-import Metrics
-import PrometheusMetrics
 import ServiceLifecycle
 
 /// `sluice serve`: runs the gateway.
@@ -38,16 +36,16 @@ struct ServeCommand: AsyncParsableCommand {
         let logs = LogSetup(reading: &reader)
         let logger = logs.install()
         do {
-            try await serve(Settings(&reader), logger, logs.requests)
+            let settings = try Settings(&reader)
+            logger.info("settings read", metadata: reader.metadata)
+            try await serve(settings, logger, logs.requests)
         } catch {
             throw ExitCode(logging: error, to: logger, "The gateway failed", as: .gateway)
         }
     }
 
     private func serve(_ settings: Settings, _ logger: Logger, _ requestLog: any RequestLog) async throws {
-        let metrics = PrometheusFactory()
-        MetricsSystem.bootstrap(metrics)
-        let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
+        let gateway = try await Gateway(settings, logger: logger, requestLog: requestLog)
         try await ServiceGroup(running: gateway.services, logger: logger).run()
     }
 }

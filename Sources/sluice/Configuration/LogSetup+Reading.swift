@@ -1,6 +1,15 @@
 import LineLogging
 import Logging
 
+extension SettingReader {
+    /// The program's version and the settings that were read and are set, for a line of the log.
+    var metadata: Logger.Metadata {
+        given.reduce(into: ["version": "\(ProgramVersion.current)"]) { metadata, setting in
+            metadata["setting.\(setting.key.rawValue)"] = "\(setting.value)"
+        }
+    }
+}
+
 extension LogSetup {
     /// Reads level and format, and notes mistakes.
     init(reading reader: inout SettingReader) {

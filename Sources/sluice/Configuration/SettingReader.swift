@@ -9,6 +9,8 @@ struct SettingReader {
     private let reader: ConfigReader
     private let failures: ConversionFailures
     private(set) var mistakes: [String] = []
+    /// The settings that were read and are set, with their values; of secrets, only that they are set.
+    private(set) var given: [SettingName: String] = [:]
 
     /// Variables that are not settings: the one that names the file, and those that commands read which call a gateway.
     private static let otherVariables = [
@@ -49,6 +51,7 @@ struct SettingReader {
     mutating func text(_ name: SettingName) -> String? {
         let value = reader.string(forKey: name.configKey)
         noteFailure(name, expected: "a text")
+        note(value, of: name)
         return value
     }
 
@@ -56,13 +59,16 @@ struct SettingReader {
     mutating func list(_ name: SettingName) -> [String] {
         let value = reader.stringArray(forKey: name.configKey) ?? []
         noteFailure(name, expected: "a list")
-        return value.map { $0.trimmed() }.filter { !$0.isEmpty }
+        let items = value.map { $0.trimmed() }.filter { !$0.isEmpty }
+        note(items.isEmpty ? nil : items.joined(separator: ","), of: name)
+        return items
     }
 
     /// Reads a whole number within a range; `nil` if it is not set.
     mutating func integer(_ name: SettingName, in range: ClosedRange<Int>) -> Int? {
         let value = reader.int(forKey: name.configKey)
         noteFailure(name, expected: "a whole number")
+        note(value.map(String.init), of: name)
         guard let value else { return nil }
         guard range.contains(value) else {
             refuse(name, "must be from \(range.lowerBound) to \(range.upperBound)")
@@ -115,6 +121,10 @@ struct SettingReader {
     /// Notes a mistake.
     mutating func refuse(_ name: SettingName, _ reason: String) {
         mistakes.append("\(name.variable): \(reason)")
+    }
+
+    private mutating func note(_ value: String?, of name: SettingName) {
+        given[name] = value.map { name.secretFile == nil ? $0 : "(secret)" }
     }
 
     private mutating func noteFailure(_ name: SettingName, expected: String) {

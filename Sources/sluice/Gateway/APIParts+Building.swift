@@ -2,12 +2,11 @@ import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
-import Metrics
 import PrometheusMetrics
 
 extension APIParts {
     /// Passes the use cases to the API, with the readers that it needs in addition.
-    init(_ parts: SharedParts, _ useCases: UseCases, metrics: PrometheusFactory, requestLog: any RequestLog) {
+    init(_ parts: SharedParts, _ useCases: UseCases, metrics: MetricsPage, requestLog: any RequestLog) {
         let (cache, watch, connections, now) = (parts.cache, parts.watch, parts.connections, parts.now)
         self.init(
             authenticator: parts.authenticator,
@@ -25,7 +24,7 @@ extension APIParts {
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
             readinessChecks: { watch.flaws().checks },
-            metricsText: { metrics.text() }, metricsFactory: metrics, logger: parts.logger,
+            metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: parts.logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
             refusals: parts.refusals,
             requestHistory: RequestHistory(

@@ -8,9 +8,8 @@ import MicroHTTPD
 extension Gateway {
     /// Creates the listeners, that of the API first. The given loops serve it.
     static func servers(
-        _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
+        _ settings: Settings, _ parts: APIParts, _ bodyMemory: BodyMemory, loops: [EventLoop], logger: Logger
     ) throws -> [HTTPServer] {
-        let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,

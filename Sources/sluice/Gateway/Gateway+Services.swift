@@ -14,7 +14,7 @@ extension Gateway {
         return [
             connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
             connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
-            parts.refusals,
+            parts.refusals, parts.figures,
             try heartbeat(settings, parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
                 // If this fails, the next request that needs the log reports it.

@@ -23,14 +23,19 @@ struct Gateway {
     /// - Throws: `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
     ///   with another master key, `PostgresError` if it cannot be reached, `HTTPServerError` if an address is taken.
     init(
-        _ settings: Settings, metrics: PrometheusFactory, logger: Logger, requestLog: any RequestLog
+        _ settings: Settings, logger: Logger, requestLog: any RequestLog
     ) async throws {
         let connections = try DatabaseConnections(settings, logger: logger)
         try await connections.check(masterKeys: settings.masterKeys, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         let useCases = UseCases(settings, parts)
+        let metrics = MetricsPage()
         let api = APIParts(parts, useCases, metrics: metrics, requestLog: requestLog)
-        let servers = try Self.servers(settings, api, loops: parts.loops, logger: logger)
+        let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
+        let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger)
+        metrics.addListeners(servers, bodyMemory)
+        metrics.add(parts, issued: useCases.issued)
+        metrics.addProcess()
         server = servers[0]
         stores = useCases.stores
         eventSecrets = useCases.eventSecrets

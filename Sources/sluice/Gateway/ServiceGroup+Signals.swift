@@ -5,6 +5,9 @@ import UnixSignals
 extension ServiceGroup {
     /// Creates a group that SIGTERM and SIGINT stop gracefully.
     init(running services: [any Service], logger: Logger) {
+        // At debug level, the library writes the services out with everything that they hold.
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .info)
         self.init(
             configuration: ServiceGroupConfiguration(
                 services: services.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) },

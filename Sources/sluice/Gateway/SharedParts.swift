@@ -31,6 +31,8 @@ struct SharedParts {
     let ledger: PostgresLedger
     /// Tells `/readyz` whether issuances can be recorded.
     let watch: LedgerWatch
+    /// Reads what metrics show of the database.
+    let figures: DatabaseFigures
     /// Looks at the objects that clients uploaded.
     let stored: StoredUploads
 
@@ -65,6 +67,9 @@ struct SharedParts {
         watch = LedgerWatch(
             ledger: ledger, schema: schema, outage: connections.outage,
             maxClockDifference: TimeInterval(settings.clockMaxDifference), now: now)
+        figures = DatabaseFigures(
+            pool: connections.ledgerPool, version: ProgramVersion.current, logger: logger, now: now,
+            policySequence: { [cache] in cache.position?.sequence })
         stored = StoredUploads(client: cloud, cache: cache, now: now)
     }
 

@@ -20,6 +20,8 @@ struct UseCases {
     let explainer: Explainer
     let simulator: Simulator
     let idempotency: PostgresIdempotency
+    /// Counts what was issued.
+    let issued: IssuanceCounts
 
     /// Builds the use cases on the shared parts.
     init(_ settings: Settings, _ parts: SharedParts) {
@@ -30,6 +32,7 @@ struct UseCases {
         let issuing = ProvenIssuing(
             cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, now: now,
             randomBytes: parts.random)
+        issued = issuing.issued
         presignedURLs = PresignedURLs(issuing)
         multipartUploads = MultipartUploads(
             urls: presignedURLs, rows: PostgresMultipartUploads(connection: connections.queries, now: now),

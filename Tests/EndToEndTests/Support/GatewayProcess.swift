@@ -32,8 +32,9 @@ final class GatewayProcess: Sendable {
     }
 
     private static func announcedPort(in log: String) -> UInt16? {
-        for line in log.split(separator: "\n") where line.hasSuffix("listening") {
-            guard let port = line.firstRange(of: " port=") else { continue }
+        for line in log.split(separator: "\n")
+        where line.hasSuffix("listening") || line.contains(#""message":"listening""#) {
+            guard let port = line.firstRange(of: " port=") ?? line.firstRange(of: #""port":"#) else { continue }
             return UInt16(line[port.upperBound...].prefix { $0.isNumber })
         }
         return nil

@@ -62,7 +62,7 @@ struct MultipartUploadEndpoints: Sendable {
         }
         let answers = try await useCase.issue(
             wishes, of: id(in: request), in: request.context(of: caller, timeout: timeout))
-        for answer in answers { metrics.count(answer) }
+        metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.name("results")
             json.array(zip(wishes, answers)) { json, result in

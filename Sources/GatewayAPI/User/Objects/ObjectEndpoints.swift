@@ -5,7 +5,6 @@ import HTTPTypes
 /// `GET /v1/objects/{bucket}/{key}`: redirects to a presigned URL.
 struct ObjectEndpoints: Sendable {
     let useCase: PresignedURLs
-    let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
@@ -21,7 +20,6 @@ struct ObjectEndpoints: Sendable {
         let issued = try await useCase.issue(
             IssueRequest(fields, delivery: .redirect), in: request.context(of: caller, timeout: timeout)
         )
-        metrics.issued(issued)
         var response = ServerResponse(
             head: ResponseHead(
                 status: .seeOther,

@@ -7,7 +7,6 @@ import StrictJSON
 /// `POST /v1/post-policies`: the fields of a browser form.
 struct PostPolicyEndpoints: Sendable {
     let useCase: PresignedURLs
-    let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
@@ -19,7 +18,6 @@ struct PostPolicyEndpoints: Sendable {
         try body.end()
         let context = request.context(of: caller, timeout: timeout)
         let issued = try await useCase.issue(useCase.request(fields, in: context), in: context)
-        metrics.issued(action: Action.putObject.rawValue, method: IssueRequest.Method.post.rawValue)
         var response = ServerResponse.json(.created) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
         return response

@@ -31,7 +31,6 @@ final class PresignedURLEndpoints: Sendable {
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let context = request.context(of: caller, timeout: timeout)
         let issued = try await useCase.issue(wanted(request, in: context), in: context)
-        metrics.issued(issued)
         var response = ServerResponse.json(.created, capacity: 960) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
         return response
@@ -64,7 +63,7 @@ final class PresignedURLEndpoints: Sendable {
         let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
             wish.flatMap { _ in results.popFirst() ?? .failure(Self.unanswered) }
         }
-        for answer in answers { metrics.count(answer) }
+        metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.name("results")
             json.array(answers) { json, answer in

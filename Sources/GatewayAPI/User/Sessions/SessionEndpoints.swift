@@ -7,7 +7,6 @@ import StrictJSON
 /// Temporary credentials: `POST /v1/sts`, and the CredentialsURI protocol of the OSS SDKs.
 struct SessionEndpoints: Sendable {
     let useCase: Sessions
-    let metrics: RequestMetrics
     /// Longest time for a request to be recorded, including the answer of the token service.
     let timeout: Duration
 
@@ -68,11 +67,7 @@ struct SessionEndpoints: Sendable {
     private func issue(
         _ wanted: SessionRequest, _ request: APIRequest, _ caller: Caller
     ) async throws(GatewayError) -> IssuedSession {
-        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
-        for action in Action.allCases where issued.scope.actions.contains(action) {
-            metrics.issued(action: action.rawValue, method: "*")
-        }
-        return issued
+        try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
     }
 }
 

@@ -6,7 +6,6 @@ import StrictJSON
 /// `POST /v1/signatures/…`: signatures for requests that clients build themselves.
 struct SignatureEndpoints: Sendable {
     let useCase: RemoteSignatures
-    let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
@@ -31,7 +30,6 @@ struct SignatureEndpoints: Sendable {
         let string = try RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme)
         let signed = try await useCase.sign(
             string, scheme: scheme, in: request.context(of: caller, timeout: timeout))
-        metrics.issued(action: signed.action.rawValue, method: signed.method)
         var response = Self.wantsText(request.headers) ? Self.text(signed) : .json(.created) { signed.write(to: &$0) }
         response.setRateLimit(signed.quotas)
         return response

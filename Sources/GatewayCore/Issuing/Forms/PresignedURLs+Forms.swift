@@ -78,7 +78,10 @@ struct FormBody: ProvenBody {
             var proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing)
             proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
             proposal.contentType = request.contentTypes.joined(separator: ", ")
-            return .draft(Draft(proposal, Content(form: try signer.form(for: request, by: permit), permit: permit)))
+            return .draft(
+                Draft(
+                    proposal, Content(form: try signer.form(for: request, by: permit), permit: permit),
+                    by: permit.bucketRow.bucket.scheme))
         }
     }
 

@@ -131,7 +131,8 @@ struct SignatureBody: ProvenBody {
                 id: id, permit, permitted.permission, expiresAt: expiresAt, requestID: context.requestID),
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
-                authorization: authorization.map { Secret($0) }))
+                authorization: authorization.map { Secret($0) }),
+            by: step.string.scheme)
     }
 
     /// Returns the object's content type: from this request, or from the request that started the multipart upload.

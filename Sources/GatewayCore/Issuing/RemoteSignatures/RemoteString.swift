@@ -50,6 +50,14 @@ public enum RemoteString: Sendable {
         }
     }
 
+    /// The scheme that the string is to be signed with.
+    var scheme: Bucket.Scheme {
+        switch self {
+        case .hashed: .ossV4
+        case .plain(let string): string.vendor == .alibaba ? .ossV1 : .awsV2
+        }
+    }
+
     /// The method of the request.
     var method: String {
         switch self {

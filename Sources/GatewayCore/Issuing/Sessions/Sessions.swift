@@ -79,7 +79,8 @@ struct SessionBody: ProvenBody {
                 policy: text, duration: min(permit.duration, role.maxDuration), principal: attempt.caller.principal)
             let session = try await sessions.session(order, endingBy: permit.latestEnd)
             let proposal = try proposal(for: session, permit, policy, attempt, issuing)
-            return .draft(Draft(proposal, Content(session: session, permit: permit)))
+            return .draft(
+                Draft(proposal, Content(session: session, permit: permit), by: permit.bucket.scheme))
         }
     }
 

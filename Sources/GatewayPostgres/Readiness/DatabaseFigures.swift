@@ -1,0 +1,132 @@
+public import FoundationEssentials
+public import LibPQ
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// Reads the figures of the database that metrics show: its schema, its gateways, the ledger's partitions, what waits to
+/// be settled, and how much policy this gateway has yet to read.
+///
+/// A scrape takes the last reading from memory, however often and by however many it is asked for.
+public final class DatabaseFigures: Service {
+    /// One reading.
+    public struct Reading: Sendable, Equatable {
+        /// Version of the last migration that was applied.
+        public var schemaVersion = 0
+        /// Gateways of this version that are alive.
+        public var gateways = 0
+        /// Gateways of other versions that are alive.
+        public var otherGateways = 0
+        /// Days after today for which the ledger has a partition, up to the first without one.
+        public var partitionsAhead = 0
+        /// Reservations of byte quotas whose credential is alive.
+        public var aliveReservations = 0
+        /// Reservations of byte quotas whose credential has expired, so that they can be settled.
+        public var dueReservations = 0
+        /// Bytes that all reservations hold.
+        public var reservedBytes = 0
+        /// Seconds since the first of the due ones expired; 0 where there are none.
+        public var dueSeconds = 0.0
+        /// Number of the last line of the policy log.
+        public var policySequence = 0
+        /// Lines of the policy log that this gateway had not read.
+        public var policyLag = 0
+        /// When it was read, in seconds since 1970.
+        public var readAt = 0.0
+    }
+
+    private let pool: PostgresPool
+    private let version: String
+    private let interval: Duration
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let policySequence: @Sendable () -> Int64?
+    private let last = Mutex(Reading())
+
+    /// Creates the service.
+    ///
+    /// - Parameters:
+    ///   - pool: Logged in as the gateway.
+    ///   - version: Version of the program.
+    ///   - interval: Time between two readings.
+    ///   - logger: Receives the reasons for failed readings.
+    ///   - now: Returns the gateway's current time.
+    ///   - policySequence: Returns the number of the last line of the policy log that the gateway has read.
+    public init(
+        pool: PostgresPool, version: String, interval: Duration = .seconds(30), logger: Logger,
+        now: @escaping @Sendable () -> Date, policySequence: @escaping @Sendable () -> Int64?
+    ) {
+        self.pool = pool
+        self.version = version
+        self.interval = interval
+        self.logger = logger
+        self.now = now
+        self.policySequence = policySequence
+    }
+
+    /// Version of the last migration that this program carries.
+    public static var expectedSchemaVersion: Int { Int(SchemaState.carried.migrations.last?.version ?? 0) }
+
+    /// The last reading; all zero before the first.
+    public var reading: Reading { last.withLock { $0 } }
+
+    /// Reads at once and then after every interval, until the service shuts down.
+    public func run() async {
+        await doRounds(every: interval) { await self.read() }
+    }
+
+    /// Reads once.
+    func read() async {
+        do throws(PostgresError) {
+            guard var reading = try await pool.execute(Self.figures, version, deadline: .now + .seconds(10)).first
+            else { return }
+            reading.policyLag = max(0, reading.policySequence - Int(clamping: policySequence() ?? 0))
+            reading.readAt = now().timeIntervalSince1970
+            last.withLock { $0 = reading }
+        } catch {
+            logger.report(error, "figures for metrics not read", in: pool.outage)
+        }
+    }
+
+    static let figures = Statement<String, Reading>(
+        """
+        SELECT coalesce((SELECT max(m.version) FROM schema_migrations m), 0), g.same, g.others, p.ahead,
+            r.held - r.due, r.due, r.bytes, r.age, coalesce((SELECT max(l.seq) FROM policy_log l), 0)
+        FROM (
+            SELECT count(*) FILTER (WHERE g.version = $1::text) AS same, count(*) FILTER (WHERE g.version <> $1) AS others
+            FROM gateways g WHERE is_live_gateway(g.last_seen_at)
+        ) g,
+        (
+            SELECT coalesce(min(d.day) FILTER (WHERE d.missing), 367) - 1 AS ahead
+            FROM (
+                SELECT d.day, to_regclass('issuances_' || to_char(
+                    (clock_timestamp() AT TIME ZONE 'UTC')::date + d.day, 'YYYYMMDD')) IS NULL AS missing
+                FROM generate_series(1, 366) AS d(day)
+            ) d
+        ) p,
+        (
+            SELECT count(*) AS held, count(*) FILTER (WHERE r.dead_at < statement_timestamp()) AS due,
+                coalesce(sum(r.amount), 0)::bigint AS bytes,
+                coalesce(extract(epoch FROM statement_timestamp() - min(r.dead_at)
+                    FILTER (WHERE r.dead_at < statement_timestamp())), 0)::double precision AS age
+            FROM reservations r
+        ) r
+        """, onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        let schemaVersion: Int32 = try row.next()
+        let same: Int64 = try row.next()
+        let others: Int64 = try row.next()
+        let ahead: Int32 = try row.next()
+        let alive: Int64 = try row.next()
+        let due: Int64 = try row.next()
+        let bytes: Int64 = try row.next()
+        let age: Double = try row.next()
+        let sequence: Int64 = try row.next()
+        return Reading(
+            schemaVersion: Int(schemaVersion), gateways: Int(same), otherGateways: Int(others),
+            partitionsAhead: Int(ahead), aliveReservations: Int(alive), dueReservations: Int(due),
+            reservedBytes: Int(bytes), dueSeconds: age, policySequence: Int(sequence))
+    }
+}

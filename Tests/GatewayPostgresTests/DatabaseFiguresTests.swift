@@ -1,0 +1,69 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+@Suite struct DatabaseFiguresTests {
+    /// Figures as a gateway of version 7 reads them that has read the policy log up to a line.
+    private func figures(readUpTo sequence: Int64?) throws -> DatabaseFigures {
+        let settings = PostgresIssuances.sessionSettings + [("role", "sluice_gateway")]
+        let pool = try PostgresPool(
+            TestDatabase.current.configuration(sessionSettings: settings), size: 1,
+            logger: .silent)
+        return DatabaseFigures(
+            pool: pool, version: "7", logger: .silent, now: { Date(timeIntervalSince1970: 1000) },
+            policySequence: { sequence })
+    }
+
+    @Test(.database(.migrated)) func `figures are what the tables say; partitions count up to a gap`() async throws {
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript(
+            """
+            SELECT prepare_issuances_partitions(9);
+            DO $$ BEGIN
+                EXECUTE 'DROP TABLE issuances_'
+                    || to_char((clock_timestamp() AT TIME ZONE 'UTC')::date + 4, 'YYYYMMDD');
+            END $$;
+            INSERT INTO reservations
+                (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'b', 'k',
+                now() + n * interval '1 hour', now()
+            FROM unnest(ARRAY[1, 2, 3]) AS n;
+            UPDATE reservations SET dead_at = now() - amount * interval '10 seconds' WHERE amount < 30;
+            INSERT INTO gateways (id, version, started_at, last_seen_at, clock_difference, key_ids)
+            SELECT gen_random_uuid(), v, now(), now() - age * interval '1 second', 0, '{}'
+            FROM (VALUES ('7', 0), ('7', 1), ('8', 2), ('6', 3), ('6', 4), ('7', 31)) AS g (v, age);
+            """)
+        let last = try await owner.position().sequence
+        let figures = try figures(readUpTo: last - 1)
+        #expect(figures.reading == DatabaseFigures.Reading())
+        await figures.read()
+        let reading = figures.reading
+        #expect(reading.partitionsAhead == 3)
+        #expect(reading.aliveReservations == 1 && reading.dueReservations == 2 && reading.reservedBytes == 60)
+        #expect(abs(reading.dueSeconds - 200) < 20)
+        #expect(reading.gateways == 2 && reading.otherGateways == 3)
+        #expect(reading.schemaVersion == DatabaseFigures.expectedSchemaVersion && reading.schemaVersion > 0)
+        #expect(reading.policySequence == Int(last) && reading.policyLag == 1 && reading.readAt == 1000)
+    }
+
+    @Test(.database(.migrated)) func `a gateway that reads while the log grows lags behind nothing`() async throws {
+        let figures = try figures(readUpTo: 1_000_000)
+        await figures.read()
+        #expect(figures.reading.policyLag == 0 && figures.reading.dueSeconds == 0 && figures.reading.readAt > 0)
+    }
+
+    @Test(.database(.migrated)) func `a reading that fails leaves the last one`() async throws {
+        let figures = try figures(readUpTo: 0)
+        await figures.read()
+        let reading = figures.reading
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript("REVOKE SELECT ON reservations FROM sluice_gateway")
+        await figures.read()
+        #expect(figures.reading == reading && reading.readAt == 1000)
+    }
+}

@@ -55,11 +55,15 @@ let package = Package(
 
         // One wrapper each; they know nothing of the gateway.
         .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: onCallersExecutor),
+        // What systemd tells a service, and what a service tells systemd.
+        .target(name: "Systemd", swiftSettings: strict),
         // The threads that serve clients and record for them.
         .target(name: "EventLoops", dependencies: ["CEventDescriptor"], swiftSettings: onCallersExecutor),
         .target(
             name: "MicroHTTPD",
-            dependencies: ["CMicroHTTPD", "EventLoops", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            dependencies: [
+                "CEventDescriptor", "CMicroHTTPD", "EventLoops", "HTTPServing", httpTypes, logging, serviceLifecycle,
+            ],
             swiftSettings: onCallersExecutor
         ),
         .target(
@@ -158,7 +162,7 @@ let package = Package(
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
-                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON",
+                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict

@@ -55,6 +55,29 @@ struct EventLoopTests {
         }
     }
 
+    @Test func itsTurnIsOverOnceNothingHangsInIt() async throws {
+        try await withLoop { loop in
+            await loop.turn()
+            let (isHanging, mayGoOn, hasTurned) = (Atomic(false), Atomic(false), Atomic(false))
+            await withTaskGroup { group in
+                group.addTask(executorPreference: loop) {
+                    isHanging.store(true, ordering: .sequentiallyConsistent)
+                    while !mayGoOn.load(ordering: .sequentiallyConsistent) { sched_yield() }
+                }
+                while !isHanging.load(ordering: .sequentiallyConsistent) { await Task.yield() }
+                group.addTask {
+                    await loop.turn()
+                    hasTurned.store(true, ordering: .sequentiallyConsistent)
+                }
+                let end = ContinuousClock.now + .milliseconds(100)
+                while ContinuousClock.now < end { await Task.yield() }
+                #expect(!hasTurned.load(ordering: .sequentiallyConsistent))
+                mayGoOn.store(true, ordering: .sequentiallyConsistent)
+            }
+            #expect(hasTurned.load(ordering: .sequentiallyConsistent))
+        }
+    }
+
     @Test func itsWorkGetsATurnWheneverItsDescriptorIsReadable() async throws {
         let work = try CountingWork()
         let loop = try EventLoop()

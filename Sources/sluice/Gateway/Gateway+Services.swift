@@ -40,12 +40,12 @@ extension Gateway {
 
     /// Creates the service that tells the other gateways and the admins that this gateway runs.
     private static func heartbeat(_ settings: Settings, _ parts: SharedParts) throws -> Heartbeat {
-        let cache = parts.cache
+        let (cache, masterKeys) = (parts.cache, parts.masterKeys)
         return Heartbeat(
             connection: parts.connections.heartbeat,
             identity: .init(
                 id: .version7(at: parts.now(), randomBytes: try parts.random(10)), version: ProgramVersion.current,
-                startedAt: parts.now(), masterKeyIDs: settings.masterKeys.identifiers),
+                startedAt: parts.now(), masterKeyIDs: { masterKeys.identifiers }),
             logger: parts.logger, now: parts.now, position: { cache.position })
     }
 }

@@ -67,6 +67,9 @@ struct PageBlock {
         Exception(
             page: "docs/operations.md", text: "sluice qualify photos",
             reason: "needs the store of the reader's bucket; QualifyCommandTests run it at stores"),
+        Exception(
+            page: "docs/operations.md", text: "systemctl enable --now sluice.socket",
+            reason: "needs systemd; script/check-package does it"),
         Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
         Exception(
             page: "CONTRIBUTING.md", text: "script/stores/radosgw start",

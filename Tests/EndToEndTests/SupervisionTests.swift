@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPTesting
 import LibPQ
 import PostgresTesting
@@ -60,6 +61,7 @@ import Testing
                                     tally.note(try connection.response(), expected: [201])
                                 } catch {
                                     tally.complain("\(error)")
+                                    return
                                 }
                             }
                         }

@@ -56,25 +56,30 @@ struct EventLoopTests {
     }
 
     @Test func itsTurnIsOverOnceNothingHangsInIt() async throws {
+        final class Hang: Sendable {
+            let hasBegun = Atomic(false)
+            let isOver = Atomic(false)
+            let isNoticed = Atomic(false)
+        }
         try await withLoop { loop in
             await loop.turn()
-            let (isHanging, mayGoOn, hasTurned) = (Atomic(false), Atomic(false), Atomic(false))
+            let hang = Hang()
             await withTaskGroup { group in
                 group.addTask(executorPreference: loop) {
-                    isHanging.store(true, ordering: .sequentiallyConsistent)
-                    while !mayGoOn.load(ordering: .sequentiallyConsistent) { sched_yield() }
+                    hang.hasBegun.store(true, ordering: .sequentiallyConsistent)
+                    while !hang.isOver.load(ordering: .sequentiallyConsistent) { sched_yield() }
                 }
-                while !isHanging.load(ordering: .sequentiallyConsistent) { await Task.yield() }
+                while !hang.hasBegun.load(ordering: .sequentiallyConsistent) { await Task.yield() }
                 group.addTask {
                     await loop.turn()
-                    hasTurned.store(true, ordering: .sequentiallyConsistent)
+                    hang.isNoticed.store(true, ordering: .sequentiallyConsistent)
                 }
                 let end = ContinuousClock.now + .milliseconds(100)
                 while ContinuousClock.now < end { await Task.yield() }
-                #expect(!hasTurned.load(ordering: .sequentiallyConsistent))
-                mayGoOn.store(true, ordering: .sequentiallyConsistent)
+                #expect(!hang.isNoticed.load(ordering: .sequentiallyConsistent))
+                hang.isOver.store(true, ordering: .sequentiallyConsistent)
             }
-            #expect(hasTurned.load(ordering: .sequentiallyConsistent))
+            #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent))
         }
     }
 

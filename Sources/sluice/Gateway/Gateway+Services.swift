@@ -2,6 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
 import LibPQ
+import MicroHTTPD
 import ServiceLifecycle
 
 extension Gateway {
@@ -36,6 +37,27 @@ extension Gateway {
                 upload async throws(GatewayError) in try await multipart.clean(upload)
             },
         ]
+    }
+
+    /// Puts all services into starting order, with those that a supervised process has.
+    static func ordered(
+        _ background: [any Service], servers: [HTTPServer], draining: Draining, supervision: Supervision?,
+        _ parts: SharedParts
+    ) -> [any Service] {
+        var services = background
+        if let notifier = supervision?.notifier {
+            services.insert(Watchdog(notifier: notifier, servers: servers, logger: parts.logger), at: 0)
+        }
+        // While the API drains, the admin listener still answers.
+        for server in servers.reversed() { services.append(server) }
+        if let supervision {
+            services.append(
+                Reloading(
+                    supervision: supervision, servers: servers, masterKeys: parts.masterKeys, cache: parts.cache,
+                    connections: parts.connections, logger: parts.logger))
+        }
+        services.append(draining)
+        return services
     }
 
     /// Creates the service that tells the other gateways and the admins that this gateway runs.

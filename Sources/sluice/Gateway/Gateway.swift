@@ -40,16 +40,8 @@ struct Gateway {
         server = servers[0]
         stores = useCases.stores
         eventSecrets = useCases.eventSecrets
-        let watchdog = supervision?.notifier.map { Watchdog(notifier: $0, servers: servers, logger: logger) }
-        let reloading = supervision.map {
-            Reloading(
-                supervision: $0, servers: servers, masterKeys: parts.masterKeys, cache: parts.cache,
-                connections: connections,
-                logger: logger)
-        }
-        // While the API drains, the admin listener still answers.
-        services =
-            [watchdog].compactMap { $0 } + (try Self.backgroundServices(settings, parts, useCases)) + servers.reversed()
-            + [reloading].compactMap { $0 } + [draining]
+        services = Self.ordered(
+            try Self.backgroundServices(settings, parts, useCases), servers: servers, draining: draining,
+            supervision: supervision, parts)
     }
 }

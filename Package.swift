@@ -53,12 +53,15 @@ let package = Package(
 
         // One wrapper each; they know nothing of the gateway.
         .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: onCallersExecutor),
+        // What systemd tells a service, and what a service tells systemd.
+        .target(name: "Systemd", swiftSettings: strict),
         // The threads that serve clients and record for them.
         .target(name: "EventLoops", dependencies: ["CEventDescriptor"], swiftSettings: onCallersExecutor),
         .target(
             name: "MicroHTTPD",
             dependencies: [
-                "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging, serviceLifecycle,
+                "CEventDescriptor", "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging,
+                serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -162,7 +165,7 @@ let package = Package(
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
-                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON",
+                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
                 argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict

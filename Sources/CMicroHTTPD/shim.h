@@ -40,6 +40,13 @@ static inline int sluice_epoll_descriptor(struct MHD_Daemon *daemon)
     return info ? info->epoll_fd : -1;
 }
 
+/// `MHD_get_daemon_info` for the number of open connections.
+static inline unsigned int sluice_connection_count(struct MHD_Daemon *daemon)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}
+
 /// `MHD_get_connection_info` for what `MHD_NotifyConnectionCallback` left with the socket.
 static inline void *sluice_socket_context(struct MHD_Connection *connection)
 {

@@ -137,6 +137,11 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
+    /// Returns once the thread has been between two turns of its work, and so does not hang in one.
+    public func turn() async {
+        _ = await wait(for: -1, events: 0, orReadable: -1, until: .now)
+    }
+
     // MARK: Tasks
 
     /// Queues a job that prefers this loop.

@@ -9,6 +9,8 @@ final class ClientConnection: Sendable {
         var socket: Int32
         var exchange: Exchange?
         var idleSince: Moment
+        /// Whether no request has begun yet.
+        var isNew = true
     }
 
     /// Formatted once, for every request on the connection.
@@ -27,7 +29,10 @@ final class ClientConnection: Sendable {
 
     /// Notes the beginning of a request.
     func begin(_ exchange: Exchange) {
-        state.withLock { $0.exchange = exchange }
+        state.withLock {
+            $0.exchange = exchange
+            $0.isNew = false
+        }
     }
 
     /// Notes the end of the request. The connection waits for the next one.
@@ -37,6 +42,9 @@ final class ClientConnection: Sendable {
             $0.idleSince = .now
         }
     }
+
+    /// Whether the client was accepted less than a second ago and has not begun a request.
+    var isNewcomer: Bool { state.withLock { $0.isNew && $0.socket >= 0 && Moment.now - $0.idleSince < .seconds(1) } }
 
     /// Notes that the descriptor is about to be closed.
     func close() {

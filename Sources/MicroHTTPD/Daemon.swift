@@ -4,14 +4,16 @@ import Glibc
 /// Owns one `MHD_Daemon`, which has no thread of its own.
 ///
 /// - Invariant: Pointer and descriptor are constant from start to stop. Everything but `init` is called on the thread
-///   of its event loop; `stop()` is called once, as the last.
+///   of its event loop, `stop()` as the last. A daemon that no loop took stops when it is released.
 @safe final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
     /// A descriptor that is readable when ``work()`` has something to do.
     let epollDescriptor: Int32
 
-    /// Starts a daemon; `loop` must live until ``stop()`` has returned.
-    init(loop: ServerLoop) throws(HTTPServerError) {
+    private var isStopped = false
+
+    /// Starts a daemon; `loop` must live until the daemon has stopped.
+    init(loop: ServerLoop, tls: CertificateAndKey?) throws(HTTPServerError) {
         let limits = loop.core.configuration
         var flags =
             MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
@@ -27,13 +29,13 @@ import Glibc
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe []
         defer { unsafe texts.forEach { unsafe free($0) } }
         var items = unsafe options.map { unsafe MHD_OptionItem(option: $0.0, value: $0.1, ptr_value: nil) }
-        if let tls = limits.tls {
+        if let tls {
             guard MHD_is_feature_supported(.FEATURE_TLS) == MHD_Result.YES else { throw .tlsUnsupported }
             flags |= MHD_USE_TLS.rawValue
             let priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
             let settings: [(MHD_OPTION, String)] = [
-                (.HTTPS_MEM_CERT, try readText(tls.certificateFile)),
-                (.HTTPS_MEM_KEY, try readText(tls.keyFile)),
+                (.HTTPS_MEM_CERT, tls.certificate),
+                (.HTTPS_MEM_KEY, tls.key),
                 (.HTTPS_PRIORITIES, priorities),
             ]
             for (option, text) in settings {
@@ -72,19 +74,15 @@ import Glibc
         }
     }
 
+    /// Number of open connections.
+    var connectionCount: Int { unsafe Int(sluice_connection_count(pointer)) }
+
     /// Closes all connections. None may be suspended.
     func stop() {
+        guard !isStopped else { return }
+        isStopped = true
         unsafe MHD_stop_daemon(pointer)
     }
-}
 
-/// The contents of a small file.
-private func readText(_ path: String) throws(HTTPServerError) -> String {
-    let failure = { HTTPServerError.unreadableFile(path: path, reason: unsafe String(cString: strerror(errno))) }
-    guard let file = unsafe fopen(path, "re") else { throw failure() }
-    defer { unsafe fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 1_024 * 1_024)
-    let count = unsafe bytes.withUnsafeMutableBytes { unsafe fread($0.baseAddress, 1, $0.count, file) }
-    guard unsafe ferror(file) == 0 else { throw failure() }
-    return String(decoding: bytes[..<count], as: UTF8.self)
+    deinit { stop() }
 }

@@ -11,34 +11,46 @@ import Synchronization
 ///
 /// It listens from the moment it is made, so that a busy port is an error at once, and clients wait rather than fail.
 /// It answers while ``run()`` runs. On graceful shutdown it stops accepting, lets running answers finish until the
-/// drain deadline, and ends. When its task is cancelled, it ends without waiting.
+/// drain deadline, and ends. When its task is cancelled, it ends without waiting. A socket that the process was given
+/// stays open for others who have it: clients that connect meanwhile wait for the next of them.
 public final class HTTPServer: Service, Sendable {
     /// Its address and limits.
     public let configuration: HTTPServerConfiguration
     private let core: ServerCore
     private let listener: ListeningSocket
-    private let loops: [ServerLoop]
+    let loops: [ServerLoop]
 
-    /// Binds the address and listens.
+    /// Binds the address and listens, or takes a socket that listens already.
     ///
     /// - Parameters:
+    ///   - socket: A listening TCP socket that the process was given, which takes the place of address and port. The
+    ///     server owns the descriptor.
     ///   - loops: The event loops that serve, which ``run()`` runs. By default they are new, as many as the
     ///     configuration says.
-    /// - Throws: ``HTTPServerError`` when the address is invalid or in use.
+    /// - Throws: ``HTTPServerError`` when the address is invalid or in use, or the socket does not listen.
     public init(
-        configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger, loops: [EventLoop] = []
+        configuration: HTTPServerConfiguration, socket: Int32? = nil, responder: any HTTPResponder, logger: Logger,
+        loops: [EventLoop] = []
     ) throws(HTTPServerError) {
+        listener =
+            if let socket {
+                try ListeningSocket(passed: socket)
+            } else {
+                try ListeningSocket(address: configuration.address, port: configuration.port)
+            }
         self.configuration = configuration
         let core = ServerCore(configuration: configuration, responder: responder, logger: logger)
         self.core = core
         do {
             let threads = try loops.isEmpty ? (0..<configuration.threads).map { _ in try EventLoop() } : loops
-            self.loops = threads.map { ServerLoop(core: core, events: $0) }
+            self.loops = try threads.map { try ServerLoop(core: core, events: $0) }
         } catch {
             throw .cannotStart
         }
-        listener = try ListeningSocket(address: configuration.address, port: configuration.port)
     }
+
+    /// The address it listens on.
+    public var address: String { listener.address }
 
     /// The port it listens on, even if the system chose it.
     public var port: UInt16 { listener.port }
@@ -59,7 +71,8 @@ public final class HTTPServer: Service, Sendable {
         defer {
             for loop in loops { loop.events.stop() }
         }
-        let daemons = try loops.map { try Daemon(loop: $0) }
+        let tls = try configuration.tls.map { try CertificateAndKey(reading: $0) }
+        let daemons = try loops.map { try Daemon(loop: $0, tls: tls) }
         await withTaskGroup { threads in
             for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
             threads.addTask { [core, configuration] in
@@ -78,18 +91,25 @@ public final class HTTPServer: Service, Sendable {
         accepting.async { [core, listener, loops] in acceptClients(listener, loops: loops, core: core) }
         core.logger.info(
             "listening",
-            metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
+            metadata: ["address": "\(address)", "port": "\(port)", "tls": "\(core.isSecure)"])
         warnOfFewDescriptors()
 
         try? await gracefulShutdown()
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         listener.stopAccepting()
         await ended(accepting)
-        await wait(until: .now + configuration.drainDeadline)
+        listener.close()
+        await wait(until: .now + min(.seconds(1), configuration.drainDeadline)) { core.hasNewcomers }
+        await waitForAnswers(until: .now + configuration.drainDeadline)
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.connections { connection.abort() }
         // Requests that were just given up still get their 503.
-        await wait(until: .now + .seconds(1))
+        await waitForAnswers(until: .now + .seconds(1))
+    }
+
+    /// Returns once each of the event loops has been between two turns of its work: none of them hangs.
+    public func turn() async {
+        for loop in loops { await loop.events.turn() }
     }
 
     private func warnOfFewDescriptors() {
@@ -101,8 +121,13 @@ public final class HTTPServer: Service, Sendable {
     }
 
     /// Waits until no request is open, or the task is cancelled.
-    private func wait(until deadline: ContinuousClock.Instant) async {
-        while core.openExchanges.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline, !Task.isCancelled {
+    private func waitForAnswers(until deadline: ContinuousClock.Instant) async {
+        await wait(until: deadline) { core.openExchanges.load(ordering: .relaxed) > 0 }
+    }
+
+    /// Waits while a condition holds, until the deadline, or until the task is cancelled.
+    private func wait(until deadline: ContinuousClock.Instant, while isSo: () -> Bool) async {
+        while isSo(), ContinuousClock.now < deadline, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(5))
         }
     }

@@ -1,6 +1,7 @@
 /// Address and limits of an HTTP server.
 public struct HTTPServerConfiguration: Sendable {
-    /// A certificate chain and its private key, both PEM files, read once when the server is made.
+    /// A certificate chain and its private key, both PEM files, read when the server starts and when it is told to
+    /// renew them.
     public struct TLS: Sendable, Equatable {
         /// Path of the certificate chain, the server's certificate first.
         public var certificateFile: String
@@ -79,6 +80,8 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
     case invalidAddress(String)
     /// The system refuses the address and port; `reason` is the system's text.
     case cannotListen(address: String, port: UInt16, reason: String)
+    /// A socket that the process was given is not one to accept clients from.
+    case unusableSocket(reason: String)
     /// A certificate or key file cannot be read; `reason` is the system's text.
     case unreadableFile(path: String, reason: String)
     /// This build of libmicrohttpd has no HTTPS.
@@ -91,6 +94,7 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
         switch self {
         case .invalidAddress(let address): "'\(address)' is not a numeric IP address."
         case .cannotListen(let address, let port, let reason): "Cannot listen on \(address) port \(port): \(reason)."
+        case .unusableSocket(let reason): "The socket that was passed to the process \(reason)."
         case .unreadableFile(let path, let reason): "Cannot read \(path): \(reason)."
         case .tlsUnsupported: "This libmicrohttpd was built without HTTPS."
         case .cannotStart: "The HTTP server does not start; with TLS, certificate and key may not fit together."

@@ -87,6 +87,11 @@ final class ServerCore: Sendable {
         clients.withLock { Array($0.connections.values) }
     }
 
+    /// Whether clients were let in whose first requests are probably on their way.
+    var hasNewcomers: Bool {
+        clients.withLock { $0.admitted > $0.connections.count } || connections.contains(where: \.isNewcomer)
+    }
+
     /// Checks every connection for timeouts.
     func sweep() {
         let now = Moment.now

@@ -3,7 +3,7 @@ import EventLoops
 import Glibc
 import Synchronization
 
-/// The part of a server on one event loop: it runs one daemon and passes clients to it.
+/// The part of a server on one event loop: it runs a daemon and passes clients to it.
 ///
 /// libmicrohttpd's own epoll threads are not usable: if `epoll_wait` returns exactly 128 events, version 0.9.75 waits
 /// again, for up to the idle time, before it handles any of them. So the loop waits, and libmicrohttpd only polls.
@@ -21,17 +21,33 @@ final class ServerLoop: Sendable {
     let core: ServerCore
     /// The loop, which also runs the tasks that answer.
     let events: EventLoop
-    private let arrivals = Mutex<[Arrival]>([])
+    /// The descriptors of all daemons of the loop. Only certificates change, so without them there is one daemon.
+    fileprivate let daemons: DescriptorSet?
+    private let handover = Mutex(Handover())
     private let requests = Atomic<UInt>(0)
 
-    init(core: ServerCore, events: EventLoop) {
+    /// What other threads pass to the loop's.
+    fileprivate struct Handover {
+        var arrivals: [Arrival] = []
+        /// The daemon of all clients from now on.
+        var successor: Daemon?
+    }
+
+    init(core: ServerCore, events: EventLoop) throws(HTTPServerError) {
         self.core = core
         self.events = events
+        daemons = core.isSecure ? try DescriptorSet() : nil
     }
 
     /// Passes a client to the loop. It can be called on any thread.
     func add(_ arrival: Arrival) {
-        arrivals.withLock { $0.append(arrival) }
+        handover.withLock { $0.arrivals.append(arrival) }
+        events.wake()
+    }
+
+    /// Gives clients that arrive from now on to another daemon. It can be called on any thread.
+    func succeed(_ daemon: Daemon) {
+        handover.withLock { $0.successor = daemon }
         events.wake()
     }
 
@@ -60,34 +76,59 @@ final class ServerLoop: Sendable {
 
     private static let requestsAtOnce: UInt = 32
 
-    fileprivate func handArrivals(to daemon: Daemon) {
-        let taken = arrivals.withLock { exchange(&$0, with: []) }
-        for var arrival in taken where !daemon.add(arrival.socket, address: &arrival.address, length: arrival.length) {
-            core.dismiss(arrival.key)
-        }
+    fileprivate func takeHandover() -> Handover {
+        handover.withLock { exchange(&$0, with: Handover()) }
     }
 }
 
-/// A daemon's turn on its loop.
+/// The turn of a loop's daemons: the one that takes clients, and those with earlier certificates that still have some.
 private final class DaemonWork: LoopWork {
     private let loop: ServerLoop
-    private let daemon: Daemon
+    private var daemon: Daemon
+    private var predecessors: [Daemon] = []
 
     init(loop: ServerLoop, daemon: Daemon) {
         self.loop = loop
         self.daemon = daemon
+        loop.daemons?.insert(daemon.epollDescriptor)
     }
 
-    var descriptor: Int32 { daemon.epollDescriptor }
-    var timeout: Int32 { daemon.timeout }
+    var descriptor: Int32 { loop.daemons?.descriptor ?? daemon.epollDescriptor }
+
+    var timeout: Int32 {
+        // As an unsigned number, -1 is the longest time.
+        predecessors.reduce(daemon.timeout) {
+            Int32(bitPattern: min(UInt32(bitPattern: $0), UInt32(bitPattern: $1.timeout)))
+        }
+    }
 
     func work() {
-        loop.handArrivals(to: daemon)
+        takeHandover()
         daemon.work()
+        guard !predecessors.isEmpty else { return }
+        predecessors.removeAll { predecessor in
+            predecessor.work()
+            guard predecessor.connectionCount == 0 else { return false }
+            predecessor.stop()
+            return true
+        }
     }
 
     func end() {
-        loop.handArrivals(to: daemon)
-        daemon.stop()
+        takeHandover()
+        for daemon in predecessors + [daemon] { daemon.stop() }
+    }
+
+    private func takeHandover() {
+        let handover = loop.takeHandover()
+        if let successor = handover.successor {
+            predecessors.append(daemon)
+            daemon = successor
+            loop.daemons?.insert(successor.epollDescriptor)
+        }
+        for var arrival in handover.arrivals
+        where !daemon.add(arrival.socket, address: &arrival.address, length: arrival.length) {
+            loop.core.dismiss(arrival.key)
+        }
     }
 }

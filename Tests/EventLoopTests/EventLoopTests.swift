@@ -55,6 +55,34 @@ struct EventLoopTests {
         }
     }
 
+    @Test func itsTurnIsOverOnceNothingHangsInIt() async throws {
+        final class Hang: Sendable {
+            let hasBegun = Atomic(false)
+            let isOver = Atomic(false)
+            let isNoticed = Atomic(false)
+        }
+        try await withLoop { loop in
+            await loop.turn()
+            let hang = Hang()
+            await withTaskGroup { group in
+                group.addTask(executorPreference: loop) {
+                    hang.hasBegun.store(true, ordering: .sequentiallyConsistent)
+                    while !hang.isOver.load(ordering: .sequentiallyConsistent) { sched_yield() }
+                }
+                while !hang.hasBegun.load(ordering: .sequentiallyConsistent) { await Task.yield() }
+                group.addTask {
+                    await loop.turn()
+                    hang.isNoticed.store(true, ordering: .sequentiallyConsistent)
+                }
+                let end = ContinuousClock.now + .milliseconds(100)
+                while ContinuousClock.now < end { await Task.yield() }
+                #expect(!hang.isNoticed.load(ordering: .sequentiallyConsistent))
+                hang.isOver.store(true, ordering: .sequentiallyConsistent)
+            }
+            #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent))
+        }
+    }
+
     @Test func itsWorkGetsATurnWheneverItsDescriptorIsReadable() async throws {
         let work = try CountingWork()
         let loop = try EventLoop()

@@ -253,8 +253,7 @@ extension HeldPolicy {
     mutating func apply(_ changes: PolicyChanges) {
         switch changes {
         case .restart(let position):
-            forgetEverything()
-            epoch += 1
+            discard()
             self.position = position
         case .scopes(let scopes, let position):
             self.position = position
@@ -268,6 +267,12 @@ extension HeldPolicy {
                 if key.isShared { forgetShared() }
             }
         }
+    }
+
+    /// Discards all rows, and the results of loads that are under way.
+    mutating func discard() {
+        forgetEverything()
+        epoch += 1
     }
 
     private mutating func forgetEverything() {

@@ -305,6 +305,11 @@ public final class PolicyCache: Sendable {
         try await logReads.run([.all])
     }
 
+    /// Discards all rows, which are read again when they are needed: the secrets in them open differently now.
+    public func discard() {
+        store.held.withLock { $0.discard() }
+    }
+
     private func content(
         of key: PolicyKey
     ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows.Content) {

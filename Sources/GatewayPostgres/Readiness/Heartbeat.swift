@@ -9,7 +9,7 @@ public import ServiceLifecycle
 /// Pruning spares the lines of the policy log that a live gateway has yet to read. No proof rests on the heartbeat: if
 /// a gateway's row is missing, or its position was pruned, it starts anew before it records anything.
 public struct Heartbeat: Service {
-    /// The facts about a gateway that do not change while it runs.
+    /// Which gateway it is.
     public struct Identity: Sendable {
         /// Identifier of this run of the gateway.
         public let id: UUID
@@ -17,11 +17,13 @@ public struct Heartbeat: Service {
         public let version: String
         /// Time of the start.
         public let startedAt: Date
-        /// Identifiers of its master keys. The one that seals comes first.
-        public let masterKeyIDs: [String]
+        /// Returns the identifiers of its master keys, which a reload may change. The one that seals comes first.
+        public let masterKeyIDs: @Sendable () -> [String]
 
         /// Puts the facts together.
-        public init(id: UUID, version: String, startedAt: Date, masterKeyIDs: [String]) {
+        public init(
+            id: UUID, version: String, startedAt: Date, masterKeyIDs: @escaping @Sendable () -> [String]
+        ) {
             self.id = id
             self.version = version
             self.startedAt = startedAt
@@ -104,7 +106,7 @@ public struct Heartbeat: Service {
     static let note = Statement<Message, Void>("SELECT note_gateway($1, $2, $3, $4, $5, $6, $7)") {
         [
             $0.identity.id, $0.identity.version, $0.identity.startedAt, $0.sentAt, $0.position?.sequence,
-            $0.position?.tag, $0.identity.masterKeyIDs,
+            $0.position?.tag, $0.identity.masterKeyIDs(),
         ]
     }
 

@@ -1,15 +1,21 @@
 public import GatewayCore
 import LibCrypto
+import Synchronization
 
-/// The master keys that seal secrets in the database.
+/// The master keys that seal secrets in the database. They can be replaced while the gateway runs.
 ///
 /// The algorithm is AES-256-GCM. The table, the row and the key's identifier are authenticated too, so sealed bytes
 /// open in their own place only.
-public struct MasterKeyRing: Sendable, CustomStringConvertible {
-    /// Identifier of the key that seals.
-    public let currentID: String
+public final class MasterKeyRing: Sendable, CustomStringConvertible {
+    private struct Keys {
+        /// Identifier of the key that seals.
+        var currentID: String
+        var all: [String: AESGCMKey]
+        /// The text that they were parsed from.
+        var text: Secret<String>
+    }
 
-    private let keys: [String: AESGCMKey]
+    private let keys: Mutex<Keys>
 
     /// The identifier of a key that is given without one.
     public static let defaultID = "default"
@@ -34,8 +40,21 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
             currentID = currentID ?? entry.id
         }
         guard let currentID else { throw .malformed(line: 1, reason: "there is no key") }
-        self.currentID = currentID
-        self.keys = keys
+        self.keys = Mutex(Keys(currentID: currentID, all: keys, text: text))
+    }
+
+    /// Identifier of the key that seals.
+    public var currentID: String { current.currentID }
+
+    private var current: Keys { keys.withLock { $0 } }
+
+    /// Whether two rings were parsed from the same text.
+    public func isSame(as other: MasterKeyRing) -> Bool { current.text.reveal() == other.current.text.reveal() }
+
+    /// Takes the keys of another ring in place of its own.
+    public func replace(with other: MasterKeyRing) {
+        let successors = other.current
+        keys.withLock { $0 = successors }
     }
 
     private static func entry(
@@ -75,22 +94,25 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
 
     /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.
     public var identifiers: [String] {
-        [currentID] + keys.keys.filter { $0 != currentID }.sorted()
+        let keys = current
+        return [keys.currentID] + keys.all.keys.filter { $0 != keys.currentID }.sorted()
     }
 
     /// Lists the identifiers, never the keys.
     public var description: String {
-        "current: \(currentID), all: \(keys.keys.sorted().joined(separator: ", "))"
+        let keys = current
+        return "current: \(keys.currentID), all: \(keys.all.keys.sorted().joined(separator: ", "))"
     }
 }
 
 extension MasterKeyRing {
     /// Seals a secret for one row, with the current key.
     func seal(_ secret: [UInt8], in place: SealedPlace) throws(MasterKeyError) -> SealedBytes {
-        guard let key = keys[currentID] else { throw .unknownKey(currentID) }
+        let keys = current
+        guard let key = keys.all[keys.currentID] else { throw .unknownKey(keys.currentID) }
         do throws(CryptoError) {
-            let bytes = try key.seal(secret, authenticating: place.associatedData(keyID: currentID))
-            return SealedBytes(bytes: bytes, keyID: currentID)
+            let bytes = try key.seal(secret, authenticating: place.associatedData(keyID: keys.currentID))
+            return SealedBytes(bytes: bytes, keyID: keys.currentID)
         } catch {
             throw .sealingFailed
         }
@@ -98,7 +120,7 @@ extension MasterKeyRing {
 
     /// Opens a secret that was sealed for a row.
     func open(_ sealed: SealedBytes, in place: SealedPlace) throws(MasterKeyError) -> [UInt8] {
-        guard let key = keys[sealed.keyID] else { throw .unknownKey(sealed.keyID) }
+        guard let key = current.all[sealed.keyID] else { throw .unknownKey(sealed.keyID) }
         do throws(CryptoError) {
             return try key.open(sealed.bytes, authenticating: place.associatedData(keyID: sealed.keyID))
         } catch {

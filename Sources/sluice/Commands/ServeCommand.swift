@@ -1,8 +1,11 @@
 import ArgumentParser
+import FoundationEssentials
 import GatewayAPI
 import LineLogging
 import Logging
 import ServiceLifecycle
+import Systemd
+import UnixSignals
 
 /// `sluice serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
@@ -16,7 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
             --set does not accept secrets; each can be read from a file instead, without one
             line break at its end. All mistakes are reported together. On SIGTERM and SIGINT
             the gateway accepts no more connections, and ends when the running requests are
-            answered.
+            answered. On SIGHUP it reads certificate and keys of TLS and the master key
+            file again. Started by systemd, it reports its state, answers its watchdog, and
+            takes the sockets named api and admin in place of the addresses.
 
             Settings:
             \(SettingName.table)
@@ -36,16 +41,24 @@ struct ServeCommand: AsyncParsableCommand {
         let logs = LogSetup(reading: &reader)
         let logger = logs.install()
         do {
-            let settings = try Settings(&reader)
+            // Before the signal is awaited, it would end the process.
+            let hangUps = await UnixSignalsSequence(trapping: .sighup)
+            var settings = try Settings(&reader)
             logger.info("settings read", metadata: reader.metadata)
-            try await serve(settings, logger, logs.requests)
+            let environment = ProcessInfo.processInfo.environment
+            settings.passedListeners = try PassedListeners(PassedSocket.all(in: environment))
+            let supervision = Supervision(
+                notifier: ServiceNotifier(environment: environment), hangUps: hangUps, reader: reader)
+            try await serve(settings, logger, logs.requests, supervision)
         } catch {
             throw ExitCode(logging: error, to: logger, "The gateway failed", as: .gateway)
         }
     }
 
-    private func serve(_ settings: Settings, _ logger: Logger, _ requestLog: any RequestLog) async throws {
-        let gateway = try await Gateway(settings, logger: logger, requestLog: requestLog)
+    private func serve(
+        _ settings: Settings, _ logger: Logger, _ requestLog: any RequestLog, _ supervision: Supervision
+    ) async throws {
+        let gateway = try await Gateway(settings, logger: logger, requestLog: requestLog, supervision: supervision)
         try await ServiceGroup(running: gateway.services, logger: logger).run()
     }
 }

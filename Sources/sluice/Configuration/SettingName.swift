@@ -27,6 +27,7 @@ enum SettingName: String, CaseIterable {
     case httpIdleTimeout = "http.idle-timeout"
     case httpRequestTimeout = "http.request-timeout"
     case httpAnswerDeadline = "http.answer-deadline"
+    case httpDrainDelay = "http.drain-delay"
     case httpDrainDeadline = "http.drain-deadline"
     case ledgerKeepDays = "ledger.keep-days"
     case ledgerDaysAhead = "ledger.days-ahead"
@@ -94,6 +95,8 @@ enum SettingName: String, CaseIterable {
         case .httpRequestTimeout:
             "Seconds in which a request must arrive completely; otherwise it gets 408. Default 30."
         case .httpAnswerDeadline: "Seconds after which a request is answered with 503. Default 15."
+        case .httpDrainDelay:
+            "Seconds for which a gateway that stops says so in /readyz, before it closes its listeners. Default 0."
         case .httpDrainDeadline: "Seconds that running requests have to finish when the gateway stops. Default 20."
         case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: forever."
         case .ledgerDaysAhead: "Days for which partitions of the ledger are created in advance. Default 7."

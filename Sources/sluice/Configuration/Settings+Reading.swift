@@ -120,7 +120,7 @@ extension Settings.Database {
 
 extension MasterKeyRing {
     /// Reads the master keys. `nil` if a mistake was noted.
-    init?(reading reader: inout SettingReader) {
+    convenience init?(reading reader: inout SettingReader) {
         let flaws = reader.mistakes.count
         guard let (key, name) = reader.secret(.masterKey, orIn: .masterKeyFile) else {
             if reader.mistakes.count == flaws {
@@ -130,7 +130,7 @@ extension MasterKeyRing {
             return nil
         }
         do throws(MasterKeyError) {
-            self = try MasterKeyRing(parsing: key)
+            try self.init(parsing: key)
         } catch {
             reader.refuse(name, "\(error)")
             return nil
@@ -151,6 +151,7 @@ extension Settings.HTTP {
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
         requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
         answerDeadline = reader.integer(.httpAnswerDeadline, in: 1...600) ?? answerDeadline
+        drainDelay = reader.integer(.httpDrainDelay, in: 0...600) ?? drainDelay
         drainDeadline = reader.integer(.httpDrainDeadline, in: 0...600) ?? drainDeadline
     }
 }

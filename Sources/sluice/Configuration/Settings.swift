@@ -64,6 +64,8 @@ struct Settings: Sendable {
         var idleTimeout = 30
         var requestTimeout = 30
         var answerDeadline = 15
+        /// How long `/readyz` tells of the end before the listeners close.
+        var drainDelay = 0
         var drainDeadline = 20
     }
 
@@ -72,6 +74,7 @@ struct Settings: Sendable {
     var bootstrapAdminKey: Secret<String>?
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     var adminListen: ListenAddress?
+    var passedListeners = PassedListeners()
     var tls: HTTPServerConfiguration.TLS?
     var allowedOrigins: Set<String> = []
     var trustedProxies = TrustedProxies()

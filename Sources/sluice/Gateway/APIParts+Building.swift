@@ -6,7 +6,10 @@ import PrometheusMetrics
 
 extension APIParts {
     /// Passes the use cases to the API, with the readers that it needs in addition.
-    init(_ parts: SharedParts, _ useCases: UseCases, metrics: MetricsPage, requestLog: any RequestLog) {
+    init(
+        _ parts: SharedParts, _ useCases: UseCases, _ draining: Draining, metrics: MetricsPage,
+        requestLog: any RequestLog
+    ) {
         let (cache, watch, connections, now) = (parts.cache, parts.watch, parts.connections, parts.now)
         self.init(
             authenticator: parts.authenticator,
@@ -23,7 +26,7 @@ extension APIParts {
             bucketValidator: BucketProbe(client: parts.cloud, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
-            readinessChecks: { watch.flaws().checks },
+            readinessChecks: { watch.flaws().checks + [draining.check] },
             metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: parts.logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
             refusals: parts.refusals,

@@ -73,14 +73,32 @@ struct DatabaseConnections {
         while true {
             do {
                 try await migrator.check()
-                let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
-                guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
+                try await Self.check(masterKeys, over: connection)
                 return await connection.close()
             } catch let error as PostgresError {
                 guard error.isPassing, ContinuousClock.now < deadline else { throw error }
                 try await Task.sleep(for: .milliseconds(250))
             }
         }
+    }
+
+    /// Checks other master keys, on a connection of its own.
+    ///
+    /// - Throws: ``SettingMistakes`` if secrets are sealed with another one, `PostgresError` if PostgreSQL does not
+    ///   answer.
+    func check(_ masterKeys: MasterKeyRing, logger: Logger) async throws {
+        let connection = PostgresConnection(configuration, logger: logger)
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await Self.check(masterKeys, over: connection)) } catch {
+            outcome = .failure(error)
+        }
+        await connection.close()
+        try outcome.get()
+    }
+
+    private static func check(_ masterKeys: MasterKeyRing, over connection: PostgresConnection) async throws {
+        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+        guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
     }
 
     private static let patience = Duration.seconds(30)

@@ -15,7 +15,8 @@ extension Gateway {
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
             ticketMaxAge: settings.ticketsMaxAge, version: ProgramVersion.current)
         func server(
-            _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
+            _ address: ListenAddress, _ socket: Int32?, _ listener: APIResponder.Listener, _ name: String,
+            loops: [EventLoop] = []
         ) throws -> HTTPServer {
             var logger = logger
             logger[metadataKey: "listener"] = "\(name)"
@@ -25,13 +26,17 @@ extension Gateway {
             // cancel with.
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(
-                configuration: configuration,
+                configuration: configuration, socket: socket,
                 responder: APIResponder(parts, api, on: listener), logger: logger, loops: loops)
         }
-        guard let adminListen = settings.adminListen else {
-            return [try server(settings.listen, .everything, "api", loops: loops)]
+        let passed = settings.passedListeners
+        guard settings.adminListen != nil || passed.admin != nil else {
+            return [try server(settings.listen, passed.api, .everything, "api", loops: loops)]
         }
-        return [try server(settings.listen, .app, "api", loops: loops), try server(adminListen, .inner, "admin")]
+        return [
+            try server(settings.listen, passed.api, .app, "api", loops: loops),
+            try server(settings.adminListen ?? settings.listen, passed.admin, .inner, "admin"),
+        ]
     }
 }
 

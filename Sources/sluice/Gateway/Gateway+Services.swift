@@ -2,6 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
 import LibPQ
+import MicroHTTPD
 import ServiceLifecycle
 
 extension Gateway {
@@ -38,14 +39,35 @@ extension Gateway {
         ]
     }
 
+    /// Puts all services into starting order, with those that a supervised process has.
+    static func ordered(
+        _ background: [any Service], servers: [HTTPServer], draining: Draining, supervision: Supervision?,
+        _ parts: SharedParts
+    ) -> [any Service] {
+        var services = background
+        if let notifier = supervision?.notifier {
+            services.insert(Watchdog(notifier: notifier, servers: servers, logger: parts.logger), at: 0)
+        }
+        // While the API drains, the admin listener still answers.
+        for server in servers.reversed() { services.append(server) }
+        if let supervision {
+            services.append(
+                Reloading(
+                    supervision: supervision, servers: servers, masterKeys: parts.masterKeys, cache: parts.cache,
+                    connections: parts.connections, logger: parts.logger))
+        }
+        services.append(draining)
+        return services
+    }
+
     /// Creates the service that tells the other gateways and the admins that this gateway runs.
     private static func heartbeat(_ settings: Settings, _ parts: SharedParts) throws -> Heartbeat {
-        let cache = parts.cache
+        let (cache, masterKeys) = (parts.cache, parts.masterKeys)
         return Heartbeat(
             connection: parts.connections.heartbeat,
             identity: .init(
                 id: .version7(at: parts.now(), randomBytes: try parts.random(10)), version: ProgramVersion.current,
-                startedAt: parts.now(), masterKeyIDs: settings.masterKeys.identifiers),
+                startedAt: parts.now(), masterKeyIDs: { masterKeys.identifiers }),
             logger: parts.logger, now: parts.now, position: { cache.position })
     }
 }

@@ -9,7 +9,8 @@ import ServiceLifecycle
 /// A running gateway, built from its settings. All its parts are built in this folder only, in this order:
 /// ``DatabaseConnections``, ``SharedParts``, ``UseCases``, the API, its listeners, the services.
 struct Gateway {
-    /// The services, in starting order. A group stops them in reverse, so the listeners stop first.
+    /// The services, in starting order. A group stops them in reverse: ``Draining`` hears of it first, then the
+    /// listeners.
     let services: [any Service]
     /// The listener of the API.
     let server: HTTPServer
@@ -22,15 +23,19 @@ struct Gateway {
     ///
     /// - Throws: `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
     ///   with another master key, `PostgresError` if it cannot be reached, `HTTPServerError` if an address is taken.
+    ///
+    /// - Parameter supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
     init(
-        _ settings: Settings, logger: Logger, requestLog: any RequestLog
+        _ settings: Settings, logger: Logger, requestLog: any RequestLog, supervision: Supervision? = nil
     ) async throws {
         let connections = try DatabaseConnections(settings, logger: logger)
         try await connections.check(masterKeys: settings.masterKeys, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         let useCases = UseCases(settings, parts)
         let metrics = MetricsPage()
-        let api = APIParts(parts, useCases, metrics: metrics, requestLog: requestLog)
+        let draining = Draining(
+            delay: .seconds(settings.http.drainDelay), notifier: supervision?.notifier, logger: logger)
+        let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger)
         metrics.addListeners(servers, bodyMemory)
@@ -39,6 +44,8 @@ struct Gateway {
         server = servers[0]
         stores = useCases.stores
         eventSecrets = useCases.eventSecrets
-        services = try Self.backgroundServices(settings, parts, useCases) + servers
+        services = Self.ordered(
+            try Self.backgroundServices(settings, parts, useCases), servers: servers, draining: draining,
+            supervision: supervision, parts)
     }
 }

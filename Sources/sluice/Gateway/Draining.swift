@@ -1,0 +1,36 @@
+import GatewayAPI
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Systemd
+
+/// The beginning of a gateway's end: `/readyz` tells of it at once, and the listeners close after a delay, in which
+/// load balancers can turn to other gateways.
+final class Draining: Service {
+    private let hasBegun = Atomic(false)
+    private let delay: Duration
+    private let notifier: ServiceNotifier?
+    private let logger: Logger
+
+    /// Creates the service, which must be the first to be told of a shutdown.
+    init(delay: Duration, notifier: ServiceNotifier?, logger: Logger) {
+        self.delay = delay
+        self.notifier = notifier
+        self.logger = logger
+    }
+
+    /// The check of `/readyz`.
+    var check: ReadinessCheck {
+        let hasBegun = hasBegun.load(ordering: .relaxed)
+        return ReadinessCheck(
+            name: "serving", flaw: hasBegun ? "The gateway is draining: it stops and will take no more requests." : nil)
+    }
+
+    func run() async {
+        guard (try? await gracefulShutdown()) != nil else { return }
+        hasBegun.store(true, ordering: .relaxed)
+        notifier?.send(.stopping, .status("Draining."))
+        logger.info("draining", metadata: ["delay": "\(delay.components.seconds)"])
+        try? await Task.sleep(for: delay)
+    }
+}

@@ -1,0 +1,57 @@
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+import Logging
+import MicroHTTPD
+import ServiceLifecycle
+import Systemd
+
+/// Reads the files of certificates and master keys again when the process gets SIGHUP. If anything is wrong with one of
+/// them, all stay as they were.
+struct Reloading: Service {
+    let supervision: Supervision
+    let servers: [HTTPServer]
+    let masterKeys: MasterKeyRing
+    let cache: PolicyCache
+    let connections: DatabaseConnections
+    let logger: Logger
+
+    func run() async {
+        for await _ in supervision.hangUps.cancelOnGracefulShutdown() { await reload() }
+    }
+
+    private func reload() async {
+        let notifier = supervision.notifier
+        notifier?.send(.reloading, .status("Reloading."))
+        do {
+            let certificates = try servers.compactMap { try $0.renewedCertificate() }
+            let keys = try await renewedKeys()
+            for certificate in certificates { certificate.use() }
+            if let keys {
+                masterKeys.replace(with: keys)
+                // A secret that did not open is held as if it were not there.
+                cache.discard()
+            }
+            logger.info(
+                "reloaded",
+                metadata: [
+                    "tls": "\(!certificates.isEmpty)",
+                    "masterKeys": "\(masterKeys.identifiers.joined(separator: ","))",
+                ])
+            notifier?.send(.ready, .status("Serving."))
+        } catch {
+            let cause = (error as? SettingMistakes)?.mistakes.joined(separator: "; ") ?? "\(error)"
+            logger.error("reloading failed; everything stays as it was", metadata: ["cause": "\(cause)"])
+            notifier?.send(.ready, .status("Serving. The last reload failed: \(cause)"))
+        }
+    }
+
+    /// Reads the master keys again and tries whether they open what the database holds; `nil` if they are the same.
+    private func renewedKeys() async throws -> MasterKeyRing? {
+        var reader = supervision.reader
+        guard let keys = MasterKeyRing(reading: &reader) else { throw SettingMistakes(mistakes: reader.mistakes) }
+        guard !keys.isSame(as: masterKeys) else { return nil }
+        try await connections.check(keys, logger: logger)
+        return keys
+    }
+}

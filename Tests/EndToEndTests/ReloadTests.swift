@@ -1,0 +1,168 @@
+import Foundation
+import Glibc
+import LibPQ
+import PostgresTesting
+import Testing
+
+/// SIGHUP: certificates and master keys are read again, and nothing else.
+@Suite(.timeLimit(.minutes(3))) struct ReloadTests {
+    /// Certificate and key of a gateway.
+    private struct Files {
+        let certificate: URL
+        let key: URL
+
+        init(in folder: URL) {
+            certificate = folder.appending(path: "certificate.pem")
+            key = folder.appending(path: "key.pem")
+        }
+
+        /// Makes a certificate for 127.0.0.1. Returns a copy, for clients that trust it.
+        func renew(_ name: String) async throws -> String {
+            try await run(
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate.path,
+                "-keyout", key.path)
+            let copy = certificate.deletingLastPathComponent().appending(path: name)
+            try FileManager.default.copyItem(at: certificate, to: copy)
+            return copy.path
+        }
+
+        private func run(_ command: String...) async throws {
+            let process = try RunningProcess(["/usr/bin/env"] + command, environment: [:])
+            try #require(await process.exitStatus() == 0, "\(process.errors)")
+        }
+    }
+
+    @Test func `a new certificate is shown to new connections, and old ones go on`() async throws {
+        try await Supervisor.withFolder { folder in
+            let ear = try await Supervisor.hearing(at: "@\(folder.lastPathComponent)")
+            let files = Files(in: folder)
+            let first = try await files.renew("first")
+            try await Deployment.with(gateways: 0) { site in
+                let gateway = try await site.startGateway([
+                    "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+                    "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
+                ])
+                #expect(try await isServed(at: gateway, trusting: first))
+                // A connection that lasts until the file appears.
+                let mark = folder.appending(path: "mark")
+                let lasting = try RunningProcess(
+                    ["/bin/bash", "-c", Self.client, "client", "127.0.0.1:\(gateway.port)", first, mark.path],
+                    environment: [:], folder: folder)
+                try await waitUntil("the old connection is served") { lasting.output.contains("\"ok\"") }
+
+                let second = try await files.renew("second")
+                #expect(try await isServed(at: gateway, trusting: first))
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the files are read") { gateway.log.contains("masterKeys=k1") }
+                #expect(try await isServed(at: gateway, trusting: second))
+                #expect(try await !isServed(at: gateway, trusting: first))
+                #expect(ear.count(of: "RELOADING=1") == 1 && ear.output.contains("\nMONOTONIC_USEC="))
+                try await waitUntil("systemd knows") { ear.count(of: "READY=1") == 2 }
+
+                // What is wrong changes nothing.
+                for (file, text) in [(files.key, "no key"), (files.certificate, "no certificate")] {
+                    let failures = gateway.log.failures
+                    try text.write(to: file, atomically: true, encoding: .utf8)
+                    gateway.process.signal(SIGHUP)
+                    try await waitUntil("the mistake is named") { gateway.log.failures == failures + 1 }
+                    #expect(try await isServed(at: gateway, trusting: second))
+                }
+                try FileManager.default.removeItem(at: files.key)
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the file is missed") { gateway.log.contains("Cannot read \(files.key.path)") }
+                #expect(gateway.log.failures == 3)
+                try await waitUntil("systemd knows") { ear.count(of: "READY=1") == 5 }
+
+                try "go".write(to: mark, atomically: true, encoding: .utf8)
+                _ = await lasting.exitStatus()
+                #expect(lasting.output.split(separator: "\"ok\"").count == 3, "\(lasting.output) \(lasting.errors)")
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
+    /// Asks once, waits for a file, and asks again on the same connection.
+    private static let client = #"""
+        ask() { printf 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: %s\r\n\r\n' "$1"; }
+        { ask keep-alive; until [ -e "$3" ]; do sleep 0.05; done; ask close; } |
+            openssl s_client -quiet -verify_return_error -CAfile "$2" -connect "$1"
+        """#
+
+    private func isServed(at gateway: GatewayProcess, trusting certificate: String) async throws -> Bool {
+        let process = try RunningProcess(
+            ["/usr/bin/curl", "-sS", "--cacert", certificate, "https://127.0.0.1:\(gateway.port)/healthz"],
+            environment: [:])
+        return await process.exitStatus() == 0 && process.output.contains("ok")
+    }
+
+    @Test func `a new master key seals after a reload, unless the keys do not open what is stored`() async throws {
+        try await Supervisor.withFolder { folder in
+            try await Deployment.with(gateways: 0) { site in
+                let file = folder.appending(path: "master.key")
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+                site.keepSecret(other)
+                func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
+                try write(old)
+                let gateway = try await site.startGateway([
+                    "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
+                ])
+                try await site.makeBucket("before")
+                #expect(try await sealed(by: "k1", at: site) == 1)
+
+                // Another gateway has the new key already, and seals what this one cannot open.
+                let keys = "k2:\(other)\n\(old)"
+                let ahead = try await site.startGateway(["SLUICE_MASTER_KEY": keys])
+                let credential = try await site.admin.at(ahead.port).call(
+                    "POST", "/admin/v1/storage-credentials",
+                    ["name": "ahead", "accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "made-up-secret"])
+                #expect(try await sealed(by: "k2", at: site) == 1)
+                let before = try await site.admin.call("GET", "/admin/v1/buckets/before")
+                let user = try await site.makeUser("alice")
+                try await site.grant(["GetObject"], to: user.principal, in: "before")
+                let changed = try await site.admin.at(ahead.port).call(
+                    "PATCH", "/admin/v1/buckets/before",
+                    ["credentialID": credential.json["id"], "secretAccessKey": "made-up-secret"],
+                    headers: [(name: "If-Match", value: try #require(before["ETag"]))])
+                #expect(changed.status == 200, "\(changed.text)")
+                #expect(try await user.ask(.download("k", from: "before")).status != 201)
+
+                try write(keys)
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the keys are read") { gateway.log.contains("masterKeys=k2,k1") }
+                #expect(try await user.ask(.download("k", from: "before")).status == 201)
+                try await site.makeBucket("after")
+                #expect(try await sealed(by: "k1", at: site) == 1)
+                #expect(try await sealed(by: "k2", at: site) == 2)
+                try await waitUntil("the other gateways know") {
+                    let gateways = try await site.admin.call("GET", "/admin/v1/gateways").json["items"].items
+                    return gateways.count == 2 && gateways.allSatisfy { $0["masterKeyIDs"] == ["k2", "k1"] }
+                }
+
+                for (text, cause) in [
+                    ("k2:\(other)", "the master key 'k1' is not among those given"), ("k2:short", "line 1"),
+                ] {
+                    let failures = gateway.log.failures
+                    try write(text)
+                    gateway.process.signal(SIGHUP)
+                    try await waitUntil("the mistake is named") { gateway.log.failures == failures + 1 }
+                    #expect(gateway.log.contains(cause))
+                }
+                #expect(try await user.ask(.download("k", from: "before")).status == 201)
+                try await site.makeBucket("still")
+                #expect(try await sealed(by: "k2", at: site) == 3)
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
+    private func sealed(by key: String, at site: Deployment) async throws -> Int {
+        try await site.number("SELECT count(*) FROM storage_credentials WHERE key_id = '\(key)'")
+    }
+}
+
+extension String {
+    /// How many reloads failed, according to a log.
+    fileprivate var failures: Int { split(separator: "\n").count { $0.contains("reloading failed") } }
+}

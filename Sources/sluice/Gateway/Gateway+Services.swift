@@ -12,7 +12,7 @@ extension Gateway {
         let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
         let multipart = useCases.multipartUploads
         return [
-            connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
+            connections.watch, connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
             connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
             parts.refusals,
             try heartbeat(settings, parts),

@@ -20,12 +20,13 @@ struct Gateway {
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///
-    /// - Throws: `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
+    /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
     ///   with another master key, `PostgresError` if it cannot be reached, `HTTPServerError` if an address is taken.
     init(
         _ settings: Settings, metrics: PrometheusFactory, logger: Logger, requestLog: any RequestLog
     ) async throws {
-        let connections = try DatabaseConnections(settings, logger: logger)
+        let connections = try DatabaseConnections(
+            settings, metrics: DatabaseMetrics(factory: metrics), logger: logger)
         try await connections.check(masterKeys: settings.masterKeys, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         let useCases = UseCases(settings, parts)

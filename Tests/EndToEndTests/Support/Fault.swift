@@ -132,6 +132,23 @@ extension Fault {
         try await site.session().runScript("DROP FUNCTION public.clock_timestamp(), public.statement_timestamp()")
     }
 
+    /// As done by an admin's script in a loop.
+    static let sessionsEnded = Fault(
+        name: "sessions ended", flaw: ("recordings", "PostgreSQL cannot be reached"), status: 503
+    ) { site in
+        let session = try site.session()
+        site.hold(session)
+        try await session.runScript("CREATE TABLE ending ()")
+        Task {
+            while try await site.number("SELECT count(*) FROM pg_class WHERE relname = 'ending'") == 1 {
+                try await site.cutSessions()
+            }
+        }
+    } end: { site in
+        try await site.session().runScript("DROP TABLE ending")
+        await site.closeHeldSessions()
+    }
+
     static let standbyDown = Fault(
         name: "standby down", flaw: ("recordings", "look at its synchronous standbys"), status: 503
     ) { site in

@@ -85,20 +85,22 @@ private actor Eye {
 
     func look() async -> ServerSighting {
         if .now - opened > Self.life, connection.isConnected {
-            let fresh = PostgresConnection(configuration, logger: Self.silent)
-            let sighting = await Self.look(over: fresh)
-            opened = .now
-            // A server may have no connection to spare and still be the primary.
-            if case .failed = sighting {
-                await fresh.close()
-            } else {
-                let old = connection
-                connection = fresh
-                await old.close()
-                return sighting
-            }
+            await replaceConnection()
         }
         return await Self.look(over: connection)
+    }
+
+    private func replaceConnection() async {
+        let fresh = PostgresConnection(configuration, logger: Self.silent)
+        let sighting = await Self.look(over: fresh)
+        opened = .now
+        // A server may have no connection to spare and still be the primary.
+        guard case .failed = sighting else {
+            let old = connection
+            connection = fresh
+            return await old.close()
+        }
+        await fresh.close()
     }
 
     func close() async {

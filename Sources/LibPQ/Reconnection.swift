@@ -22,7 +22,9 @@ struct Reconnection {
     mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
         if let attempt, !attempt.isObsolete { return attempt }
         attempt = nil
-        if let nextAttempt, ContinuousClock.now < nextAttempt, configuration.primary?.hasReturned(since: failed) != true {
+        if let nextAttempt, ContinuousClock.now < nextAttempt,
+            configuration.primary?.hasReturned(since: failed) != true
+        {
             guard case .unavailable(let reason)? = lastFailure else {
                 throw .unavailable(reason: "the last attempt to connect failed")
             }

@@ -53,6 +53,10 @@ import Testing
                     // Worse than any failover: the old primary confirms commits alone.
                     try await pair.primary.administrate("ALTER SYSTEM RESET synchronous_standby_names")
                     try await pair.primary.administrate("SELECT pg_reload_conf()")
+                    try await waitUntil("no commit waits on the old primary") {
+                        try await site.number(
+                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0
+                    }
                     let left = try await site.number("SELECT count(*) FROM issuances")
                     for _ in 0..<5 {
                         try await pair.standby.administrate(

@@ -42,7 +42,8 @@ import Testing
 
         // A statement that is under way on the old primary ends when the new one is seen.
         let busy = PostgresConnection(configuration, logger: quiet)
-        async let cut = postgresError { _ = try await busy.execute(query("SELECT pg_sleep(60)::text", as: String.self)) }
+        let sleep = query("SELECT pg_sleep(60)::text", as: String.self)
+        async let cut = postgresError { _ = try await busy.execute(sleep) }
         let start = ContinuousClock.now
         try await new.promote()
         guard case .connectionLost(let reason)? = await cut else { return #expect(Bool(false), "it was not cut") }

@@ -68,12 +68,12 @@ struct DatabaseConnections {
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }
 
-    /// Checks the database, the schema and the master keys. It waits some time for PostgreSQL to become reachable, since
-    /// PostgreSQL may be starting too.
+    /// Checks the database, the schema and the master keys. It waits some time for PostgreSQL to become reachable,
+    /// since PostgreSQL may be starting too.
     ///
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
-    ///   the schema is not that of this program, ``SettingMistakes`` if secrets are
-    ///   sealed with another master key, `PostgresError` if PostgreSQL cannot be reached.
+    ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key,
+    ///   `PostgresError` if PostgreSQL cannot be reached.
     func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let other = PostgresConnection(configuration, logger: logger)

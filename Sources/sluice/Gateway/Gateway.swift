@@ -20,8 +20,9 @@ struct Gateway {
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///
-    /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
-    ///   with another master key, `PostgresError` if it cannot be reached, `HTTPServerError` if an address is taken.
+    /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
+    ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key, `PostgresError`
+    ///   if it cannot be reached, `HTTPServerError` if an address is taken.
     init(
         _ settings: Settings, metrics: PrometheusFactory, logger: Logger, requestLog: any RequestLog
     ) async throws {

@@ -68,7 +68,7 @@ final class ConnectAttempt: Sendable {
 
     private func run(_ configuration: PostgresConfiguration, logger: Logger) {
         var failures: [LoginFailure] = []
-        for host in host.map({ [configuration.hosts[$0]] }) ?? configuration.hosts {
+        for host in self.host.map({ [configuration.hosts[$0]] }) ?? configuration.hosts {
             let parameters = configuration.parameters.merging(host) { $1 }
             guard let handle = Handle(parameters: parameters, logger: logger) else {
                 failures.append(LoginFailure("out of memory"))

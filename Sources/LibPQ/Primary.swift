@@ -27,7 +27,7 @@ public final class Primary: Sendable {
     }
 
     fileprivate struct Weak {
-        weak let waiter: SocketWaiter?
+        weak var waiter: SocketWaiter?
     }
 
     private let state = Mutex(State())
@@ -88,14 +88,27 @@ extension Primary {
     ///
     /// - Throws: ``PostgresError/unavailable(reason:)`` if it leads to a standby or to a stale server.
     func admit(_ sighting: ServerSighting, at host: Int) throws(PostgresError) -> Admission {
-        note(sighting, at: host)
-        guard case .primary(let identity) = sighting else { throw .unavailable(reason: Self.standby) }
+        guard case .primary(let identity) = sighting else {
+            doubt()
+            throw .unavailable(reason: Self.standby)
+        }
+        // A login that took long may show what was: only a look may say that a server has lost its place.
+        if isNew(identity) { note(sighting, at: host) }
         let current: UInt64? = state.withLock { state in
             // Another address may lead to the same server.
             state.host != nil && state.identity == identity ? epoch.load(ordering: .relaxed) : nil
         }
-        guard let current else { throw .unavailable(reason: Self.stale) }
+        guard let current else {
+            doubt()
+            throw .unavailable(reason: Self.stale)
+        }
         return Admission(primary: self, epoch: current)
+    }
+
+    /// Whether an identity comes after the known one.
+    private func isNew(_ identity: ServerIdentity) -> Bool {
+        guard let known = self.identity else { return true }
+        return identity.system == known.system && identity.timeline > known.timeline
     }
 
     /// Notes what a look at a host showed, and chooses the server that serves.
@@ -126,10 +139,11 @@ extension Primary {
 extension Primary.State {
     /// The servers that take writes, by their place in the list.
     private var primaries: [(host: Int, identity: ServerIdentity)] {
-        sightings.compactMap { host, sighting in
-            guard case .primary(let identity) = sighting else { return nil }
-            return (host, identity)
-        }.sorted { ($1.identity.timeline, $0.host) < ($0.identity.timeline, $1.host) }
+        var found: [(host: Int, identity: ServerIdentity)] = []
+        for (host, sighting) in sightings {
+            if case .primary(let identity) = sighting { found.append((host, identity)) }
+        }
+        return found.sorted { ($1.identity.timeline, $0.host) < ($0.identity.timeline, $1.host) }
     }
 
     /// Chooses the server with the highest timeline of the known system.
@@ -154,18 +168,18 @@ extension Primary.State {
     }
 
     private func hasStandby(of system: String) -> Bool {
-        sightings.values.contains { if case .standby(system) = $0 { true } else { false } }
+        sightings.values.contains { if case .standby(system: system) = $0 { true } else { false } }
     }
 
     /// Why no server serves.
     fileprivate var failure: PostgresError? {
-        let failures = sightings.values.compactMap { sighting in
+        let failures = sightings.values.compactMap { sighting -> PostgresError? in
             if case .failed(let error) = sighting { error } else { nil }
         }
         // No waiting helps where each login is refused.
         let isRefused = failures.allSatisfy { if case .refused = $0 { true } else { false } }
         if failures.count == sightings.count, isRefused || failures.count == 1 { return failures.first }
-        let reasons = sightings.sorted { $0.key < $1.key }.map { host, sighting in
+        let reasons = sightings.sorted { $0.key < $1.key }.map { _, sighting in
             switch sighting {
             case .primary: Primary.stale
             case .standby: Primary.standby

@@ -133,6 +133,7 @@ import Testing
         primary.note(seen("a", 2), at: 0)
         #expect(throws: PostgresError.self) { try primary.admit(seen("a", 1), at: 0) }
         #expect(throws: PostgresError.self) { try primary.admit(.standby(system: "a"), at: 0) }
+        #expect(try primary.target() == 0)
         #expect(primary.identity?.timeline == 2)
     }
 

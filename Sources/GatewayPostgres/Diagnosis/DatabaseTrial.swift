@@ -1,4 +1,4 @@
-import LibPQ
+public import LibPQ
 
 /// Tries whether a database keeps what the promises rest on. `sluice migrate`, `serve` and `doctor` share it.
 ///
@@ -129,9 +129,9 @@ extension DatabaseTrial {
         public init?(_ error: PostgresError) {
             switch error.sqlState {
             // duplicate_prepared_statement, invalid_sql_statement_name: another client's statement, or none.
-            case "42P05", "26000": self = .sessionsAreShared
+            case "42P05"?, "26000"?: self = .sessionsAreShared
             // undefined_function, feature_not_supported.
-            case "42883", "0A000": self = .isNotPostgreSQL(reason: "\(error)")
+            case "42883"?, "0A000"?: self = .isNotPostgreSQL(reason: "\(error)")
             default: return nil
             }
         }
@@ -192,7 +192,7 @@ extension DatabaseTrial {
         var flaws = try await flaws(number: number)
         if flaws.isEmpty {
             let facts = try await DatabaseDiagnosis(connection: connection).server()
-            flaws = facts.acceptsLoss ? [] : facts.durabilityFlaws
+            flaws = facts.durabilityFlaws.filter { !facts.acceptsLoss || $0 == .commitsDoNotWait }
         }
         guard flaws.isEmpty else { throw Failure(flaws) }
     }
@@ -201,7 +201,9 @@ extension DatabaseTrial {
 extension ServerFacts {
     /// The settings with which a confirmed commit can be lost.
     public var durabilityFlaws: [DatabaseTrial.Flaw] {
-        (unsafeSettings.isEmpty ? [] : [.commitsMayBeLost(settings: unsafeSettings)])
-            + (initialSynchronousCommit == "off" ? [.commitsDoNotWait] : [])
+        var flaws: [DatabaseTrial.Flaw] = []
+        if !unsafeSettings.isEmpty { flaws.append(.commitsMayBeLost(settings: unsafeSettings)) }
+        if initialSynchronousCommit == "off" { flaws.append(.commitsDoNotWait) }
+        return flaws
     }
 }

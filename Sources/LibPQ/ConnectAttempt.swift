@@ -15,12 +15,26 @@ final class ConnectAttempt: Sendable {
 
     private let state = Mutex<State>(.running)
 
-    /// Starts an attempt that tries the hosts in order.
-    init(_ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter) {
+    private let primary: Primary?
+    /// Place in the list of the only host that is tried; `nil` if all are.
+    let host: Int?
+
+    /// Starts an attempt to connect to the primary. If nobody knows it, the hosts are tried in order.
+    ///
+    /// - Throws: ``PostgresError/unavailable(reason:)`` at once while no server serves.
+    init(_ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter) throws(PostgresError) {
+        primary = configuration.primary
+        host = try configuration.primary?.target()
         DispatchQueue(label: "postgres-connect").async {
             self.run(configuration, logger: logger)
             waiter.wake()
         }
+    }
+
+    /// Whether another server has become the primary, or none is.
+    var isObsolete: Bool {
+        guard let primary, let host else { return false }
+        return !primary.isTarget(host)
     }
 
     var isRunning: Bool {
@@ -54,7 +68,7 @@ final class ConnectAttempt: Sendable {
 
     private func run(_ configuration: PostgresConfiguration, logger: Logger) {
         var failures: [LoginFailure] = []
-        for host in configuration.hosts {
+        for host in self.host.map({ [configuration.hosts[$0]] }) ?? configuration.hosts {
             let parameters = configuration.parameters.merging(host) { $1 }
             guard let handle = Handle(parameters: parameters, logger: logger) else {
                 failures.append(LoginFailure("out of memory"))

@@ -17,6 +17,7 @@ public final class LoopConnection {
         self.configuration = configuration
         self.loop = loop
         reconnection = Reconnection(configuration, logger: logger)
+        configuration.primary?.wakes(waiter)
     }
 
     /// Executes a statement and decodes its rows.
@@ -68,10 +69,7 @@ public final class LoopConnection {
         }
         reconnection.end()
         do throws(PostgresError) {
-            let session = try Session(attempt, configuration, waiter: waiter)
-            _ = try await session.execute(
-                Session.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout,
-                on: loop)
+            let session = try await Session.opened(by: attempt, configuration, waiter: waiter, on: loop)
             reconnection.succeed()
             return session
         } catch {

@@ -5,7 +5,7 @@ public struct PostgresConfiguration: Sendable {
     /// Connection parameters by libpq keyword, from the connection string.
     let parameters: [String: String]
     /// The servers to try, in order. Each entry overrides the parameters.
-    let hosts: [[String: String]]
+    private(set) var hosts: [[String: String]]
 
     /// Settings of each session, for example `("statement_timeout", "5s")`. They are applied in order after connecting.
     public var sessionSettings: [(name: String, value: String)]
@@ -22,6 +22,9 @@ public struct PostgresConfiguration: Sendable {
     public var backoff: Backoff
     /// The collector of outages. If `nil`, each failure has its own line in the log.
     public var outage: Outage?
+    /// Chooses the server to connect to, and judges each connection. If `nil`, the first server of the list that takes
+    /// the login is used.
+    public var primary: Primary?
 
     /// Reads a connection string.
     ///
@@ -56,6 +59,22 @@ public struct PostgresConfiguration: Sendable {
         self.responseTimeout = responseTimeout
         self.cancelTimeout = .seconds(2)
         self.backoff = Backoff()
+    }
+
+    /// Number of servers in the list.
+    public var serverCount: Int { hosts.count }
+
+    /// The configuration for a look at one server, whatever that server is.
+    func only(_ host: Int) -> Self {
+        var one = self
+        one.hosts = [hosts[host].merging(["target_session_attrs": "any"]) { $1 }]
+        one.sessionSettings = [("statement_timeout", "5s")]
+        one.primary = nil
+        one.outage = nil
+        one.connectTimeout = min(connectTimeout, .seconds(2))
+        one.cancelTimeout = .milliseconds(500)
+        one.backoff = Backoff(base: .milliseconds(50), limit: .milliseconds(200))
+        return one
     }
 
     /// Whether a password was given, in the connection string or separately.

@@ -28,6 +28,7 @@ public actor PostgresConnection {
         self.configuration = configuration
         outage = configuration.outage
         reconnection = Reconnection(configuration, logger: logger)
+        configuration.primary?.wakes(waiter)
         executor = ConnectionExecutor(label: "postgres-connection")
     }
 

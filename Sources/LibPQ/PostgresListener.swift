@@ -34,6 +34,7 @@ public actor PostgresListener: AsyncSequence {
         self.configuration = configuration
         self.channels = channels
         self.logger = logger
+        configuration.primary?.wakes(waiter)
     }
 
     /// Reads the events.
@@ -99,8 +100,11 @@ public actor PostgresListener: AsyncSequence {
             logger.report(
                 error, "no connection for notifications", in: configuration.outage,
                 metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
-            let limit = ContinuousClock.now + delay
-            while ContinuousClock.now < limit, !Task.isCancelled {
+            let failed = ContinuousClock.now
+            let limit = failed + delay
+            while ContinuousClock.now < limit, !Task.isCancelled,
+                configuration.primary?.hasReturned(since: failed) != true
+            {
                 waiter.wait(for: -1, events: 0, until: limit)
             }
             return nil

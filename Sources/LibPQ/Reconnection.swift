@@ -8,6 +8,7 @@ struct Reconnection {
     private var attempt: ConnectAttempt?
     private var failures = 0
     private var nextAttempt: ContinuousClock.Instant?
+    private var failed = ContinuousClock.now
     private var lastFailure: PostgresError?
 
     init(_ configuration: PostgresConfiguration, logger: Logger) {
@@ -20,14 +21,19 @@ struct Reconnection {
 
     /// Returns the current attempt, or starts a new one. Throws if it is too early for one.
     mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
-        if let attempt { return attempt }
-        if let nextAttempt, ContinuousClock.now < nextAttempt {
+        if let attempt, !attempt.isObsolete { return attempt }
+        attempt = nil
+        if let nextAttempt, ContinuousClock.now < nextAttempt,
+            configuration.primary?.hasReturned(since: failed) != true
+        {
             guard case .unavailable(let reason)? = lastFailure else {
                 throw .unavailable(reason: "the last attempt to connect failed")
             }
             throw .unavailable(reason: reason)
         }
-        let attempt = ConnectAttempt(configuration, logger: logger, waiter: waiter)
+        // A connection that is missing may be one that has just been lost.
+        configuration.primary?.doubt()
+        let attempt = try ConnectAttempt(configuration, logger: logger, waiter: waiter)
         self.attempt = attempt
         return attempt
     }
@@ -55,7 +61,9 @@ struct Reconnection {
         failures += 1
         configuration.outage?.failedConnections.add()
         let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
-        nextAttempt = .now + delay
+        failed = .now
+        nextAttempt = failed + delay
+        configuration.primary?.doubt()
         lastFailure = error
         logger.report(
             error, "no connection to PostgreSQL", in: configuration.outage,

@@ -1,3 +1,4 @@
+import EventLoops
 import Logging
 
 extension Session {
@@ -14,9 +15,39 @@ extension Session {
         by attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter
     ) throws(PostgresError) -> Session {
         let session = try Session(attempt, configuration, waiter: waiter)
-        _ = try session.execute(
-            Self.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout)
+        let deadline = ContinuousClock.now + configuration.connectTimeout
+        _ = try session.execute(Self.setSettings, configuration.settings, deadline: deadline)
+        if configuration.primary != nil {
+            let seen = try session.execute(ServerSighting.look, (), deadline: deadline)
+            try session.judge(seen, of: attempt, by: configuration)
+        }
         return session
+    }
+
+    /// Takes over the connection of an attempt that has ended, and applies the settings. Meanwhile, the loop's thread
+    /// does other work.
+    static func opened(
+        by attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter, on loop: EventLoop
+    ) async throws(PostgresError) -> Session {
+        let session = try Session(attempt, configuration, waiter: waiter)
+        let deadline = ContinuousClock.now + configuration.connectTimeout
+        _ = try await session.execute(Self.setSettings, configuration.settings, deadline: deadline, on: loop)
+        if configuration.primary != nil {
+            let seen = try await session.execute(ServerSighting.look, (), deadline: deadline, on: loop)
+            try session.judge(seen, of: attempt, by: configuration)
+        }
+        return session
+    }
+
+    /// Refuses a session that does not lead to the primary.
+    private func judge(
+        _ result: borrowing PostgresResult, of attempt: ConnectAttempt, by configuration: PostgresConfiguration
+    ) throws(PostgresError) {
+        guard let primary = configuration.primary, let host = attempt.host else { return }
+        guard let sighting = try result.decodeRows(ServerSighting.look.decode).first else {
+            throw .decoding(column: 0, reason: "no row")
+        }
+        admission = try primary.admit(sighting, at: host)
     }
 
     /// Connects. Throws early if the task is cancelled.
@@ -24,7 +55,7 @@ extension Session {
         _ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter,
         until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> Session {
-        let attempt = ConnectAttempt(configuration, logger: logger, waiter: waiter)
+        let attempt = try ConnectAttempt(configuration, logger: logger, waiter: waiter)
         try attempt.wait(waiter, until: deadline)
         return try opened(by: attempt, configuration, waiter: waiter)
     }
@@ -51,5 +82,6 @@ extension ConnectAttempt {
     func checkPatience(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         guard !Task.isCancelled else { throw .cancelled }
         guard ContinuousClock.now < deadline else { throw .unavailable(reason: "still connecting") }
+        guard !isObsolete else { throw .unavailable(reason: "another server is the primary, or none is") }
     }
 }

@@ -60,6 +60,10 @@ extension Session {
                 call.isSending = unsafe PQflush(handle.pointer) == 1
             }
             if unsafe !isBroken && PQisBusy(handle.pointer) != 0 {
+                guard !isSuperseded else {
+                    abandon()
+                    throw .connectionLost(reason: Self.superseded)
+                }
                 try interruptIfDue(&call.interruption)
                 let events = call.isSending ? POLLIN | POLLOUT : POLLIN
                 return Wait(socket: socket, events: events, limit: call.interruption.limit)

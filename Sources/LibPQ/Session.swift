@@ -14,6 +14,8 @@ final class Session {
     private var parameters = PostgresParameters()
     /// Set when the connection can no longer be trusted, for example after a statement that did not end.
     private var isAbandoned = false
+    /// The right to use the connection; `nil` if nobody judges it.
+    var admission: Primary.Admission?
     /// Whether a cancelled task also cancels the current statement.
     private(set) var honoursCancellation = true
     private var lastAnswer = ContinuousClock.now
@@ -31,7 +33,9 @@ final class Session {
     }
 
     /// Whether the connection can no longer be used.
-    var isBroken: Bool { isAbandoned || handle.isBroken }
+    var isBroken: Bool { isAbandoned || handle.isBroken || isSuperseded }
+    /// Whether another server has become the primary.
+    var isSuperseded: Bool { admission?.isCurrent == false }
     var socket: Int32 { handle.socket }
     /// Whether a statement of the open transaction has failed, so that it can only be rolled back.
     var isTransactionFailed: Bool { unsafe PQtransactionStatus(handle.pointer) == PQTRANS_INERROR }
@@ -123,10 +127,14 @@ final class Session {
         _ = try result(effect, deadline: deadline)
     }
 
+    /// The reason for the end of connections to the primary before.
+    static let superseded = "another server has become the primary"
+
     /// Throws if the connection was abandoned: a transaction with an abandoned statement must not continue, least of
     /// all to its commit.
     private func checkUse() throws(PostgresError) {
         guard !isAbandoned else { throw .unavailable(reason: "the connection was given up") }
+        guard !isSuperseded else { throw .unavailable(reason: Self.superseded) }
     }
 
     private func send(_ send: () -> Int32) throws(PostgresError) {
@@ -183,6 +191,7 @@ final class Session {
         case .lasting:
             // If the wait of a commit for a standby is cancelled, the server answers with success and a warning.
             if let warning = handle.warning { throw .outcomeUnknown(reason: warning) }
+            if isSuperseded { throw .outcomeUnknown(reason: Self.superseded) }
             if let reason = interruption.reason {
                 throw .outcomeUnknown(reason: "\(reason), and success all the same")
             }

@@ -86,9 +86,7 @@ extension LoadTests {
             options.fsync = true
             let cluster = try await TestCluster(options)
             try await Deployment.with(cluster: cluster, settings: AskingGround.settings) { site in
-                // The gateway does not rely on the settings of the database.
-                try await site.session().runScript(
-                    "ALTER DATABASE \(site.databaseName) SET synchronous_commit = off; \(Self.watchSettings)")
+                try await site.session().runScript(Self.watchSettings)
             } _: { site in
                 let ground = try await site.makeAskingGround()
                 try await body(site, try await site.makeAsker("alice", at: ground).asker, ground.ways)

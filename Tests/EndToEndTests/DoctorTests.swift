@@ -117,9 +117,11 @@ import Testing
     }
 
     /// The login's sessions begin with another value of a parameter.
-    private func standard(_ parameter: String, _ value: String, message: String) -> Ailment {
+    private func standard(
+        _ parameter: String, _ value: String, check: String = "database", message: String
+    ) -> Ailment {
         Ailment(
-            name: "\(parameter) is \(value)", check: "database", outcome: "failed", message: message,
+            name: "\(parameter) is \(value)", check: check, outcome: "failed", message: message,
             begin: "ALTER ROLE LOGIN SET \(parameter) = '\(value)'", end: "ALTER ROLE LOGIN RESET \(parameter)")
     }
 
@@ -162,14 +164,14 @@ import Testing
             Ailment(
                 name: "locks that do not exclude", check: "locks", outcome: "failed", message: "revoked grant",
                 begin: """
-                    CREATE FUNCTION public.pg_try_advisory_lock(integer, integer) RETURNS boolean LANGUAGE sql
-                    RETURN true;
-                    GRANT EXECUTE ON FUNCTION public.pg_try_advisory_lock(integer, integer) TO PUBLIC; \(shadow)
+                    CREATE FUNCTION public.pg_advisory_xact_lock_shared(bigint) RETURNS void LANGUAGE sql AS '';
+                    GRANT EXECUTE ON FUNCTION public.pg_advisory_xact_lock_shared(bigint) TO PUBLIC; \(shadow)
                     """,
                 end: """
                     ALTER ROLE LOGIN RESET search_path;
-                    DROP FUNCTION public.pg_try_advisory_lock(integer, integer)
+                    DROP FUNCTION public.pg_advisory_xact_lock_shared(bigint)
                     """),
+            standard("synchronous_commit", "off", check: "durability", message: "synchronous_commit is off"),
             Ailment(
                 name: "clock", check: "clock", outcome: "failed", message: "ahead of this machine's",
                 advice: "NTP",

@@ -52,7 +52,7 @@ import Testing
             DatabaseDiagnosis.readServer.text, DatabaseDiagnosis.readLogin.text,
             DatabaseDiagnosis.readMissingFunctions.text, DatabaseDiagnosis.countSealed.text,
             DatabaseDiagnosis.readGateways.text, DatabaseDiagnosis.readEndpoints.text,
-            DatabaseDiagnosis.lock.text, DatabaseDiagnosis.unlock.text,
+            DatabaseTrial.process.text, DatabaseTrial.commit.text, DatabaseTrial.sees.text,
             RefusalTable.record.text, RefusalTable.prune.text,
             RefusalTable.ofRequest.text, RefusalTable.extent.text, PostgresIssuances.ofRequest.text,
         ]

@@ -50,6 +50,7 @@ enum ClusterScript: String {
         var settings = [
             "fsync": options.fsync ? "on" : "off",
             "full_page_writes": options.fsync ? "on" : "off",
+            "sluice.accepts_loss": options.fsync ? "off" : "on",
             "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
             "max_connections": "400",
             "shared_buffers": "'64MB'",

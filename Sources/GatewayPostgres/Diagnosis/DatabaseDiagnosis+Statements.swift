@@ -10,6 +10,8 @@ extension DatabaseDiagnosis {
             (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'default_transaction_isolation'),
             (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'default_transaction_read_only') = 'on',
             current_setting('synchronous_commit'),
+            (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'synchronous_commit'),
+            coalesce(current_setting('sluice.accepts_loss', true), '') = 'on',
             ARRAY(
                 SELECT s.name FROM pg_settings s
                 WHERE s.name IN ('fsync', 'full_page_writes') AND s.setting = 'off' ORDER BY s.name
@@ -20,7 +22,8 @@ extension DatabaseDiagnosis {
         ServerFacts(
             versionNumber: try row.next(), version: try row.next(), database: try row.next(),
             encoding: try row.next(), isStandby: try row.next(), isolation: try row.next(),
-            isReadOnly: try row.next(), synchronousCommit: try row.next(), unsafeSettings: try row.next(),
+            isReadOnly: try row.next(), synchronousCommit: try row.next(),
+            initialSynchronousCommit: try row.next(), acceptsLoss: try row.next(), unsafeSettings: try row.next(),
             synchronousStandbys: try row.next(), clock: try row.next())
     }
 
@@ -125,21 +128,5 @@ extension DatabaseDiagnosis {
         """, onlyReads: true
     ) { row throws(PostgresError) in
         CalledEndpoint(row: try row.next(), url: try row.next())
-    }
-
-    static let lock = Statement<Int32, Bool>(
-        "SELECT pg_try_advisory_lock(\(AdvisoryLock.trial.key))", onlyReads: true
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
-
-    static let unlock = Statement<Int32, Bool>(
-        "SELECT pg_advisory_unlock(\(AdvisoryLock.trial.key))", onlyReads: true
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

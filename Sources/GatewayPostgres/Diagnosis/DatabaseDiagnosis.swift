@@ -53,20 +53,6 @@ public struct DatabaseDiagnosis: Sendable {
     public func endpoints() async throws(PostgresError) -> [CalledEndpoint] {
         try await connection.execute(Self.readEndpoints)
     }
-
-    /// Whether advisory locks exclude sessions from one another. They do not in some databases that speak PostgreSQL's
-    /// protocol, nor behind a pooler that lends sessions out for single transactions.
-    ///
-    /// - Parameters:
-    ///   - other: A second connection to the same database.
-    ///   - number: A random number that sets this trial apart from others.
-    public func locksExclude(_ other: PostgresConnection, number: Int32) async throws(PostgresError) -> Bool {
-        let isHeld = try await connection.execute(Self.lock, number).first
-        let isShared = try await other.execute(Self.lock, number).first
-        if isShared == true { _ = try await other.execute(Self.unlock, number) }
-        let wasHeld = try await connection.execute(Self.unlock, number).first
-        return isHeld == true && isShared == false && wasHeld == true
-    }
 }
 
 /// The version and settings of a server.
@@ -87,6 +73,10 @@ public struct ServerFacts: Sendable, Equatable {
     public var isReadOnly: Bool
     /// `synchronous_commit` in a session that asked for `on`.
     public var synchronousCommit: String
+    /// `synchronous_commit` in a session that asked for nothing.
+    public var initialSynchronousCommit: String
+    /// Whether the server's configuration says that commits may be lost: `sluice.accepts_loss` is on.
+    public var acceptsLoss: Bool
     /// Names of server settings without which a commit may be lost, and which are off.
     public var unsafeSettings: [String]
     /// The synchronous standbys; empty for none.

@@ -20,7 +20,7 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
     case issuers
     /// Lets one import of grants run at a time.
     case imports
-    /// Shows whether locks exclude each other at all. `$1` sets one run of `sluice doctor` apart from others.
+    /// Shows whether locks exclude each other at all. `$1`, not negative, sets one trial apart from others.
     case trial
 
     /// The arguments for `pg_advisory_xact_lock` and its relatives: one number, or a pair. A pair never equals a single
@@ -36,7 +36,7 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
         case .templates: "1936485476, 0"
         case .imports: "1936485477, 0"
         case .issuers: "1936485478, 0"
-        case .trial: "1936485479, $1"
+        case .trial: "1936485479::bigint << 32 | $1"
         }
     }
 }

@@ -159,9 +159,12 @@ enum PolicyStatements {
 
     /// Reads the scopes that changed after a position. They are NULL if the log does not hold the position, or if it is
     /// too far back.
-    static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
+    ///
+    /// The database went back in time if its log is shorter, or has another tag at the position.
+    static let changes = Statement<ChangesQuestion, (position: PolicyPosition, wentBack: Bool?, scopes: [String]?)>(
         """
         SELECT h.seq, h.tag,
+            h.seq < $1 OR EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag <> $2),
             CASE WHEN $1 >= h.seq - $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
                 ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)
             END
@@ -170,7 +173,7 @@ enum PolicyStatements {
     ) {
         [$0.position?.sequence, $0.position?.tag, $0.maxLines]
     } decode: { row throws(PostgresError) in
-        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try row.next())
+        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try row.next(), try row.next())
     }
 }
 

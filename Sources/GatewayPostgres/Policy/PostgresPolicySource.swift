@@ -22,6 +22,7 @@ public struct PostgresPolicySource: PolicySource {
     private let keys: MasterKeyRing
     private let patience: Duration
     private let schema: SchemaFit?
+    private let onSetback: @Sendable () -> Void
     private let logger: Logger
 
     /// Creates a source.
@@ -32,15 +33,17 @@ public struct PostgresPolicySource: PolicySource {
     ///   - patience: Time allowed for one answer of the database, including the wait for a free connection. A caller
     ///     may wait for two answers: one that others asked for, and its own.
     ///   - schema: Told when the schema is not the one that this program was built for.
-    ///   - logger: Receives messages about secrets that do not open.
+    ///   - onSetback: Called when the database is seen to have gone back in time.
+    ///   - logger: Receives messages about secrets that do not open, and about a database that went back in time.
     public init(
         pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
-        logger: Logger
+        onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.pool = pool
         self.keys = keys
         self.patience = patience
         self.schema = schema
+        self.onSetback = onSetback
         self.logger = logger
     }
 
@@ -82,6 +85,12 @@ public struct PostgresPolicySource: PolicySource {
     public func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let question = ChangesQuestion(position: position, maxLines: Self.maxLines)
         let row = try await read(PolicyStatements.changes, question)[0]
+        if row.wentBack == true {
+            logger.warning(
+                "the database went back in time: it was restored, or a failover lost changes; all policy is read anew",
+                metadata: ["position": "\(row.position.sequence)", "position.before": "\(position?.sequence ?? 0)"])
+            onSetback()
+        }
         guard let scopes = row.scopes else { return .restart(at: row.position) }
         return .scopes(Set(scopes.map { PolicyScope(rawValue: $0) }), upTo: row.position)
     }

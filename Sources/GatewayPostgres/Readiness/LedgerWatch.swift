@@ -63,6 +63,10 @@ public struct LedgerWatch: Service {
             ledger.lanes[index].askForProbe()
         }
         let isWell = !schema.isBroken && states.allSatisfy { $0.flaw(now: .now) == nil && !$0.isDoubted }
+        if !isWell, states.contains(where: { $0.succeeded != nil }), let flaw = recordingsFlaw(states) {
+            // Before the statements that hang reach their own limits, each of which would have a line of its own.
+            outage.note(flaw, "no recording succeeds")
+        }
         if isWell, let succeeded = states.compactMap(\.succeeded).max() { outage.wasWell(at: succeeded) }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayPostgres
 import LibPQ
 import Logging
 
@@ -19,6 +20,9 @@ extension ExitCode {
         case let error as SettingMistakes:
             metadata["cause"] = "\(error.mistakes.joined(separator: "; "))"
             metadata["advice"] = "'sluice serve --help' lists the settings."
+        case let error as DatabaseTrial.Failure:
+            metadata["cause"] = "\(Self.line("\(error)"))"
+            metadata["advice"] = "\(error.advice)"
         case let error as PostgresError:
             metadata["cause"] = "PostgreSQL: \(Self.line("\(error)"))"
             if let login { metadata["advice"] = "\(error.advice(for: login))" }

@@ -13,7 +13,8 @@ struct MigrateCommand: AsyncParsableCommand {
             Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
             is one transaction; afterwards one more replaces the functions that differ
             from this program's. Concurrent runs wait for each other; a database with
-            migrations that this program does not know, or in another form, is refused.
+            migrations that this program does not know, or in another form, is refused,
+            and so is one that does not keep what the promises need.
             The group role sluice_gateway gets the privileges of the gateway: make the
             gateway's login a member of it. The next partitions of the ledger are created.
             """
@@ -32,7 +33,11 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     private func migrate(_ reader: inout SettingReader, _ logger: Logger) async throws {
-        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        let configuration = try PostgresConfiguration(maintaining: &reader)
+        let connection = PostgresConnection(configuration, logger: logger)
+        let other = PostgresConnection(configuration, logger: logger)
+        try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
+        await other.close()
         let outcome = try await Migrator(connection: connection, logger: logger).migrate()
         await connection.close()
         let applied = outcome.applied.map(String.init).joined(separator: ", ")

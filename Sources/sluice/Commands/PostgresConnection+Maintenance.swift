@@ -7,13 +7,20 @@ extension PostgresConnection {
     ///
     /// - Throws: ``SettingMistakes`` if the settings are wrong.
     init(maintaining reader: inout SettingReader, logger: Logger) throws {
+        self.init(try PostgresConfiguration(maintaining: &reader), logger: logger)
+    }
+}
+
+extension PostgresConfiguration {
+    /// Creates a configuration for a command that may run for up to an hour.
+    ///
+    /// - Throws: ``SettingMistakes`` if the settings are wrong.
+    init(maintaining reader: inout SettingReader) throws {
         let database = Settings.Database(reading: &reader)
         guard reader.mistakes.isEmpty, let database else { throw SettingMistakes(mistakes: reader.mistakes) }
-        self.init(
-            try database.configuration(
-                "sluice-maintenance",
-                sessionSettings: [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s")],
-                responseTimeout: .seconds(3600)),
-            logger: logger)
+        self = try database.configuration(
+            "sluice-maintenance",
+            sessionSettings: [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s")],
+            responseTimeout: .seconds(3600))
     }
 }

@@ -61,7 +61,7 @@ enum SettingName: String, CaseIterable {
     /// One line of help: meaning, unit and default.
     var meaning: String {
         switch self {
-        case .databaseURL: "PostgreSQL, as a URI or keywords; several hosts are tried in order. Required."
+        case .databaseURL: "PostgreSQL, as a URI or keywords; the primary among several hosts. Required."
         case .databasePasswordFile:
             "File with the password for PostgreSQL, if the URL contains none. Default none."
         case .databaseLedgerConnections: "Connections that record issuances. Default 2."

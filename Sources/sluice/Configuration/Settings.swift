@@ -27,11 +27,11 @@ struct Settings: Sendable {
         /// Number of connections for requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// Maximum number of connections to PostgreSQL, including those for background work, counters, notifications
-        /// and heartbeats.
+        /// Maximum number of connections to PostgreSQL, including those for background work, counters, notifications,
+        /// heartbeats and, to each of up to five servers, for the watch.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + eventConnections + idempotencyConnections + 4
+                + eventConnections + idempotencyConnections + 9
         }
 
         /// Whether a connection string has a password.

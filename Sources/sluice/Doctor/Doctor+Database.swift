@@ -38,7 +38,8 @@ extension Doctor {
             let middle = sent.addingTimeInterval((ContinuousClock.now - start) / .seconds(1) / 2)
             judgeDurability(facts)
             judgeClock(facts.clock.timeIntervalSince(middle))
-            try await judgeLocks(diagnosis, other)
+            // A standby gives no transaction a number.
+            if !facts.isStandby { try await judgeLocks(DatabaseTrial(connection, other)) }
             guard try await judgeSchema(connection, diagnosis) else {
                 for subject in [DoctorReport.Subject.roles, .masterKey, .gateways] {
                     report.note(subject, .skipped, "The tables are not those of this version.")
@@ -84,19 +85,15 @@ extension Doctor {
     }
 
     private mutating func judgeDurability(_ facts: ServerFacts) {
-        if !facts.unsafeSettings.isEmpty {
-            let names = facts.unsafeSettings.joined(separator: " and ")
-            report.note(
-                .durability, .failed, "The server has \(names) off: a crash loses URLs that were issued.",
-                advice: "Set \(names) to on in postgresql.conf.")
-        }
+        let flaws = facts.durabilityFlaws
+        for flaw in flaws { report.note(.durability, .failed, flaw.message, advice: flaw.advice) }
         guard facts.synchronousCommit == "on" else {
             report.note(
                 .durability, .failed, "A session that sets synchronous_commit to on has \(facts.synchronousCommit).",
                 advice: "Connect without a pooler that shares sessions.")
             return
         }
-        guard facts.unsafeSettings.isEmpty else { return }
+        guard flaws.isEmpty else { return }
         report.note(
             .durability, .ok,
             facts.synchronousStandbys.isEmpty
@@ -121,14 +118,11 @@ extension Doctor {
         }
     }
 
-    private mutating func judgeLocks(_ diagnosis: DatabaseDiagnosis, _ other: PostgresConnection) async throws {
-        if try await diagnosis.locksExclude(other, number: .random(in: 0...Int32.max)) {
-            report.note(.locks, .ok, "Advisory locks exclude other sessions.")
-        } else {
-            report.note(
-                .locks, .failed, "Advisory locks do not exclude other sessions, so a revoked grant could still issue.",
-                advice: "Use PostgreSQL itself, and connect without a pooler that shares sessions.")
-        }
+    private mutating func judgeLocks(_ trial: DatabaseTrial) async throws {
+        let flaws = try await trial.flaws(number: .random(in: 0...Int32.max))
+        for flaw in flaws { report.note(.locks, .failed, flaw.message, advice: flaw.advice) }
+        guard flaws.isEmpty else { return }
+        report.note(.locks, .ok, "Advisory locks exclude other sessions, and statements see earlier commits.")
     }
 
     /// - Returns: Whether there is a schema, so that its tables can be read.

@@ -1,3 +1,4 @@
+import Figures
 import GatewayCore
 import GatewayPostgres
 import LibPQ
@@ -24,13 +25,21 @@ struct DatabaseConnections {
     let heartbeat: PostgresConnection
     /// Tracks the outages of all these connections.
     let outage: Outage
+    /// Looks for the primary.
+    let watch: PrimaryWatch
+    /// How often another timeline or system became the primary.
+    let primaryChanges = Counter()
+    /// How often the database went back in time.
+    let setbacks = Counter()
 
     init(_ settings: Settings, logger: Logger) throws {
         let outage = Outage(logger: logger)
+        let primary = Primary(logger: logger) { [primaryChanges] in primaryChanges.add() }
         self.outage = outage
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
             var configuration = try settings.database.configuration("sluice", sessionSettings: sessionSettings)
             configuration.outage = outage
+            configuration.primary = primary
             return configuration
         }
         let plain = try configuration([
@@ -38,6 +47,7 @@ struct DatabaseConnections {
             ("idle_in_transaction_session_timeout", "1s"),
         ])
         self.configuration = plain
+        watch = PrimaryWatch(plain, primary: primary)
         policyPool = PostgresPool(
             try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
             logger: logger)
@@ -61,21 +71,27 @@ struct DatabaseConnections {
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }
 
-    /// Checks the schema and the master keys. It waits some time for PostgreSQL to become reachable, since PostgreSQL
-    /// may be starting too.
+    /// Checks the database, the schema and the master keys. It waits some time for PostgreSQL to become reachable,
+    /// since PostgreSQL may be starting too.
     ///
-    /// - Throws: `Migrator.Failure` if the schema is not that of this program, ``SettingMistakes`` if secrets are
-    ///   sealed with another master key, `PostgresError` if PostgreSQL cannot be reached.
+    /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
+    ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key,
+    ///   `PostgresError` if PostgreSQL cannot be reached.
     func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
+        let other = PostgresConnection(configuration, logger: logger)
         let migrator = Migrator(connection: connection, logger: logger)
         let deadline = ContinuousClock.now + Self.patience
         while true {
             do {
+                try await watch.look()
+                try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
+                await other.close()
                 try await migrator.check()
                 try await Self.check(masterKeys, over: connection)
                 return await connection.close()
             } catch let error as PostgresError {
+                if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }
                 guard error.isPassing, ContinuousClock.now < deadline else { throw error }
                 try await Task.sleep(for: .milliseconds(250))
             }

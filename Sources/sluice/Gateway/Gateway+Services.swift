@@ -13,8 +13,8 @@ extension Gateway {
         let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
         let multipart = useCases.multipartUploads
         return [
-            connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
-            connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
+            connections.watch, connections.policyPool, connections.adminPool, connections.ledgerPool,
+            connections.eventPool, connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
             parts.refusals, parts.figures,
             try heartbeat(settings, parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {

@@ -21,8 +21,9 @@ struct Gateway {
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///
-    /// - Throws: `Migrator.Failure` if the database is not migrated, ``SettingMistakes`` if secrets in it are sealed
-    ///   with another master key, `PostgresError` if it cannot be reached, `HTTPServerError` if an address is taken.
+    /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
+    ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key, `PostgresError`
+    ///   if it cannot be reached, `HTTPServerError` if an address is taken.
     ///
     /// - Parameter supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
     init(

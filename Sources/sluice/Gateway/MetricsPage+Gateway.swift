@@ -75,6 +75,11 @@ extension MetricsPage {
         addCounter(
             "sluice_database_connection_failures_total", "Attempts to connect to PostgreSQL that failed.",
             outage.failedConnections)
+        addCounter(
+            "sluice_database_primary_changes_total", "Times that another server became the primary.",
+            parts.connections.primaryChanges)
+        addCounter(
+            "sluice_database_setbacks_total", "Times that the database went back in time.", parts.connections.setbacks)
         addGauge(
             "sluice_database_clock_difference_seconds",
             "Seconds by which PostgreSQL's clock is ahead of the gateway's; 0 until it is known."

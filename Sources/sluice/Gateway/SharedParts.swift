@@ -49,8 +49,10 @@ struct SharedParts {
         random = { try pool.bytes(count: $0) }
 
         let schema = SchemaFit(outage: connections.outage, logger: logger)
+        let setbacks = connections.setbacks
         source = PostgresPolicySource(
-            pool: connections.policyPool, keys: settings.masterKeys, schema: schema, logger: logger)
+            pool: connections.policyPool, keys: settings.masterKeys, schema: schema,
+            onSetback: { setbacks.add() }, logger: logger)
         cache = PolicyCache(source: source)
         cloud = OutboundClient(policy: settings.outbound)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)

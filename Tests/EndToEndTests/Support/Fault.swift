@@ -8,7 +8,7 @@ import Testing
 /// A fault in the surroundings of a gateway, and the answers that it must give meanwhile.
 struct Fault: Sendable {
     let name: String
-    /// The check of `/readyz` that fails, and a part of its text; `nil` where the gateway stays ready.
+    /// The check of `/readyz` that fails, and a part of its text; `nil` where the gateway may stay ready.
     let flaw: (check: String, text: String)?
     /// The status of a request for a URL during the fault.
     let status: Int
@@ -130,6 +130,20 @@ extension Fault {
         try await site.cluster.administrate("ALTER DATABASE \(site.databaseName) RESET search_path")
         try await site.cutSessions()
         try await site.session().runScript("DROP FUNCTION public.clock_timestamp(), public.statement_timestamp()")
+    }
+
+    /// As done by an admin's script in a loop.
+    static let sessionsEnded = Fault(
+        name: "sessions ended", flaw: nil, status: 503
+    ) { site in
+        try await site.session().runScript("CREATE TABLE ending ()")
+        Task {
+            while try await site.number("SELECT count(*) FROM pg_class WHERE relname = 'ending'") == 1 {
+                try await site.cutSessions()
+            }
+        }
+    } end: { site in
+        try await site.session().runScript("DROP TABLE ending")
     }
 
     static let standbyDown = Fault(

@@ -3,8 +3,7 @@
 The first argument is JSON: {"origin", "key", "bucket", "store", "provider", "chromium", "pictures"?, "changes"?}; names
 of steps may follow. `key` is an admin's; `changes` asks for the steps that change rows, and for limited roles;
 `store` is the origin of the bucket's store, which permits pages of `origin` to upload; `provider` is the name of an
-OpenID provider at which everybody may sign in; `pictures` is a folder for pictures of the steps that fail. A step that
-only reads is taken once more if it fails, as a slow machine may be the reason. Prints
+OpenID provider at which everybody may sign in; `pictures` is a folder for pictures of the steps that fail. Prints
 {"steps": [{"name", "seconds", "problems"}], "secrets": [..]}.
 """
 
@@ -33,7 +32,7 @@ class Walk:
         self.browser = browser
         self.order = order
         self.origin = order["origin"]
-        self.world = rows.World(order["origin"], order["key"], order["bucket"])
+        self.world = rows.World(order["origin"], order["key"], order["bucket"], order["provider"])
         self.visits: list[Visit] = []
         self._admin: Visit | None = None
 
@@ -62,6 +61,8 @@ class Walk:
             lines = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in at]
             problems.append(f"{' '.join(lines)}: {type(error).__name__}: {error}"[:2000])
         here = self.visits + ([self._admin] if self._admin else [])
+        if problems:
+            problems += [visit.seen_there() for visit in here]
         for visit in here:
             problems += visit.problems
             visit.problems = []
@@ -96,8 +97,6 @@ def main() -> None:
             if wanted and step.__name__ not in wanted:
                 continue
             report = walk.take(step)
-            if report["problems"] and step in READING:
-                report = walk.take(step)
             steps.append(report)
         browser.close()
     print(json.dumps({"steps": steps, "secrets": walk.world.secrets}))

@@ -1,6 +1,7 @@
 """Rows for the console to show. Some hold text that is hostile to whoever shows it."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from urllib.parse import quote
@@ -54,9 +55,10 @@ class Gateway:
 class World:
     """The rows of these tests, and the keys of the people in them."""
 
-    def __init__(self, origin: str, key: str, bucket: str):
+    def __init__(self, origin: str, key: str, bucket: str, provider: str):
         self.origin = origin
         self.bucket = bucket
+        self.provider = provider
         self.gateway = Gateway(origin, key)
         self.keys: dict[str, str] = {}
         self.ids: dict[str, str] = {}
@@ -97,6 +99,29 @@ class World:
             if refusal.status in (401, 403, 429):
                 return None
             raise
+
+    def sign_in_at_the_provider(self) -> None:
+        """Adds the provider as an issuer, with people of each role; returns once the page offers it."""
+        for user, roles in {"carol": ["admin"], "dave": ["auditor"], "eve": ["reader"]}.items():
+            content = {"Content-Type": "application/json"}
+            body = json.dumps({"roles": roles}).encode()
+            url = f"{self.provider}/users/{user}"
+            DIRECT.open(urllib.request.Request(url, body, content, method="PUT")).close()
+        self.gateway.admin("POST", "issuers", {
+            "issuer": self.provider, "audiences": ["sluice-console"], "algorithms": ["RS256"],
+            "keys": {"url": f"{self.provider}/jwks"}, "principalPrefix": "corp:", "groupPrefix": "corp:",
+            "rolesClaim": "roles", "roles": [{"role": name, "values": [name]} for name in ("admin", "auditor")],
+            "console": {"clientID": "sluice-console", "scopes": ["openid", "profile"], "send": "id_token"}})
+        # The gateway reads these rows again after a while, and a page does not read them again by itself.
+        end = time.monotonic() + 30
+        while not any("tokenEndpoint" in offer for offer in self.offers()):
+            assert time.monotonic() < end, f"the page offers no sign-in: {self.offers()}"
+            time.sleep(0.1)
+
+    def offers(self) -> list:
+        """The issuers that the page offers."""
+        with DIRECT.open(f"{self.origin}/console/config.json") as answer:
+            return json.load(answer)["issuers"]
 
     def fill(self) -> None:
         """Makes all rows."""
@@ -142,3 +167,4 @@ class World:
             {"bucket": self.bucket, "key": f"alice/{TAG}.bin", "contentType": "text/plain",
              "contentLength": 6_000_000})["id"]
         admin.admin("PATCH", f"grants/{self.ids['grant']}", {"note": f"Changed {TAG}"}, If_Match="*")
+        self.sign_in_at_the_provider()

@@ -31,6 +31,20 @@ import Testing
         for kind in ProblemKind.allCases { #expect(page.contains("<code>\(kind.type)</code>"), "\(kind)") }
     }
 
+    @Test("says of each operation who may call it, and whether limited roles are enough")
+    func callers() async throws {
+        let page = try await page()
+        let contract = try ContractDocument.shared.get()
+        for operation in contract.operations {
+            let id = try #require(operation.body.operationId?.text)
+            let article = try #require(page.firstRange(of: "<article id=\"\(id)\">"))
+            let access = try #require(page[article.upperBound...].firstMatch(of: /<span class="access">([^<]*)<\/span>/))
+            let isDelegated = operation.body["x-sluice-delegated"]?.flag == true
+            #expect(access.output.1.hasSuffix(", also with limited roles") == isDelegated, "\(id)")
+            #expect(access.output.1.hasPrefix("for admins") == (operation.body["x-sluice-access"]?.text == "admin"), "\(id)")
+        }
+    }
+
     @Test("leads nowhere but to itself and to the contract")
     func links() async throws {
         let page = try await page()

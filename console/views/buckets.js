@@ -72,7 +72,7 @@ function showList(page) {
       page.may("reviewAccess") && {
         label: "Who may reach it",
         icon: "access",
-        href: address("access", { bucket: row.name, prefix: "*" }),
+        href: address("access", { ask: "object", bucket: row.name }),
       },
       page.may("getStorageCredential") && {
         label: "Its credential",

@@ -73,7 +73,7 @@ export async function showIssuance(page, id) {
               icon: "access",
               href:
                 row.delivery === "sts"
-                  ? address("access", { bucket: row.bucket, prefix: row.key || "*" })
+                  ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
                   : address("access", { bucket: row.bucket, key: row.key }),
             },
             isAlive && {

@@ -96,7 +96,7 @@ function showList(page) {
         icon: "access",
         href:
           row.delivery === "sts"
-            ? address("access", { bucket: row.bucket, prefix: row.key || "*" })
+            ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
             : address("access", { bucket: row.bucket, key: row.key }),
       },
     ],

@@ -114,6 +114,7 @@ struct DocsPage: Sendable {
             case "user": "for app users"
             case "user-or-ticket": "for app users, or on a ticket"
             case "auditor": "for auditors and admins"
+            case "store": "for stores, with the secret of the bucket"
             default: "for admins"
             }
         return operation.isDelegated ? callers + ", also with limited roles" : callers

@@ -89,7 +89,7 @@ def stays_inside(visit, world) -> None:
     assert {"home", "grants", "ledger", "audit", "access"} <= set(listed), listed
     pages = [
         *listed, f"grants/{ids['inside']}", f"ledger/{ids['issued inside']}", f"buckets/{world.bucket}",
-        "access?principal=user:team.bob", f"access?bucket={world.bucket}&prefix=team/",
+        "access?principal=user:team.bob", f"access?bucket={world.bucket}&key=team/",
         f"access?principal=user:team.bob&bucket={world.bucket}&key=team/bob/a.txt",
         f"emergency?about=place&bucket={world.bucket}&prefix=team/bob/", "emergency?principal=user:team.bob"]
     for address in pages:

@@ -15,8 +15,8 @@ expect.set_options(timeout=PATIENCE)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 AXE = (pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js").read_text()
 
-# Runs in each page before its own scripts. It reports breaches of the page's policy where console messages are read, and
-# counts what the page waits for: answers, bodies of answers, and uploads.
+# Runs in each page before its own scripts. It reports breaches of the page's policy where console messages are read,
+# and counts what the page waits for: answers, bodies of answers, and uploads.
 LISTENER = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));

@@ -2,7 +2,7 @@
 
 /** An error that the gateway described (RFC 9457), or that kept it from answering (`Unreachable`). */
 export class Problem extends Error {
-  constructor(document, { status = 0, requestId } = {}) {
+  constructor(document, { status = 0, requestId, isTraceable = false } = {}) {
     super(document.title ?? "The request failed");
     this.name = "Problem";
     this.document = document;
@@ -13,6 +13,8 @@ export class Problem extends Error {
     this.field = document.field;
     this.errors = document.errors;
     this.requestId = document.requestId ?? requestId;
+    /** Whether the person may look at the request's traces. */
+    this.isTraceable = isTraceable;
   }
 }
 
@@ -52,11 +54,13 @@ export class API {
    * @param {Contract} contract
    * @param {function(): string|null} credential Returns the bearer credential.
    * @param {function(): void} refused Is called when the gateway does not accept the credential any more.
+   * @param {function(string): boolean} may Tells whether the person may call an operation.
    */
-  constructor(contract, credential, refused) {
+  constructor(contract, credential, refused, may) {
     this.contract = contract;
     this.credential = credential;
     this.refused = refused;
+    this.may = may;
   }
 
   /**
@@ -191,7 +195,7 @@ export class API {
   #problem(document, status, requestId, isForeign) {
     const problem = new Problem(
       { title: `The gateway answered with status ${status}`, ...document },
-      { status, requestId },
+      { status, requestId, isTraceable: this.may("getRequest") },
     );
     if (status === 401 && !isForeign) this.refused(problem);
     return problem;

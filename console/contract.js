@@ -49,7 +49,6 @@ export class Contract {
       bodyRequired: raw.requestBody?.required === true,
       answer: answer ?? null,
       answerTypes: Object.keys(this.resolve(success)?.content ?? {}),
-      examples: json ? Object.values(raw.requestBody.content[json].examples ?? {}).map((example) => example.value) : [],
       takes: (name) => parameters.some((parameter) => parameter.name === name),
     });
   }

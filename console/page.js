@@ -1,6 +1,7 @@
 // What a view receives: its address, the calls it may make, and the commands that do the same.
 
 import { adminLine, curlLine, longBody } from "./commands.js";
+import { h } from "./dom.js";
 import { address, go } from "./router.js";
 
 /** One visit to a view. It ends when the person goes elsewhere: calls that are under way are then given up. */
@@ -28,6 +29,11 @@ export class Page extends EventTarget {
   /** Tests whether the person may call an operation. */
   may(id) {
     return this.session.may(id);
+  }
+
+  /** Returns a link to an address. Where the person may not call the operation that it needs, there is no link. */
+  link(needs, hash, content) {
+    return this.may(needs) ? h("a", { href: hash }, content) : content;
   }
 
   /** Calls an operation, and lists it in "Show command". See `API.call`. */

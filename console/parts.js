@@ -121,7 +121,8 @@ export function skeleton(lines = 4) {
 }
 
 /**
- * Returns what went wrong: the gateway's words, the code, and the request's id, which leads to its traces.
+ * Returns what went wrong: the gateway's words, the code, and the request's id, which leads to its traces
+ * where the person may look at them.
  *
  * @param {Error} error
  * @param {object} [options] `retry` is called by the button "Try again".
@@ -154,7 +155,9 @@ export function problemBox(error, { retry } = {}) {
               "span",
               {},
               "Request ",
-              h("a", { href: `#/requests/${encodeURIComponent(id)}` }, h("code", {}, visible(id))),
+              error.isTraceable
+                ? h("a", { href: `#/requests/${encodeURIComponent(id)}` }, h("code", {}, visible(id)))
+                : h("code", {}, visible(id)),
             )
           : null,
       ),

@@ -61,6 +61,7 @@ export function editRow(page, options) {
     const commands = h("div", { class: "stack" });
     const judged = h("div", { class: "stack" });
     let isDirty = false;
+    let changes = 0;
     const form = schemaForm(page.contract, schema, {
       value: start,
       omit: [...fixed],
@@ -69,6 +70,7 @@ export function editRow(page, options) {
       suggest: { ...suggestions(page), ...suggest },
       onChange: () => {
         isDirty = true;
+        changes += 1;
         seen = !review;
         fill(judged);
         name();
@@ -105,7 +107,11 @@ export function editRow(page, options) {
       try {
         const change = body();
         const after = row ? { ...start, ...form.value() } : change;
-        fill(judged, await review({ body: change, before: row, after, etag }));
+        const at = changes;
+        const shown = await review({ body: change, before: row, after, etag });
+        // What was written meanwhile was not looked at.
+        if (at !== changes) return;
+        fill(judged, shown);
         seen = true;
         name();
         judged.scrollIntoView({ block: "start" });

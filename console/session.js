@@ -20,6 +20,7 @@ export class Session extends EventTarget {
       contract,
       () => this.#credential,
       (problem) => this.#end(problem),
+      (id) => this.may(id),
     );
   }
 

@@ -225,7 +225,7 @@ export const finders = [
     kind === "object" && {
       label: "Who may reach it?",
       view: "access",
-      query: key.endsWith("/") || !key ? { bucket, prefix: key || "*" } : { bucket, key },
+      query: { ask: "object", bucket, key },
       icon: "access",
       needs: "reviewAccess",
     },

@@ -14,8 +14,10 @@ public struct ContractModel: Sendable {
         public let summary: String
         /// A description in Markdown, empty if there is none.
         public let description: String
-        /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket` or `public`.
+        /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket`, `store` or `public`.
         public let access: String
+        /// Whether callers whose roles are limited to scopes may call it too.
+        public let isDelegated: Bool
         /// The group of the operation.
         public let tag: String
         /// Parameters in the path, the query and the header.
@@ -113,6 +115,7 @@ extension ContractModel.Operation {
         summary = body["summary"]?.text ?? ""
         description = body["description"]?.text ?? ""
         access = body["x-sluice-access"]?.text ?? ""
+        isDelegated = body["x-sluice-delegated"]?.flag ?? false
         tag = body["tags"]?.items.first?.text ?? ""
         parameters = (body["parameters"]?.items ?? []).map { ContractModel.Parameter($0.resolved(in: root)) }
         let request = (body["requestBody"] ?? .null).resolved(in: root)

@@ -166,12 +166,27 @@ import Testing
         #expect(answer.status == 304)
     }
 
-    @Test func `the contract as JSON says what the contract says`() async throws {
+    /// Leaves out the member `examples` wherever it is a keyword of OpenAPI, and not the name of a member of a schema.
+    private func withoutExamples(_ node: JSONNode, names: Bool = false) -> JSONNode {
+        switch node {
+        case .array(let items): .array(items.map { withoutExamples($0) })
+        case .object(let members):
+            .object(
+                Dictionary(
+                    uniqueKeysWithValues: members.filter { names || $0.key != "examples" }
+                        .map { ($0.key, withoutExamples($0.value, names: !names && $0.key == "properties")) }))
+        default: node
+        }
+    }
+
+    @Test func `the contract as JSON says what the contract says, without examples`() async throws {
         let answer = await TestGateway().send(.get, "/openapi.json")
         #expect(answer.status == 200 && answer.headers[.contentType] == "application/json")
         let told = try #require(ContractValue(json: answer.bytes))
         let contract = try ContractDocument.shared.get()
-        #expect(try JSONNode(json: answer.bytes) == contract.root)
+        #expect(try JSONNode(json: answer.bytes) == withoutExamples(contract.root))
+        let named = told["components"]?["schemas"]?.members.filter { $0.value["properties"]?["examples"] != nil }
+        #expect(named?.isEmpty == false, "members of this name stay")
         #expect(told["paths"]?.members.count ?? 0 > 60)
     }
 

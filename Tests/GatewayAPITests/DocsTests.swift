@@ -31,6 +31,22 @@ import Testing
         for kind in ProblemKind.allCases { #expect(page.contains("<code>\(kind.type)</code>"), "\(kind)") }
     }
 
+    @Test("says of each operation who may call it, and whether limited roles are enough")
+    func callers() async throws {
+        let page = try await page()
+        let contract = try ContractDocument.shared.get()
+        for operation in contract.operations {
+            let id = try #require(operation.body.operationId?.text)
+            let article = try #require(page.firstRange(of: "<article id=\"\(id)\">"))
+            let found = page[article.upperBound...].firstMatch(of: /<span class="access">([^<]*)<\/span>/)
+            let callers = try #require(found).output.1
+            let isForAdmins = operation.body["x-sluice-access"]?.text == "admin"
+            #expect(callers.hasPrefix("for admins") == isForAdmins, "\(id)")
+            let isDelegated = operation.body["x-sluice-delegated"]?.flag == true
+            #expect(callers.hasSuffix(", also with limited roles") == isDelegated, "\(id)")
+        }
+    }
+
     @Test("leads nowhere but to itself and to the contract")
     func links() async throws {
         let page = try await page()

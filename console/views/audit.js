@@ -30,7 +30,11 @@ function showList(page) {
         href: address("audit", { kind: row.kind, resourceID: row.resourceID }),
       },
       { label: "By this person", icon: "person", href: address("audit", { actor: row.actor }) },
-      { label: "The request", icon: "terminal", href: address("requests", {}, [row.requestId]) },
+      page.may("getRequest") && {
+        label: "The request",
+        icon: "terminal",
+        href: address("requests", {}, [row.requestId]),
+      },
       undoable(page, row).call && { label: "Undo", icon: "refresh", run: () => undo(page, row) },
     ],
     empty: Object.keys(page.query).length
@@ -114,7 +118,9 @@ async function showChange(page, request, id) {
           icon: "clock",
           href: address("audit", { kind: record.kind, resourceID: record.resourceID }),
         }),
-        button("The request", { icon: "terminal", href: address("requests", {}, [record.requestId]) }),
+        page.may("getRequest")
+          ? button("The request", { icon: "terminal", href: address("requests", {}, [record.requestId]) })
+          : null,
       ],
     }),
     now.reason ? h("p", { class: "faint" }, now.reason) : null,
@@ -153,7 +159,7 @@ async function showChange(page, request, id) {
               ? h("a", { href: address(view, {}, [record.resourceID]) }, code(record.resourceID))
               : code(record.resourceID.replace("\u001f", " ")),
           ],
-          ["Request", h("a", { href: address("requests", {}, [record.requestId]) }, code(record.requestId))],
+          ["Request", page.link("getRequest", address("requests", {}, [record.requestId]), code(record.requestId))],
         ]),
       ),
     ),

@@ -147,6 +147,8 @@ export function bucketWizard(page) {
     const schemes = { aws: /^aws/, s3: /^aws/, oss: /^oss/, gcs: /^gcs/ }[provider];
     rest.scheme = { ...rest.scheme, enum: rest.scheme.enum.filter((name) => schemes.test(name)) };
     const must = ["name", provider === "s3" && "endpoint", provider !== "gcs" && "region"].filter(Boolean);
+    // Whether these may be empty depends on the provider.
+    for (const name of ["endpoint", "region"]) if (must.includes(name)) rest[name] = { ...rest[name], minLength: 1 };
     const pick = (names) => Object.fromEntries(names.filter((name) => rest[name]).map((name) => [name, rest[name]]));
     const others = Object.keys(rest).filter((name) => !first.includes(name));
     const commands = h("div", { class: "stack" });

@@ -56,7 +56,8 @@ function showList(page) {
           row.allowedOrigins.length
             ? h("span", { title: row.allowedOrigins.join(" ") }, code(row.allowedOrigins[0]))
             : null,
-        credentialID: (row) => h("a", { href: address("credentials", {}, [row.credentialID]) }, "Open"),
+        credentialID: (row) =>
+          page.link("getStorageCredential", address("credentials", {}, [row.credentialID]), "Open"),
       },
     }),
     rows: page.pages("listBuckets", { query: { ...filters, pageSize: 100 } }),
@@ -71,9 +72,13 @@ function showList(page) {
       page.may("reviewAccess") && {
         label: "Who may reach it",
         icon: "access",
-        href: address("access", { bucket: row.name, prefix: "*" }),
+        href: address("access", { ask: "object", bucket: row.name }),
       },
-      { label: "Its credential", icon: "credential", href: address("credentials", {}, [row.credentialID]) },
+      page.may("getStorageCredential") && {
+        label: "Its credential",
+        icon: "credential",
+        href: address("credentials", {}, [row.credentialID]),
+      },
       page.may("deleteBucket") && "-",
       page.may("deleteBucket") && {
         label: "Delete",
@@ -107,10 +112,11 @@ async function showBucket(page, name) {
   const { data: bucket, etag } = await page.call("getBucket", { path: { bucket: name } });
   page.title(name);
   const again = () => go(address("buckets", { at: String(Date.now()) }, [name]), { replace: true });
-  const credential = h("a", { href: address("credentials", {}, [bucket.credentialID]) }, code(bucket.credentialID));
+  const signer = h("span", {}, code(bucket.credentialID));
+  const credential = page.link("getStorageCredential", address("credentials", {}, [bucket.credentialID]), signer);
   if (page.may("getStorageCredential"))
     page.session.api.call("getStorageCredential", { path: { id: bucket.credentialID }, signal: page.signal }).then(
-      ({ data }) => fill(credential, code(data.name), " ", h("span", { class: "faint" }, code(data.accessKeyID))),
+      ({ data }) => fill(signer, code(data.name), " ", h("span", { class: "faint" }, code(data.accessKeyID))),
       () => null,
     );
   const test = testCard(page, bucket);

@@ -59,7 +59,7 @@ export function changeColumns(page) {
         ),
       resourceID: rowName,
       changes: (row) => summary(page, row),
-      requestId: (row) => h("a", { href: address("requests", {}, [row.requestId]) }, code(row.requestId)),
+      requestId: (row) => page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId)),
     },
   }).map((column) => (column.name === "changes" ? { ...column, sort: null, grow: true } : column));
 }

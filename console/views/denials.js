@@ -32,7 +32,7 @@ function showWhy(page) {
         "p",
         {},
         "It leads to the exact reason: paste it into ",
-        h("a", { href: "#/requests" }, "Requests"),
+        page.link("getRequest", "#/requests", "Requests"),
         ". Every answer carries it in ",
         h("code", {}, "X-Request-Id"),
         ".",
@@ -104,7 +104,7 @@ function showList(page) {
     pageHead("Refusals", {
       text: "Counted by caller, bucket, code and minute. A single refusal is found by the identifier of its request.",
       actions: [
-        button("Find a request", { icon: "search", href: "#/requests" }),
+        page.may("getRequest") ? button("Find a request", { icon: "search", href: "#/requests" }) : null,
         page.may("explain") ? button("Why was it refused?", { icon: "access", href: why(page.query) }) : null,
       ],
     }),

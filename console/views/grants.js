@@ -341,7 +341,8 @@ function historyCard(page, id) {
         {
           name: "request",
           title: "Request",
-          cell: (row) => h("a", { href: `#/requests/${encodeURIComponent(row.requestId)}` }, shortID(row.requestId)),
+          cell: (row) =>
+            page.link("getRequest", address("requests", {}, [row.requestId]), shortID(row.requestId)),
         },
       ],
       empty: { title: "No change is recorded", icon: "audit" },

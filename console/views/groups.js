@@ -173,9 +173,12 @@ function addMember(page, group) {
     const commands = h("div", { class: "stack" });
     const call = () => {
       const { group: named, ...member } = form.value();
-      return { path: { group: group ?? named ?? "" }, body: member };
+      return { path: { group: group ?? named }, body: member };
     };
-    const show = () => fill(commands, commandLines(page.lines("createGroupMember", call())));
+    const show = () => {
+      const { path, body } = call();
+      fill(commands, commandLines(page.lines("createGroupMember", { path: { group: path.group || "GROUP" }, body })));
+    };
     const form = schemaForm(page.contract, schema, {
       showsJSON: false,
       suggest: { group: suggestions(page).principal },

@@ -56,7 +56,9 @@ export async function showIssuance(page, id) {
               },
             })
           : null,
-        button("The request", { icon: "terminal", href: address("requests", {}, [row.requestId]) }),
+        page.may("getRequest")
+          ? button("The request", { icon: "terminal", href: address("requests", {}, [row.requestId]) })
+          : null,
         menuButton(
           "More",
           [
@@ -71,7 +73,7 @@ export async function showIssuance(page, id) {
               icon: "access",
               href:
                 row.delivery === "sts"
-                  ? address("access", { bucket: row.bucket, prefix: row.key || "*" })
+                  ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
                   : address("access", { bucket: row.bucket, key: row.key }),
             },
             isAlive && {
@@ -107,7 +109,7 @@ export async function showIssuance(page, id) {
         {},
         facts([
           ["Identifier", h("span", {}, code(row.id), " ", copyButton(row.id, "Copy the identifier"))],
-          ["Request", h("a", { href: address("requests", {}, [row.requestId]) }, code(row.requestId))],
+          ["Request", page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId))],
           [
             "Grant",
             h(
@@ -118,7 +120,10 @@ export async function showIssuance(page, id) {
               principal(row.matchedPrincipal),
             ),
           ],
-          ["Credential", h("a", { href: address("credentials", {}, [row.credentialID]) }, code(row.credentialID))],
+          [
+            "Credential",
+            page.link("getStorageCredential", address("credentials", {}, [row.credentialID]), code(row.credentialID)),
+          ],
           ["State of policy", `change ${number(row.policySequence)}`],
           [
             "Charges",

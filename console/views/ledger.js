@@ -52,7 +52,7 @@ export function issuanceColumns(page) {
         ),
       delivery: (row) => h("span", { class: "nowrap" }, row.delivery),
       expiresAt: lifeBadge,
-      requestId: (row) => h("a", { href: address("requests", {}, [row.requestId]) }, code(row.requestId)),
+      requestId: (row) => page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId)),
       grantID: (row) => h("a", { href: address("grants", {}, [row.grantID]) }, code(row.grantID)),
     },
   });
@@ -86,13 +86,17 @@ function showList(page) {
       { label: "Only this principal", icon: "person", href: page.here({ principal: row.principal }) },
       { label: "Only this bucket", icon: "bucket", href: page.here({ bucket: row.bucket }) },
       { label: "Only this grant", icon: "grant", href: page.here({ grantID: row.grantID }) },
-      { label: "The request", icon: "terminal", href: address("requests", {}, [row.requestId]) },
+      page.may("getRequest") && {
+        label: "The request",
+        icon: "terminal",
+        href: address("requests", {}, [row.requestId]),
+      },
       page.may("reviewAccess") && {
         label: "Who may reach the object",
         icon: "access",
         href:
           row.delivery === "sts"
-            ? address("access", { bucket: row.bucket, prefix: row.key || "*" })
+            ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
             : address("access", { bucket: row.bucket, key: row.key }),
       },
     ],

@@ -97,7 +97,7 @@ struct DocsPage: Sendable {
         <article id="\(HTML.text(operation.id))">
         <h3><a href="#\(HTML.text(operation.id))">\(HTML.text(operation.summary))</a></h3>
         <p class="target"><b class="\(operation.method.lowercased())">\(operation.method)</b> <code>\(HTML.path(operation.path))</code> \
-        <span class="access">\(Self.access(operation.access))</span></p>
+        <span class="access">\(Self.callers(of: operation))</span></p>
         \(HTML.markdown(operation.description))
         \(parameters(operation))
         \(request(operation))
@@ -106,14 +106,18 @@ struct DocsPage: Sendable {
         """
     }
 
-    private static func access(_ access: String) -> String {
-        switch access {
-        case "public": "without a credential"
-        case "user": "for app users"
-        case "user-or-ticket": "for app users, or on a ticket"
-        case "auditor": "for auditors and admins"
-        default: "for admins"
-        }
+    /// Says who may call an operation.
+    static func callers(of operation: ContractModel.Operation) -> String {
+        let callers =
+            switch operation.access {
+            case "public": "without a credential"
+            case "user": "for app users"
+            case "user-or-ticket": "for app users, or on a ticket"
+            case "auditor": "for auditors and admins"
+            case "store": "for stores, with the secret of the bucket"
+            default: "for admins"
+            }
+        return operation.isDelegated ? callers + ", also with limited roles" : callers
     }
 
     private func parameters(_ operation: ContractModel.Operation) -> String {

@@ -65,7 +65,7 @@ struct ServiceEndpoints: Sendable {
             head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 
-    /// `GET /openapi.json`: the same contract as JSON.
+    /// `GET /openapi.json`: the same contract as JSON, without its examples.
     @Sendable func contractJSON(_ request: APIRequest) async -> ServerResponse {
         await Self.json().answer(to: request)
     }
@@ -78,7 +78,7 @@ struct ServiceEndpoints: Sendable {
         guard let contract = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")
         }
-        return StaticContent(Array(contract.root.json().utf8), type: "application/json")
+        return StaticContent(Array(contract.root.withoutExamples.json().utf8), type: "application/json")
     }()
 
     /// `GET /docs`: the contract as a page for people.

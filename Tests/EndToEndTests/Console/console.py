@@ -1,10 +1,10 @@
 """Drives the console of a gateway in Chromium, and reports what was wrong.
 
-The first argument is JSON: {"origin", "key", "bucket", "store", "provider", "chromium", "pictures"?, "changes"?}; names
-of steps may follow. `key` is an admin's; `changes` asks for the steps that change rows, and for limited roles;
-`store` is the origin of the bucket's store, which permits pages of `origin` to upload; `provider` is the name of an
-OpenID provider at which everybody may sign in; `pictures` is a folder for pictures of the steps that fail. A step that
-only reads is taken once more if it fails, as a slow machine may be the reason. Prints
+The first argument is JSON: {"origin", "key", "bucket", "store", "region", "accessKeyID", "secretAccessKey",
+"newBucket", "provider", "chromium", "pictures"?}; names of steps may follow, and each can be taken alone. `key` is an
+admin's; `store` is the origin of the bucket's store, which permits pages of `origin` to upload; `newBucket` exists
+there, and the gateway does not know it; `provider` is the name of an OpenID provider at which everybody may sign in;
+`pictures` is a folder for pictures of the steps that fail. Prints
 {"steps": [{"name", "seconds", "problems"}], "secrets": [..]}.
 """
 
@@ -17,13 +17,13 @@ from playwright.sync_api import sync_playwright
 
 import changes
 import entering
+import forms
 import roles
 import rows
 import views
 from visits import Visit
 
-READING = [*entering.STEPS, *views.STEPS]
-CHANGING = [*changes.STEPS, *roles.STEPS]
+STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *roles.STEPS]
 
 
 class Walk:
@@ -33,7 +33,7 @@ class Walk:
         self.browser = browser
         self.order = order
         self.origin = order["origin"]
-        self.world = rows.World(order["origin"], order["key"], order["bucket"])
+        self.world = rows.World(order["origin"], order["key"], order["bucket"], order["provider"])
         self.visits: list[Visit] = []
         self._admin: Visit | None = None
 
@@ -62,6 +62,8 @@ class Walk:
             lines = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in at]
             problems.append(f"{' '.join(lines)}: {type(error).__name__}: {error}"[:2000])
         here = self.visits + ([self._admin] if self._admin else [])
+        if problems:
+            problems += [visit.seen_there() for visit in here]
         for visit in here:
             problems += visit.problems
             visit.problems = []
@@ -92,12 +94,10 @@ def main() -> None:
         walk.world.fill()
         wanted = sys.argv[2:]
         steps = []
-        for step in READING + (CHANGING if order.get("changes") else []):
+        for step in STEPS:
             if wanted and step.__name__ not in wanted:
                 continue
             report = walk.take(step)
-            if report["problems"] and step in READING:
-                report = walk.take(step)
             steps.append(report)
         browser.close()
     print(json.dumps({"steps": steps, "secrets": walk.world.secrets}))

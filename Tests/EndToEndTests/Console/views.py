@@ -140,6 +140,14 @@ def the_keyboard_is_enough(walk):
     expect(visit.dialog).to_have_count(0)
 
     # A grant without touching the mouse: open, write, leave by Escape, and keep what was written until it is discarded.
+    keys.press("/")
+    keys.type(f"{walk.world.bucket}/shared/")
+    visit.page.get_by_role("option").first.wait_for()
+    keys.press("Enter")
+    visit.settle()
+    rows = visit.main.locator("tbody tr").all_inner_texts()
+    assert len(rows) == 1 and "group:staff" in rows[0], f"who may reach the prefix that was typed: {rows}"
+
     visit.go("#/grants")
     keys.press("n")
     expect(visit.dialog).to_be_visible()

@@ -3,21 +3,37 @@
 import contextlib
 import importlib.util
 import pathlib
-import time
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
 
 DESKTOP = (1360, 860)
 PHONE = (390, 844)
-expect.set_options(timeout=60_000)
+# How long the browser may take for anything. On an idle machine, nothing takes a second.
+PATIENCE = 20_000
+expect.set_options(timeout=PATIENCE)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 AXE = (pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js").read_text()
 
-# Reports breaches of the page's own policy where console messages are read.
+# Runs in each page before its own scripts. It reports breaches of the page's policy where console messages are read,
+# and counts what the page waits for: answers, bodies of answers, and uploads.
 LISTENER = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+window.awaited = 0;
+const counting = (original) => function (...all) {
+  awaited += 1;
+  return original.apply(this, all).finally(() => { awaited -= 1; });
+};
+window.fetch = counting(window.fetch);
+for (const name of ["arrayBuffer", "blob", "json", "text"])
+  Response.prototype[name] = counting(Response.prototype[name]);
+const { send } = XMLHttpRequest.prototype;
+XMLHttpRequest.prototype.send = function (...all) {
+  awaited += 1;
+  this.addEventListener("loadend", () => { awaited -= 1; });
+  return send.apply(this, all);
+};
 """
 
 # Text that a row could use to mislead people or to become part of the page.
@@ -35,11 +51,33 @@ FOREIGN = """
 }
 """
 
+# Resolves once the page waits for nothing and shows nothing that stands for what is to come, at two glances in a row.
 # A button that opened a dialog is busy until the dialog closes.
-IS_LOADING = """
-() => document.querySelector(".bone, .bone-row, .table-box[aria-busy=true], dialog[open] button[aria-busy=true]")
-  !== null
+SETTLED = """
+async (patience) => {
+  const loading = ".bone, .bone-row, .table-box[aria-busy=true], .spinner, dialog[open] button[aria-busy=true]";
+  const end = performance.now() + patience;
+  for (let quiet = 0; quiet < 2; ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waits = window.awaited > 0 || document.readyState !== "complete" || document.querySelector(loading);
+    quiet = waits ? 0 : quiet + 1;
+    if (performance.now() > end)
+      return `${window.awaited} answers are missing, and ${document.querySelectorAll(loading).length} places are empty`;
+  }
+  return null;
+}
 """
+
+# Goes to an address of the console, and resolves once the page has heard of it.
+GO = """
+(address) => new Promise((resolve) => {
+  if (location.hash === address) return resolve();
+  addEventListener("hashchange", () => setTimeout(resolve, 0), { once: true });
+  location.hash = address;
+})
+"""
+
+PAINTED = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
 
 WIDEST = """
 () => document.documentElement.scrollWidth <= innerWidth ? [] : 
@@ -58,19 +96,16 @@ class Visit:
         self.origins = {origin, *also}
         self.problems: list[str] = []
         self.refusals: set[int] = set()
-        self.under_way: set[Request] = set()
         self.context = browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
             locale="en-GB", timezone_id="Europe/Berlin")
-        self.context.set_default_timeout(60_000)
+        self.context.set_default_timeout(PATIENCE)
         self.context.add_init_script(LISTENER)
         self.page = self.context.new_page()
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
         self.page.on("dialog", self._refuse_dialog)
-        self.page.on("request", self._begin)
-        self.page.on("requestfinished", self._finish)
-        self.page.on("requestfailed", self._finish)
+        self.page.on("request", self._ask)
 
     def _hear(self, message: ConsoleMessage) -> None:
         # What the pages of an issuer say is not the console's affair.
@@ -86,7 +121,7 @@ class Visit:
         self.problems.append(f"a window of the browser opened: {dialog.message}")
         dialog.dismiss()
 
-    def _begin(self, request: Request) -> None:
+    def _ask(self, request: Request) -> None:
         url = urlsplit(request.url)
         if url.scheme in ("blob", "data"):
             return
@@ -94,10 +129,6 @@ class Visit:
         is_ours = request.is_navigation_request() or request.frame.url.startswith(self.origin)
         if is_ours and f"{url.scheme}://{url.netloc}" not in self.origins:
             self.problems.append(f"a request to another origin: {request.url}")
-        self.under_way.add(request)
-
-    def _finish(self, request: Request) -> None:
-        self.under_way.discard(request)
 
     @contextlib.contextmanager
     def refused(self, *statuses: int):
@@ -125,21 +156,26 @@ class Visit:
 
     def go(self, address: str) -> None:
         """Goes to a view without loading the console anew."""
-        self.page.evaluate("address => { location.hash = address }", address)
-        self.page.wait_for_timeout(50)
+        self.page.evaluate(GO, address)
         self.settle()
 
-    def settle(self, seconds: float = 60) -> None:
-        """Waits until nothing is loading and nothing was for a moment."""
-        end = time.monotonic() + seconds
-        quiet = 0
-        while quiet < 5:
-            self.page.wait_for_timeout(60)
-            with contextlib.suppress(Error):  # The page may be going elsewhere.
-                quiet = 0 if self.under_way or self.page.evaluate(IS_LOADING) else quiet + 1
-            if time.monotonic() > end:
-                asked = [request.url for request in self.under_way]
-                raise TimeoutError(f"{self.page.url} was still loading after {seconds} s: {asked}")
+    def settle(self) -> None:
+        """Waits until nothing is loading."""
+        for _ in range(5):
+            with contextlib.suppress(Error):  # The page went elsewhere meanwhile.
+                missing = self.page.evaluate(SETTLED, PATIENCE)
+                if missing:
+                    raise TimeoutError(f"{self.page.url} was still loading: {missing}")
+                return
+        raise TimeoutError(f"{self.page.url} went on and on")
+
+    def seen_there(self) -> str:
+        """What a person sees on the page, in short, for messages about what is missing."""
+        with contextlib.suppress(Error):
+            places = ("dialog[open]", "main", ".toast")
+            texts = [text for place in places for text in self.page.locator(place).all_inner_texts()]
+            return f"{self.page.url} shows: " + " ¦ ".join(" ".join(text.split())[:500] for text in texts if text)
+        return "the page is gone"
 
     # What it finds there.
 
@@ -177,14 +213,14 @@ class Visit:
         if on_phone:
             self.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
             self.page.emulate_media(color_scheme="dark")
-            self.page.wait_for_timeout(60)
+            self.page.evaluate(PAINTED)
             widest = self.page.evaluate(WIDEST)
             if widest:
                 self.problems.append(f"{name}: scrolls sideways at {PHONE[0]} px because of {widest}")
             self._judge(f"{name}, narrow and dark")
             self.page.emulate_media(color_scheme="light")
             self.page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
-            self.page.wait_for_timeout(60)
+            self.page.evaluate(PAINTED)
         self.problems += [f"{name}: {found}" for found in self.page.evaluate(FOREIGN)]
 
     def _judge(self, name: str) -> None:

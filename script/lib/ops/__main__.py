@@ -40,6 +40,14 @@ def checks(binary):
     yield "locks, bills of materials and audits", lambda: tool(*supply, *([binary] if binary else []))
 
 
+def outcome(find):
+    """The flaws that a check finds. A check that ends early is one."""
+    try:
+        return list(find())
+    except Exception as error:  # The other checks go on.
+        return [f"{type(error).__name__}: {error}"]
+
+
 def rule_files():
     return [PROMETHEUS / name for name in ("recording.yaml", "alerts.yaml")]
 
@@ -59,7 +67,7 @@ def main():
     binary = arguments.binary.resolve(strict=True) if arguments.binary else None
     failed = False
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = [(name, pool.submit(lambda find=find: list(find()))) for name, find in checks(binary)]
+        running = [(name, pool.submit(outcome, find)) for name, find in checks(binary)]
         for name, future in running:
             found = future.result()
             print(f"{'FAIL' if found else 'ok  '}  {name}", *found, sep="\n", flush=True)

@@ -131,7 +131,7 @@ class Campaign:
 
 
 class _Going:
-    """Load, revokers and witness, while a block runs; an error of theirs ends it."""
+    """Load, revokers and witness, while a block runs; what ended one of them is a remark."""
 
     def __init__(self, campaign):
         self.campaign = campaign
@@ -147,6 +147,4 @@ class _Going:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        for task in ended:
-            if not task.cancelled():
-                task.result()
+        self.campaign.remarks += [f"What goes on beside the faults ended: {task.exception()}." for task in ended]

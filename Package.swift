@@ -281,8 +281,8 @@ let package = Package(
         .testTarget(
             name: "GatewayCloudTests",
             dependencies: [
-                "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl", "MicroHTTPD",
-                "Signing", "SigningTesting",
+                "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
+                "MicroHTTPD", "Signing", "SigningTesting",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             resources: [.copy("Vectors")],

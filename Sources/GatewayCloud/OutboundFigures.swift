@@ -1,4 +1,5 @@
 public import Figures
+import LibCurl
 
 /// Counts the requests to other servers, by purpose and outcome.
 public final class OutboundFigures: Sendable {

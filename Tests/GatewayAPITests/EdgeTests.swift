@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import PrometheusMetrics
 import Testing
 
 @testable import GatewayAPI

@@ -76,10 +76,10 @@ struct EventLoopTests {
                 }
                 let end = ContinuousClock.now + .milliseconds(100)
                 while ContinuousClock.now < end { await Task.yield() }
-                #expect(!hang.isNoticed.load(ordering: .sequentiallyConsistent))
+                #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent) == false)
                 hang.isOver.store(true, ordering: .sequentiallyConsistent)
             }
-            #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent))
+            #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent) == true)
         }
     }
 

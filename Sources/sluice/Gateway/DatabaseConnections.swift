@@ -30,7 +30,7 @@ struct DatabaseConnections {
 
     init(_ settings: Settings, metrics: DatabaseMetrics, logger: Logger) throws {
         let outage = Outage(logger: logger)
-        let primary = Primary(logger: logger) { metrics.primaryChanges.increment() }
+        let primary = Primary(logger: logger) { metrics.countPrimaryChange() }
         self.outage = outage
         self.metrics = metrics
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {

@@ -50,7 +50,7 @@ struct SharedParts {
         let metrics = connections.metrics
         source = PostgresPolicySource(
             pool: connections.policyPool, keys: settings.masterKeys, schema: schema,
-            onSetback: { metrics.setbacks.increment() }, logger: logger)
+            onSetback: { metrics.countSetback() }, logger: logger)
         cache = PolicyCache(source: source)
         cloud = OutboundClient(policy: settings.outbound)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)

@@ -44,7 +44,7 @@ export const pathOf = (record) => (kinds[record.kind]?.path ?? ((id) => ({ id })
 export function changeColumns(page) {
   return columnsOf(page.contract, "listAudit", {
     show: ["changedAt", "actor", "operation", "resourceID", "changes"],
-    hide: ["requestId", "id"],
+    hide: ["credential", "requestId", "id"],
     omit: ["kind", "before", "after"],
     titles: { changedAt: "When", actor: "Who", operation: "What", resourceID: "Row", changes: "Difference" },
     cells: {

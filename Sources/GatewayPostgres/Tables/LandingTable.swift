@@ -28,14 +28,11 @@ enum LandingTable {
         try ListedUpload(&row)
     }
 
-    /// Reads a page of issuances that permit one whole object. Parts are left out. So are requests that start or
-    /// complete a multipart upload by another delivery.
+    /// Reads a page of issuances that permit one whole object.
     static let page = Statement<PageRequest, ListedUpload>(
         """
         SELECT \(columns) FROM uploads u
-        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.action = 'PutObject'
-            AND (u.delivery IN ('presigned-url', 'post-policy', 'multipart-start')
-                OR u.delivery = 'remote-signature' AND u.method = 'PUT')
+        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload
             AND ($3::text IS NULL OR u.state = $3) AND ($4::text IS NULL OR u.bucket = $4)
             AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
             AND \(ReachCondition.holds(

@@ -341,6 +341,8 @@ BEGIN
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
     DELETE FROM landing_sums s
     WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landings s
+    WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $_$;
 
@@ -377,6 +379,8 @@ CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS
     LANGUAGE sql
     AS $$
     DELETE FROM issuance_sums s WHERE s.minute >= p_starts_at AND s.minute < p_starts_at + interval '24 hours';
+    DELETE FROM caller_sums s WHERE s.hour >= p_starts_at AND s.hour < p_starts_at + interval '24 hours';
+    DELETE FROM summed_hours h WHERE h.starts_at >= p_starts_at AND h.starts_at < p_starts_at + interval '24 hours';
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
 $$;
 
@@ -1621,6 +1625,65 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.sum_callers() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '32MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_from timestamptz;
+    v_to timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
+        RETURN false;
+    END IF;
+    SELECT h.starts_at
+    INTO v_from
+    FROM summed_days d
+    CROSS JOIN LATERAL generate_series(
+        d.starts_at, d.summed_to - interval '1 hour', interval '1 hour'
+    ) AS h (starts_at)
+    WHERE NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
+    ORDER BY h.starts_at DESC
+    LIMIT 1;
+    IF v_from IS NULL THEN
+        RETURN false;
+    END IF;
+    v_to := v_from + interval '1 hour';
+
+    INSERT INTO caller_sums (
+        hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, byte_quotas, urls,
+        bytes_bound, bytes_reserved
+    )
+    SELECT v_from, c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids,
+        sum(c.urls), sum(c.bound), sum(c.urls * q.amount)
+    FROM (
+        SELECT i.principal, i.matched_principal, i.grant_id, i.bucket, i.action, i.delivery, i.credential_id,
+            count(*) AS urls, sum(i.content_length) AS bound,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
+        FROM issuances i
+        WHERE i.issued_at >= v_from AND i.issued_at < v_to
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 10, 11
+    ) c
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
+        FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
+        JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+    ) q
+    GROUP BY c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
+    INSERT INTO summed_hours (starts_at) VALUES (v_from);
+    RETURN true;
+END
+$$;
+
 CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -1742,6 +1805,7 @@ CREATE FUNCTION public.sum_landings(p_most integer, p_patience interval) RETURNS
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
+    v_now timestamptz;
     v_ids uuid[];
     v_buckets text[];
     v_keys text[];
@@ -1757,16 +1821,19 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
         RETURN false;
     END IF;
-    SELECT coalesce(min(e.noted_at) <= clock_timestamp() - p_patience OR count(*) >= p_most, false)
-    INTO v_is_due
-    FROM (
-        SELECT c.noted_at FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT p_most
-    ) e;
+    v_now := clock_timestamp();
+    v_is_due := (
+        SELECT c.noted_at FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
+    ) <= v_now - 2 * p_patience;
 
     WITH due AS (
         (SELECT c.ordinal FROM landing_changes c WHERE c.issuance_id IS NOT NULL ORDER BY c.ordinal LIMIT p_most)
         UNION ALL
-        (SELECT c.ordinal FROM landing_changes c WHERE v_is_due AND c.issuance_id IS NULL ORDER BY c.ordinal LIMIT p_most)
+        (
+            SELECT c.ordinal FROM landing_changes c
+            WHERE v_is_due AND c.issuance_id IS NULL AND c.noted_at <= v_now - p_patience
+            ORDER BY c.ordinal LIMIT p_most
+        )
     ),
     taken AS (
         DELETE FROM landing_changes c
@@ -1803,11 +1870,13 @@ BEGIN
     -- Identifiers hold the instant of signing, and a request may be repeated for a day: without it, every day of the
     -- ledger would be read.
     WITH found AS MATERIALIZED (
-        SELECT u.id, u.issued_at, u.bucket, u.action, u.delivery, u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
+        SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
+            u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
             coalesce(l.bytes, 0) AS counted
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
-            SELECT u.id, u.issued_at, u.bucket, u.action::text, u.delivery::text, u.credential_id, u.landed_bytes
+            SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
+                u.delivery::text, u.credential_id, u.landed_bytes
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -1820,6 +1889,16 @@ BEGIN
         INSERT INTO landed_uploads (issuance_id, bytes)
         SELECT f.id, f.bytes FROM found f
         ON CONFLICT ON CONSTRAINT landed_uploads_pkey DO UPDATE SET bytes = excluded.bytes
+    ),
+    by_caller AS (
+        INSERT INTO caller_landings AS s (
+            hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, bytes
+        )
+        SELECT date_trunc('hour', f.issued_at), f.principal, f.matched_principal, f.grant_id, f.bucket, f.action,
+            f.delivery, f.credential_id, sum(f.bytes - f.counted)
+        FROM found f
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+        ON CONFLICT ON CONSTRAINT caller_landings_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
     )
     INSERT INTO landing_sums AS s (minute, bucket, action, delivery, credential_id, bytes)
     SELECT date_bin('1 minute', f.issued_at, timestamptz 'epoch'), f.bucket, f.action, f.delivery, f.credential_id,
@@ -2005,6 +2084,34 @@ END) STORED NOT NULL,
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
     CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
+);
+
+CREATE TABLE public.caller_landings (
+    hour timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.caller_sums (
+    hour timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
 );
 
 CREATE TABLE public.denials (
@@ -2380,6 +2487,10 @@ CREATE TABLE public.summed_days (
     CONSTRAINT summed_days_check CHECK (((summed_to > starts_at) AND (summed_to <= (starts_at + '24:00:00'::interval))))
 );
 
+CREATE TABLE public.summed_hours (
+    starts_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.tickets (
     id uuid NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -2436,6 +2547,7 @@ CREATE VIEW public.uploads AS
             ELSE 'issued'::text
         END AS state,
     i.matched_principal,
+    i.grant_id,
     i.credential_id,
     (((i.action)::text = 'PutObject'::text) AND (((i.delivery)::text = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text])) OR (((i.delivery)::text = 'remote-signature'::text) AND ((i.method)::text = 'PUT'::text)))) AS is_upload,
         CASE
@@ -2477,6 +2589,9 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.caller_landings
+    ADD CONSTRAINT caller_landings_pkey PRIMARY KEY (principal, hour, grant_id, matched_principal, bucket, action, delivery, credential_id);
 
 ALTER TABLE ONLY public.denials
     ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
@@ -2586,6 +2701,9 @@ ALTER TABLE ONLY public.store_events
 ALTER TABLE ONLY public.summed_days
     ADD CONSTRAINT summed_days_pkey PRIMARY KEY (starts_at);
 
+ALTER TABLE ONLY public.summed_hours
+    ADD CONSTRAINT summed_hours_pkey PRIMARY KEY (starts_at);
+
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);
 
@@ -2596,6 +2714,10 @@ CREATE INDEX admin_audit_actor_idx ON public.admin_audit USING btree (actor, id)
 
 CREATE INDEX admin_audit_kind_resource_id_idx ON public.admin_audit USING btree (kind, resource_id, id);
 
+CREATE INDEX admin_audit_operation_idx ON public.admin_audit USING btree (operation, id);
+
+CREATE INDEX admin_audit_principal_idx ON public.admin_audit USING btree (((COALESCE(after, before) ->> 'principal'::text)), id) WHERE (kind = 'Grant'::text);
+
 CREATE INDEX admin_audit_request_id_idx ON public.admin_audit USING btree (request_id);
 
 CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree (previous_prefix) WHERE (previous_prefix IS NOT NULL);
@@ -2603,6 +2725,16 @@ CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree 
 CREATE INDEX api_keys_principal_idx ON public.api_keys USING btree (principal);
 
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
+
+CREATE INDEX caller_landings_grant_id_idx ON public.caller_landings USING btree (grant_id, hour);
+
+CREATE INDEX caller_landings_hour_idx ON public.caller_landings USING btree (hour);
+
+CREATE INDEX caller_sums_grant_id_idx ON public.caller_sums USING btree (grant_id, hour);
+
+CREATE INDEX caller_sums_hour_idx ON public.caller_sums USING btree (hour);
+
+CREATE INDEX caller_sums_principal_idx ON public.caller_sums USING btree (principal, hour);
 
 CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
 
@@ -2637,6 +2769,8 @@ CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at
 CREATE INDEX landing_changes_events_idx ON public.landing_changes USING btree (ordinal) WHERE (issuance_id IS NULL);
 
 CREATE INDEX landing_changes_uploads_idx ON public.landing_changes USING btree (ordinal) WHERE (issuance_id IS NOT NULL);
+
+CREATE INDEX landings_finding_idx ON public.landings USING btree (finding, issuance_id) WHERE (finding = ANY (ARRAY['mismatched'::text, 'unverified'::text]));
 
 CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
 

@@ -204,6 +204,10 @@ static const char stale_verdicts[] = {
 #embed "../../sql/functions/stale_verdicts.sql" suffix(, 0)
 };
 
+static const char sum_callers[] = {
+#embed "../../sql/functions/sum_callers.sql" suffix(, 0)
+};
+
 static const char sum_issuances[] = {
 #embed "../../sql/functions/sum_issuances.sql" suffix(, 0)
 };
@@ -282,6 +286,7 @@ static const struct {
     {"reset_quota_usage.sql", reset_quota_usage},
     {"settle_reservations.sql", settle_reservations},
     {"stale_verdicts.sql", stale_verdicts},
+    {"sum_callers.sql", sum_callers},
     {"sum_issuances.sql", sum_issuances},
     {"sum_landings.sql", sum_landings},
     {"template_place.sql", template_place},

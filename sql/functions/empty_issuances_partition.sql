@@ -53,5 +53,7 @@ BEGIN
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
     DELETE FROM landing_sums s
     WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landings s
+    WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $$;

@@ -1,4 +1,5 @@
--- Sums up the bytes that landed, by the minute in which their links were issued: what changed since the last call.
+-- Sums up the bytes that landed, by the minute in which their links were issued, and by the hour for each caller and
+-- grant: what changed since the last call.
 --
 -- An upload that changed is looked at anew, and the difference from what was counted of it is added. So a change may be
 -- noted twice or late, and the sums are those of the view uploads.
@@ -87,11 +88,13 @@ BEGIN
     -- Identifiers hold the instant of signing, and a request may be repeated for a day: without it, every day of the
     -- ledger would be read.
     WITH found AS MATERIALIZED (
-        SELECT u.id, u.issued_at, u.bucket, u.action, u.delivery, u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
+        SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
+            u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
             coalesce(l.bytes, 0) AS counted
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
-            SELECT u.id, u.issued_at, u.bucket, u.action::text, u.delivery::text, u.credential_id, u.landed_bytes
+            SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
+                u.delivery::text, u.credential_id, u.landed_bytes
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -104,6 +107,16 @@ BEGIN
         INSERT INTO landed_uploads (issuance_id, bytes)
         SELECT f.id, f.bytes FROM found f
         ON CONFLICT ON CONSTRAINT landed_uploads_pkey DO UPDATE SET bytes = excluded.bytes
+    ),
+    by_caller AS (
+        INSERT INTO caller_landings AS s (
+            hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, bytes
+        )
+        SELECT date_trunc('hour', f.issued_at), f.principal, f.matched_principal, f.grant_id, f.bucket, f.action,
+            f.delivery, f.credential_id, sum(f.bytes - f.counted)
+        FROM found f
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+        ON CONFLICT ON CONSTRAINT caller_landings_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
     )
     INSERT INTO landing_sums AS s (minute, bucket, action, delivery, credential_id, bytes)
     SELECT date_bin('1 minute', f.issued_at, timestamptz 'epoch'), f.bucket, f.action, f.delivery, f.credential_id,

@@ -43,6 +43,9 @@ public struct UsageUpkeep: Service {
         await repeatStep("issuances not summed up") { () throws(PostgresError) in
             try await connection.execute(Self.sum, Int32(clamping: leastPages)).first == true
         }
+        await repeatStep("callers not summed up") { () throws(PostgresError) in
+            try await connection.execute(Self.sumCallers).first == true
+        }
         await repeatStep("landings not summed up") { () throws(PostgresError) in
             try await connection.execute(Self.sumLandings, (Self.landingsAtOnce, Self.eventSeconds)).first == true
         }
@@ -64,6 +67,12 @@ public struct UsageUpkeep: Service {
 extension UsageUpkeep {
     static let sum = Statement<Int32, Bool>("SELECT sum_issuances($1)") {
         [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let sumCallers = Statement<Void, Bool>("SELECT sum_callers()") {
+        []
     } decode: { row throws(PostgresError) in
         try row.next()
     }

@@ -29,7 +29,7 @@ def measure(chosen, report):
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         report.versions = versions(database)
-        _require_room(database, chosen.ledger_rows)
+        require_room(database, chosen.ledger_rows)
         callers = rows.users(chosen.users)
         requests = rows.requests(database.directory / "requests.txt", callers)
         gateways = {}
@@ -57,7 +57,7 @@ def measure(chosen, report):
         report.figure("size of the full database", database.number("postgres", "SELECT pg_database_size('ledger_full') >> 20"), "MB")
 
 
-def _require_room(database, count):
+def require_room(database, count):
     """Fails where the rows, their index and the log of both would fill the disk."""
     free = shutil.disk_usage(database.directory).free
     if free < count * BYTES_PER_ROW:

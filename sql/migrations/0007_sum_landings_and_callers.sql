@@ -1,4 +1,5 @@
--- Bytes that landed, summed up by the minute in which their links were issued.
+-- Bytes that landed, summed up by the minute in which their links were issued; and sums by the hour for each caller and
+-- grant.
 
 -- What a link's upload landed is a column of its own, so that lists and sums tell the same.
 CREATE OR REPLACE VIEW uploads AS
@@ -14,7 +15,7 @@ SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.princi
         WHEN d.dead_at <= statement_timestamp() OR m.state IN ('aborting', 'aborted') THEN 'expired'
         ELSE 'issued'
     END AS state,
-    i.matched_principal, i.credential_id,
+    i.matched_principal, i.grant_id, i.credential_id,
     -- Parts are left out, as are requests that start or complete an upload in parts by another delivery.
     i.action = 'PutObject' AND (
         i.delivery IN ('presigned-url', 'post-policy', 'multipart-start')
@@ -94,6 +95,61 @@ CREATE TABLE landing_sums (
 
 COMMENT ON TABLE landing_sums IS
     'The bytes that landed of the uploads that were issued in a minute, summed up by sum_landings.';
+
+CREATE TABLE caller_sums (
+    hour timestamptz NOT NULL,
+    principal text COLLATE "C" NOT NULL,
+    matched_principal text COLLATE "C" NOT NULL,
+    grant_id uuid NOT NULL,
+    bucket text COLLATE "C" NOT NULL,
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
+);
+CREATE INDEX caller_sums_hour_idx ON caller_sums (hour);
+CREATE INDEX caller_sums_principal_idx ON caller_sums (principal, hour);
+CREATE INDEX caller_sums_grant_id_idx ON caller_sums (grant_id, hour);
+
+COMMENT ON TABLE caller_sums IS 'What was issued in an hour to each caller by each grant, summed up by sum_callers.';
+
+CREATE TABLE summed_hours (
+    starts_at timestamptz NOT NULL,
+    CONSTRAINT summed_hours_pkey PRIMARY KEY (starts_at)
+);
+
+COMMENT ON TABLE summed_hours IS 'The hours whose rows are all in caller_sums.';
+
+CREATE TABLE caller_landings (
+    hour timestamptz NOT NULL,
+    principal text COLLATE "C" NOT NULL,
+    matched_principal text COLLATE "C" NOT NULL,
+    grant_id uuid NOT NULL,
+    bucket text COLLATE "C" NOT NULL,
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL,
+    CONSTRAINT caller_landings_pkey PRIMARY KEY (
+        principal, hour, grant_id, matched_principal, bucket, action, delivery, credential_id
+    )
+) WITH (fillfactor = 70);
+CREATE INDEX caller_landings_hour_idx ON caller_landings (hour);
+CREATE INDEX caller_landings_grant_id_idx ON caller_landings (grant_id, hour);
+
+COMMENT ON TABLE caller_landings IS
+    'The bytes that landed of the uploads that were issued in an hour to each caller by each grant, summed up by '
+    'sum_landings.';
+
+CREATE INDEX landings_finding_idx ON landings (finding, issuance_id) WHERE finding IN ('mismatched', 'unverified');
+
+-- What admins did with the grants of one principal.
+CREATE INDEX admin_audit_principal_idx ON admin_audit ((coalesce(after, before) ->> 'principal'), id)
+WHERE kind = 'Grant';
+CREATE INDEX admin_audit_operation_idx ON admin_audit (operation, id);
 
 INSERT INTO landing_changes (issuance_id) SELECT l.issuance_id FROM landings l WHERE l.finding <> 'absent';
 INSERT INTO landing_changes (issuance_id) SELECT m.id FROM multipart_uploads m WHERE m.state = 'completed';

@@ -1633,6 +1633,7 @@ CREATE FUNCTION public.sum_callers() RETURNS boolean
     SET work_mem TO '32MB'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 DECLARE
     v_from timestamptz;

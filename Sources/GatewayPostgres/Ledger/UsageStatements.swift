@@ -152,7 +152,7 @@ struct UsageRequest: Sendable {
         WITH hours AS MATERIALIZED (
             SELECT h.starts_at, h.starts_at + interval '1 hour' AS ends_at
             FROM summed_hours h
-            WHERE h.starts_at >= $1 AND h.starts_at <= $2 - interval '1 hour'
+            WHERE h.starts_at >= $1 AND h.starts_at + interval '1 hour' <= $2
         ),
         gaps AS MATERIALIZED (
             SELECT g.starts_at, g.ends_at

@@ -262,9 +262,14 @@ import Testing
         while try await world.connection.number("SELECT count(*) FROM issuance_sums") == 0 {
             _ = try await world.connection.execute(UsageUpkeep.sum, 1)
         }
+        while try await world.connection.number("SELECT count(*) FROM caller_sums") == 0 {
+            _ = try await world.connection.execute(UsageUpkeep.sum, 1)
+            _ = try await world.connection.execute(UsageUpkeep.sumCallers)
+        }
         try await world.write([Row()])
         try await sumUp(world.connection)
         #expect(try await world.connection.number("SELECT sum(urls) FROM issuance_sums") == 3)
+        #expect(try await world.connection.number("SELECT sum(urls) FROM caller_sums") == 3)
         #expect(
             try await world.connection.number(
                 "SELECT count(*) FROM summed_days WHERE summed_to < now() - interval '1 day'") == 1)

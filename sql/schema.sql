@@ -339,6 +339,10 @@ BEGIN
     );
     EXECUTE format('TRUNCATE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
+    DELETE FROM landing_sums s
+    WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landings s
+    WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $_$;
 
@@ -375,6 +379,8 @@ CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS
     LANGUAGE sql
     AS $$
     DELETE FROM issuance_sums s WHERE s.minute >= p_starts_at AND s.minute < p_starts_at + interval '24 hours';
+    DELETE FROM caller_sums s WHERE s.hour >= p_starts_at AND s.hour < p_starts_at + interval '24 hours';
+    DELETE FROM summed_hours h WHERE h.starts_at >= p_starts_at AND h.starts_at < p_starts_at + interval '24 hours';
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
 $$;
 
@@ -590,6 +596,24 @@ BEGIN
         content_type = p_content_type, found_at = clock_timestamp()
     WHERE NOT (l.finding = 'landed' AND l.source = 'confirmation');
     RETURN QUERY SELECT l.* FROM landings l WHERE l.issuance_id = p_issuance_id;
+END
+$$;
+
+CREATE FUNCTION public.note_landing_changes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    CASE TG_TABLE_NAME
+        WHEN 'landings' THEN
+            INSERT INTO landing_changes (issuance_id) SELECT n.issuance_id FROM new_rows n;
+        WHEN 'store_events' THEN
+            INSERT INTO landing_changes (bucket, object_key, made_at)
+            SELECT n.bucket, n.object_key, n.made_at FROM new_rows n;
+        ELSE
+            INSERT INTO landing_changes (issuance_id) VALUES (NEW.id);
+    END CASE;
+    RETURN NULL;
 END
 $$;
 
@@ -830,9 +854,12 @@ CREATE FUNCTION public.prune_landings(p_keep_days integer, p_most integer) RETUR
 DECLARE
     v_events integer;
     v_landings integer;
+    v_counted integer;
     -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
     v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
         - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
+    v_counted_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
+        - 86400 * (greatest(p_keep_days, 32) + 2))::bigint * 1000), 12, '0'), 32, '0')::uuid;
 BEGIN
     DELETE FROM store_events e
     WHERE e.ctid = ANY (ARRAY(
@@ -850,7 +877,15 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ));
     GET DIAGNOSTICS v_landings = ROW_COUNT;
-    RETURN v_events + v_landings;
+    DELETE FROM landed_uploads l
+    WHERE p_keep_days IS NOT NULL AND l.issuance_id = ANY (ARRAY(
+        SELECT o.issuance_id FROM landed_uploads o
+        WHERE o.issuance_id < v_counted_before
+        ORDER BY o.issuance_id LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_counted = ROW_COUNT;
+    RETURN v_events + v_landings + v_counted;
 END
 $$;
 
@@ -1590,6 +1625,66 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.sum_callers() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '32MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+DECLARE
+    v_from timestamptz;
+    v_to timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
+        RETURN false;
+    END IF;
+    SELECT h.starts_at
+    INTO v_from
+    FROM summed_days d
+    CROSS JOIN LATERAL generate_series(
+        d.starts_at, d.summed_to - interval '1 hour', interval '1 hour'
+    ) AS h (starts_at)
+    WHERE NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
+    ORDER BY h.starts_at DESC
+    LIMIT 1;
+    IF v_from IS NULL THEN
+        RETURN false;
+    END IF;
+    v_to := v_from + interval '1 hour';
+
+    INSERT INTO caller_sums (
+        hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, byte_quotas, urls,
+        bytes_bound, bytes_reserved
+    )
+    SELECT v_from, c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids,
+        sum(c.urls), sum(c.bound), sum(c.urls * q.amount)
+    FROM (
+        SELECT i.principal, i.matched_principal, i.grant_id, i.bucket, i.action, i.delivery, i.credential_id,
+            count(*) AS urls, sum(i.content_length) AS bound,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
+        FROM issuances i
+        WHERE i.issued_at >= v_from AND i.issued_at < v_to
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 10, 11
+    ) c
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
+        FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
+        JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+    ) q
+    GROUP BY c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
+    INSERT INTO summed_hours (starts_at) VALUES (v_from);
+    RETURN true;
+END
+$$;
+
 CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -1700,6 +1795,121 @@ BEGIN
     RETURN v_to < v_now;
 END
 $_$;
+
+CREATE FUNCTION public.sum_landings(p_most integer, p_patience interval) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '32MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_now timestamptz;
+    v_ids uuid[];
+    v_buckets text[];
+    v_keys text[];
+    v_times timestamptz[];
+    v_first timestamptz;
+    v_last timestamptz;
+    v_is_due boolean;
+    v_taken bigint;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
+        RETURN false;
+    END IF;
+    v_now := clock_timestamp();
+    v_is_due := (
+        SELECT c.noted_at FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
+    ) <= v_now - 2 * p_patience;
+
+    WITH due AS (
+        (SELECT c.ordinal FROM landing_changes c WHERE c.issuance_id IS NOT NULL ORDER BY c.ordinal LIMIT p_most)
+        UNION ALL
+        (
+            SELECT c.ordinal FROM landing_changes c
+            WHERE v_is_due AND c.issuance_id IS NULL AND c.noted_at <= v_now - p_patience
+            ORDER BY c.ordinal LIMIT p_most
+        )
+    ),
+    taken AS (
+        DELETE FROM landing_changes c
+        WHERE c.ordinal = ANY (ARRAY(SELECT d.ordinal FROM due d))
+        RETURNING c.issuance_id, c.bucket, c.object_key, c.made_at
+    )
+    SELECT coalesce(array_agg(t.issuance_id) FILTER (WHERE t.issuance_id IS NOT NULL), '{}'),
+        array_agg(t.bucket) FILTER (WHERE t.issuance_id IS NULL),
+        array_agg(t.object_key) FILTER (WHERE t.issuance_id IS NULL),
+        array_agg(t.made_at) FILTER (WHERE t.issuance_id IS NULL), min(t.made_at), max(t.made_at), count(*)
+    INTO v_ids, v_buckets, v_keys, v_times, v_first, v_last, v_taken
+    FROM taken t;
+    IF v_taken = 0 THEN
+        RETURN false;
+    END IF;
+
+    -- No link lives longer than a week, and clocks differ by half a minute at most. The view decides which are meant.
+    IF v_times IS NOT NULL THEN
+        v_ids := v_ids || ARRAY(
+            SELECT i.id
+            FROM issuances i
+            JOIN unnest(v_buckets, v_keys, v_times) AS e (bucket, object_key, made_at)
+                ON e.bucket = i.bucket AND e.object_key = i.object_key AND e.made_at > i.issued_at - interval '30 seconds'
+            WHERE i.issued_at > v_first - interval '8 days' AND i.issued_at < v_last + interval '30 seconds'
+                AND i.expires_at > v_first - interval '20 minutes' AND i.action = 'PutObject'
+            UNION ALL
+            SELECT m.id
+            FROM multipart_uploads m
+            JOIN unnest(v_buckets, v_keys) AS e (bucket, object_key)
+                ON e.bucket = m.bucket AND e.object_key = m.object_key
+        );
+    END IF;
+
+    -- Identifiers hold the instant of signing, and a request may be repeated for a day: without it, every day of the
+    -- ledger would be read.
+    WITH found AS MATERIALIZED (
+        SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
+            u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
+            coalesce(l.bytes, 0) AS counted
+        FROM (SELECT DISTINCT unnest(v_ids) AS id) c
+        CROSS JOIN LATERAL (
+            SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
+                u.delivery::text, u.credential_id, u.landed_bytes
+            FROM uploads u
+            WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
+                AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
+            OFFSET 0
+        ) u
+        LEFT JOIN landed_uploads l ON l.issuance_id = u.id
+        WHERE coalesce(u.landed_bytes, 0) <> coalesce(l.bytes, 0)
+    ),
+    counted AS (
+        INSERT INTO landed_uploads (issuance_id, bytes)
+        SELECT f.id, f.bytes FROM found f
+        ON CONFLICT ON CONSTRAINT landed_uploads_pkey DO UPDATE SET bytes = excluded.bytes
+    ),
+    by_caller AS (
+        INSERT INTO caller_landings AS s (
+            hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, bytes
+        )
+        SELECT date_trunc('hour', f.issued_at), f.principal, f.matched_principal, f.grant_id, f.bucket, f.action,
+            f.delivery, f.credential_id, sum(f.bytes - f.counted)
+        FROM found f
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+        ON CONFLICT ON CONSTRAINT caller_landings_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
+    )
+    INSERT INTO landing_sums AS s (minute, bucket, action, delivery, credential_id, bytes)
+    SELECT date_bin('1 minute', f.issued_at, timestamptz 'epoch'), f.bucket, f.action, f.delivery, f.credential_id,
+        sum(f.bytes - f.counted)
+    FROM found f
+    GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT ON CONSTRAINT landing_sums_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes;
+    RETURN v_taken >= p_most;
+END
+$$;
 
 CREATE FUNCTION public.template_place(p_template text, p_place text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -1875,6 +2085,34 @@ END) STORED NOT NULL,
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
     CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
+);
+
+CREATE TABLE public.caller_landings (
+    hour timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.caller_sums (
+    hour timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
 );
 
 CREATE TABLE public.denials (
@@ -2055,6 +2293,44 @@ CREATE TABLE public.issuers (
     CONSTRAINT issuers_roles_check CHECK ((jsonb_typeof(roles) = 'array'::text))
 );
 
+CREATE TABLE public.landed_uploads (
+    issuance_id uuid NOT NULL,
+    bytes bigint NOT NULL
+);
+
+CREATE TABLE public.landing_changes (
+    ordinal bigint NOT NULL,
+    issuance_id uuid,
+    bucket text COLLATE pg_catalog."C",
+    object_key text COLLATE pg_catalog."C",
+    made_at timestamp with time zone,
+    noted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT landing_changes_check CHECK ((num_nulls(bucket, object_key, made_at) =
+CASE
+    WHEN (issuance_id IS NULL) THEN 0
+    ELSE 3
+END))
+);
+
+ALTER TABLE public.landing_changes ALTER COLUMN ordinal ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.landing_changes_ordinal_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.landing_sums (
+    minute timestamp with time zone NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.multipart_parts (
     issuance_id uuid NOT NULL,
     upload_id uuid NOT NULL,
@@ -2212,6 +2488,10 @@ CREATE TABLE public.summed_days (
     CONSTRAINT summed_days_check CHECK (((summed_to > starts_at) AND (summed_to <= (starts_at + '24:00:00'::interval))))
 );
 
+CREATE TABLE public.summed_hours (
+    starts_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.tickets (
     id uuid NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -2267,8 +2547,16 @@ CREATE VIEW public.uploads AS
             WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
             ELSE 'issued'::text
         END AS state,
-    i.matched_principal
-   FROM (((((public.issuances i
+    i.matched_principal,
+    i.grant_id,
+    i.credential_id,
+    (((i.action)::text = 'PutObject'::text) AND (((i.delivery)::text = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text])) OR (((i.delivery)::text = 'remote-signature'::text) AND ((i.method)::text = 'PUT'::text)))) AS is_upload,
+        CASE
+            WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN COALESCE(l.size, t.size, p.bytes)
+            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN COALESCE(t.size, p.bytes)
+            ELSE NULL::bigint
+        END AS landed_bytes
+   FROM ((((((public.issuances i
      LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
      CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS expires_at) e)
      CROSS JOIN LATERAL ( SELECT GREATEST(e.expires_at, (i.issued_at + (e.expires_at - public.uuid_instant(i.id)))) AS dead_at) d)
@@ -2279,7 +2567,17 @@ CREATE VIEW public.uploads AS
            FROM public.store_events s
           WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)))
           ORDER BY s.made_at DESC
-         LIMIT 1) t ON (true));
+         LIMIT 1) t ON (true))
+     LEFT JOIN LATERAL ( SELECT (
+                CASE
+                    WHEN bool_and(n.is_bound) THEN sum(n.length)
+                    ELSE NULL::numeric
+                END)::bigint AS bytes
+           FROM ( SELECT min(q.content_length) AS length,
+                    COALESCE(((count(q.content_length) = count(*)) AND (min(q.content_length) = max(q.content_length))), false) AS is_bound
+                   FROM (unnest(m.part_numbers) c(number)
+                     LEFT JOIN public.multipart_parts q ON (((q.upload_id = m.id) AND (q.part_number = c.number))))
+                  GROUP BY c.number) n) p ON ((m.state = 'completed'::text)));
 
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
@@ -2292,6 +2590,9 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.caller_landings
+    ADD CONSTRAINT caller_landings_pkey PRIMARY KEY (principal, hour, grant_id, matched_principal, bucket, action, delivery, credential_id);
 
 ALTER TABLE ONLY public.denials
     ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
@@ -2337,6 +2638,15 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_principal_prefix_key UNIQUE (principal_prefix);
+
+ALTER TABLE ONLY public.landed_uploads
+    ADD CONSTRAINT landed_uploads_pkey PRIMARY KEY (issuance_id);
+
+ALTER TABLE ONLY public.landing_changes
+    ADD CONSTRAINT landing_changes_pkey PRIMARY KEY (ordinal);
+
+ALTER TABLE ONLY public.landing_sums
+    ADD CONSTRAINT landing_sums_pkey PRIMARY KEY (minute, bucket, action, delivery, credential_id);
 
 ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_pkey PRIMARY KEY (issuance_id);
@@ -2392,6 +2702,9 @@ ALTER TABLE ONLY public.store_events
 ALTER TABLE ONLY public.summed_days
     ADD CONSTRAINT summed_days_pkey PRIMARY KEY (starts_at);
 
+ALTER TABLE ONLY public.summed_hours
+    ADD CONSTRAINT summed_hours_pkey PRIMARY KEY (starts_at);
+
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);
 
@@ -2402,6 +2715,10 @@ CREATE INDEX admin_audit_actor_idx ON public.admin_audit USING btree (actor, id)
 
 CREATE INDEX admin_audit_kind_resource_id_idx ON public.admin_audit USING btree (kind, resource_id, id);
 
+CREATE INDEX admin_audit_operation_idx ON public.admin_audit USING btree (operation, id);
+
+CREATE INDEX admin_audit_principal_idx ON public.admin_audit USING btree (((COALESCE(after, before) ->> 'principal'::text)), id) WHERE (kind = 'Grant'::text);
+
 CREATE INDEX admin_audit_request_id_idx ON public.admin_audit USING btree (request_id);
 
 CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree (previous_prefix) WHERE (previous_prefix IS NOT NULL);
@@ -2409,6 +2726,16 @@ CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree 
 CREATE INDEX api_keys_principal_idx ON public.api_keys USING btree (principal);
 
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
+
+CREATE INDEX caller_landings_grant_id_idx ON public.caller_landings USING btree (grant_id, hour);
+
+CREATE INDEX caller_landings_hour_idx ON public.caller_landings USING btree (hour);
+
+CREATE INDEX caller_sums_grant_id_idx ON public.caller_sums USING btree (grant_id, hour);
+
+CREATE INDEX caller_sums_hour_idx ON public.caller_sums USING btree (hour);
+
+CREATE INDEX caller_sums_principal_idx ON public.caller_sums USING btree (principal, hour);
 
 CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
 
@@ -2439,6 +2766,12 @@ CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING bt
 CREATE INDEX issuance_sums_minute_idx ON public.issuance_sums USING btree (minute);
 
 CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), public.leading_segments(object_key) text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01')) WITH (pages_per_range='2', autosummarize=off);
+
+CREATE INDEX landing_changes_events_idx ON public.landing_changes USING btree (ordinal) WHERE (issuance_id IS NULL);
+
+CREATE INDEX landing_changes_uploads_idx ON public.landing_changes USING btree (ordinal) WHERE (issuance_id IS NOT NULL);
+
+CREATE INDEX landings_finding_idx ON public.landings USING btree (finding, issuance_id) WHERE (finding = ANY (ARRAY['mismatched'::text, 'unverified'::text]));
 
 CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
 
@@ -2476,9 +2809,17 @@ CREATE INDEX tickets_expires_at_idx ON public.tickets USING btree (expires_at);
 
 CREATE INDEX tickets_principal_idx ON public.tickets USING btree (principal, id);
 
+CREATE TRIGGER changed_findings_are_noted AFTER UPDATE ON public.landings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.note_landing_changes();
+
 CREATE CONSTRAINT TRIGGER changes_are_logged AFTER INSERT ON public.policy_changes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.write_policy_log();
 
+CREATE TRIGGER completed_uploads_are_noted AFTER UPDATE OF state ON public.multipart_uploads FOR EACH ROW WHEN (((new.state = 'completed'::text) AND (old.state <> 'completed'::text))) EXECUTE FUNCTION public.note_landing_changes();
+
+CREATE TRIGGER events_are_noted AFTER INSERT ON public.store_events REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.note_landing_changes();
+
 CREATE TRIGGER memberships_are_kept AFTER INSERT OR DELETE ON public.group_members FOR EACH ROW EXECUTE FUNCTION public.keep_membership();
+
+CREATE TRIGGER new_findings_are_noted AFTER INSERT ON public.landings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.note_landing_changes();
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);

@@ -100,6 +100,10 @@ static const char note_landing[] = {
 #embed "../../sql/functions/note_landing.sql" suffix(, 0)
 };
 
+static const char note_landing_changes[] = {
+#embed "../../sql/functions/note_landing_changes.sql" suffix(, 0)
+};
+
 static const char note_settled_uploads[] = {
 #embed "../../sql/functions/note_settled_uploads.sql" suffix(, 0)
 };
@@ -200,8 +204,16 @@ static const char stale_verdicts[] = {
 #embed "../../sql/functions/stale_verdicts.sql" suffix(, 0)
 };
 
+static const char sum_callers[] = {
+#embed "../../sql/functions/sum_callers.sql" suffix(, 0)
+};
+
 static const char sum_issuances[] = {
 #embed "../../sql/functions/sum_issuances.sql" suffix(, 0)
+};
+
+static const char sum_landings[] = {
+#embed "../../sql/functions/sum_landings.sql" suffix(, 0)
 };
 
 static const char template_place[] = {
@@ -248,6 +260,7 @@ static const struct {
     {"keep_membership.sql", keep_membership},
     {"note_gateway.sql", note_gateway},
     {"note_landing.sql", note_landing},
+    {"note_landing_changes.sql", note_landing_changes},
     {"note_settled_uploads.sql", note_settled_uploads},
     {"offboard_principal.sql", offboard_principal},
     {"offboarding_rows.sql", offboarding_rows},
@@ -273,7 +286,9 @@ static const struct {
     {"reset_quota_usage.sql", reset_quota_usage},
     {"settle_reservations.sql", settle_reservations},
     {"stale_verdicts.sql", stale_verdicts},
+    {"sum_callers.sql", sum_callers},
     {"sum_issuances.sql", sum_issuances},
+    {"sum_landings.sql", sum_landings},
     {"template_place.sql", template_place},
     {"templates_at.sql", templates_at},
     {"uuid_v7.sql", uuid_v7},

@@ -50,8 +50,14 @@ import Testing
         let prefix = String(key.split(separator: "_")[1])
         let row = try await console.call("GET", "/admin/v1/api-keys?prefix=\(prefix)").json["items"].items.first
         let id = try #require(row?["id"].text)
+        let before = Date.now.formatted(.iso8601)
         let rotated = try await console.call("POST", "/admin/v1/api-keys/\(id):rotate")
         #expect(rotated.status == 200)
+        // The clock of the database shows the present again.
+        let filter = "kind=APIKey&operation=update&resourceID=\(id)&from=\(before)"
+        let changes = try await first.admin.call("GET", "/admin/v1/audit?\(filter)")
+        let times = changes.json["items"].items.compactMap { $0["changedAt"].text }
+        #expect(times.count == 1 && times.allSatisfy { $0 >= before.prefix(19) }, "\(times), \(before)")
         #expect(try await console.call("GET", "/admin/v1/buckets").status == 401)
         let fresh = APIClient(port: try first.port, token: try #require(rotated.json["key"].text))
         #expect(try await fresh.call("GET", "/admin/v1/buckets").status == 200)

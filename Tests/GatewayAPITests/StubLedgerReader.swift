@@ -43,7 +43,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
             start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
             grantID: query.dimensions.contains(.grant) ? StubPolicy.grantID : nil,
             action: query.dimensions.contains(.action) ? "PutObject,GetObject" : nil, urls: 3, bytesBound: 2,
-            bytesReserved: 1, bytesUnsettled: 0)
+            bytesReserved: 1, bytesUnsettled: 0, bytesLanded: 2)
         return LedgerPage(items: [usage], nextPageToken: nil, range: Self.range)
     }
 

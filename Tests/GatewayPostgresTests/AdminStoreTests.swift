@@ -124,6 +124,7 @@ import Testing
             TicketTable.document.text,
             PostgresConsoleDirectory.issuers.text, PostgresConsoleDirectory.stores.text,
             GrantTable.pageCovering.text, GrantTable.pageWithin.text, GrantTable.pageWithinBuckets.text,
+            GrantTable.pageOfPrincipals.text,
             BucketTable.pageWithin.text,
             QuotaTable.pageWithin.text, GrantTable.twin.text, QuotaTable.twin.text,
             AccessStatements.ofPrincipals.text, AccessStatements.aroundPrefix.text, AccessStatements.reachingKey.text,

@@ -32,7 +32,13 @@ import Testing
         await UsageUpkeep(connection: connection, logger: .silent).runRound()
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
         #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 1)
+        try await connection.runScript(
+            """
+            INSERT INTO landing_sums SELECT d, 'demo', 'PutObject', 'presigned-url', gen_random_uuid(), 1
+            FROM unnest('{2020-01-01 00:00+00,2020-01-01 23:59+00,2019-12-31 23:59+00}'::timestamptz[]) d
+            """)
         await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM landing_sums") == 1)
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
         #expect(try await connection.number("SELECT count(*) FROM issuance_sums") == 0)
         #expect(try await connection.number("SELECT count(*) FROM summed_days WHERE starts_at < '2020-02-01'") == 0)

@@ -250,8 +250,12 @@ import Testing
             try await world.connection.execute(LandingTable.prune, (keepDays, 10)).first
         }
         #expect(try await prune(nil) == 0)
-        #expect(try await prune(1) == 1)
-        #expect(try await world.connection.texts("SELECT issuance_id::text FROM landings") == [new.lowercaseText])
+        try await world.connection.runScript("INSERT INTO landed_uploads VALUES ('\(old)', 5), ('\(new)', 5)")
+        #expect(try await prune(1) == 2)
+        for table in ["landings", "landed_uploads"] {
+            #expect(
+                try await world.connection.texts("SELECT issuance_id::text FROM \(table)") == [new.lowercaseText])
+        }
         try await world.connection.runScript("UPDATE store_events SET received_at = now() - interval '11 days'")
         #expect(try await prune(nil) == 1)
     }

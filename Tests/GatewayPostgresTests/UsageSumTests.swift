@@ -18,6 +18,7 @@ import Testing
             while try await connection.execute(UsageUpkeep.sum, 1) == [true] {}
         }
         _ = try await connection.execute(UsageUpkeep.sum, 0)
+        while try await connection.execute(UsageUpkeep.sumCallers) == [true] {}
     }
 
     /// Asks the same question of the sums and of the ledger alone.
@@ -87,15 +88,36 @@ import Testing
                         #expect(summed == counted, "\(moment), range \(index)")
                     }
                 }
+                for (step, dimensions) in [
+                    (UsageQuery.Step.range, [UsageQuery.Dimension.principal]), (.day, [.grant, .bucket]), (.hour, []),
+                ] {
+                    for filter in try filters + callerFilters {
+                        let query = UsageQuery(filter, by: step, Set(dimensions))
+                        let request = UsageRequest(
+                            query: query, from: PostgresTimestamp(from), to: PostgresTimestamp(to), limit: 100_000)
+                        let summed = try await gateway.execute(UsageRequest.summedByCaller, request)
+                        let counted = try await gateway.execute(UsageRequest.counted, request)
+                        #expect(summed == counted, "\(moment), range \(index), of callers")
+                    }
+                }
             }
         }
         try await compare("nothing is summed up")
         for _ in 0..<200 { _ = try await gateway.execute(UsageUpkeep.sum, 1) }
+        for _ in 0..<5 { _ = try await gateway.execute(UsageUpkeep.sumCallers) }
         try await compare("some of it is")
         try await sumUp(gateway)
         #expect(
             try await world.connection.number("SELECT sum(urls) FROM issuance_sums")
                 == world.connection.number("SELECT count(*) FROM issuances"))
+        for column in ["urls", "bytes_bound", "bytes_reserved"] {
+            let sum = "SELECT coalesce(sum(\(column)), 0)::bigint FROM"
+            #expect(
+                try await world.connection.number("\(sum) caller_sums")
+                    == world.connection.number(
+                        "\(sum) issuance_sums s WHERE date_trunc('hour', minute) IN (SELECT starts_at FROM summed_hours)"))
+        }
+        #expect(try await world.connection.number("SELECT count(*) FROM summed_hours") > 24)
         try await compare("all is")
         try await world.write([Row(at: Date(), action: "PutObject", length: 3, quotas: [quotas[1].id], amounts: [3])])
         try await compare("there is more")
@@ -103,9 +125,25 @@ import Testing
         try await compare("a quota is gone")
     }
 
+    private var callerFilters: [IssuanceFilter] {
+        get throws {
+            let buckets = try ["bucket-1", "bucket-2"].map { try BucketName($0) }
+            let some = try [PrincipalPattern("user:3"), PrincipalPattern("user:5*")]
+            let reach = try [
+                AdminScope(bucket: buckets[0], prefix: "", principals: some), AdminScope(bucket: buckets[1], prefix: ""),
+            ]
+            let grant = UUID(uuidString: "0120a4f9-196a-5f9e-b9f5-23f31f914da7")
+            return [
+                .with { $0.principal = try? Principal("user:3") }, .with { $0.grantID = grant ?? LedgerWorld.id(1) },
+                .with { $0.reach = .limited(reach) },
+            ]
+        }
+    }
+
     private var filters: [IssuanceFilter] {
         [
             IssuanceFilter(), .with { $0.bucket = try? BucketName("bucket-1") }, .with { $0.action = .getObject },
+            .with { $0.reach = .limited((try? AdminScope(bucket: BucketName("bucket-2"), prefix: "")).map { [$0] } ?? []) },
             .with {
                 $0.delivery = .presignedURL
                 $0.action = .putObject
@@ -132,6 +170,12 @@ import Testing
         }
         #expect(try await urls(UsageQuery(.lately(), [.grant])) == [2])
         #expect(try await urls(UsageQuery(.lately(), [.principal])) == [2])
+        // Callers and grants are taken from their own sums.
+        try await world.connection.runScript("UPDATE caller_sums SET urls = urls + 100")
+        #expect(try await urls(UsageQuery(.lately { $0.principal = try? Principal("user:alice") })) == [202])
+        #expect(try await urls(UsageQuery(.lately { $0.grantID = LedgerWorld.id(1) })) == [202])
+        #expect(try await urls(UsageQuery(.lately(), [.principal])) == [202])
+        #expect(try await urls(UsageQuery(.lately { $0.prefix = ExactText("") })) == [2])
     }
 
     /// A recording reads the clock and commits later. Meanwhile, no period to which it could add may be summed up.
@@ -218,9 +262,14 @@ import Testing
         while try await world.connection.number("SELECT count(*) FROM issuance_sums") == 0 {
             _ = try await world.connection.execute(UsageUpkeep.sum, 1)
         }
+        while try await world.connection.number("SELECT count(*) FROM caller_sums") == 0 {
+            _ = try await world.connection.execute(UsageUpkeep.sum, 1)
+            _ = try await world.connection.execute(UsageUpkeep.sumCallers)
+        }
         try await world.write([Row()])
         try await sumUp(world.connection)
         #expect(try await world.connection.number("SELECT sum(urls) FROM issuance_sums") == 3)
+        #expect(try await world.connection.number("SELECT sum(urls) FROM caller_sums") == 3)
         #expect(
             try await world.connection.number(
                 "SELECT count(*) FROM summed_days WHERE summed_to < now() - interval '1 day'") == 1)

@@ -11,8 +11,8 @@ import { attention } from "./attention.js";
 import { quotaMeter, quotaTitle } from "./quota-parts.js";
 import { stateBadge } from "./uploads.js";
 
-/** Ledger rows that are counted by caller. More would take the gateway too long. */
-const maxCounted = 200_000;
+/** Issuances that are summed up by caller. More would take the gateway too long. */
+const maxCounted = 2_000_000;
 
 /** Uploads whose states are read. */
 const maxUploads = 5000;
@@ -95,10 +95,10 @@ async function loadAll(page, range, places) {
   const uploads = shared(usage.then((rows) => fateOf(page, range, rows)));
 
   await Promise.all([
-    show("tiles", async () => tiles(range, await usage, await denials, await uploads, await backlog)),
+    show("tiles", async () => tiles(range, await usage, await denials, await backlog)),
     show("links", async () => linksChart(page, range, await usage, await denials)),
     show("refusals", async () => refusalsChart(page, range, await denials)),
-    show("bytes", async () => bytesChart(page, range, await usage, await uploads)),
+    show("bytes", async () => bytesChart(page, range, await usage)),
     show("principals", async () => topPrincipals(page, range, await usage)),
     show("quotas", async () => nearLimits((await quotas).data)),
     show("uploads", async () => fates(range, await uploads)),
@@ -111,7 +111,7 @@ const isUpload = (row) => (row.actions ?? []).some((action) => action.endsWith("
 const isDownload = (row) => (row.actions ?? []).some((action) => action.endsWith("GetObject"));
 const sum = (rows, value) => rows.reduce((total, row) => total + value(row), 0);
 
-function tiles(range, usage, denials, fate, backlog) {
+function tiles(range, usage, denials, backlog) {
   const links = sum(usage, (row) => row.urls);
   const refused = sum(denials, (row) => row.count);
   const bound = sum(usage, (row) => row.bytesBound);
@@ -139,13 +139,7 @@ function tiles(range, usage, denials, fate, backlog) {
       href: address("denials", { from: range.from }),
     }),
     tile("Bytes issued", bytes(bound), { text: "with a stated length" }),
-    fate.isWhole
-      ? tile("Bytes landed", bytes(sum(fate.rows, (row) => row.size ?? 0)), {
-          text: `${count(fate.counts.landed ?? 0, "upload")} landed`,
-        })
-      : tile("Uploads landed", percent(fate.counts.landed ?? 0, fate.rows.length), {
-          text: `of the last ${number(fate.rows.length)}`,
-        }),
+    tile("Bytes landed", bytes(sum(usage, (row) => row.bytesLanded)), { text: "of these links" }),
     backlog
       ? tile("Not settled", bytes(backlog.data.bytes), { text: `${count(backlog.data.reservations, "reservation")}` })
       : null,
@@ -239,24 +233,18 @@ function refusalsChart(page, range, denials) {
   ];
 }
 
-function bytesChart(page, range, usage, fate) {
+function bytesChart(page, range, usage) {
   const issued = sumByPeriod(range, usage, (row) => row.bytesBound);
-  if (!issued.some(Boolean) && !fate.rows.some((row) => row.size)) {
+  const landed = sumByPeriod(range, usage, (row) => row.bytesLanded);
+  if (!issued.some(Boolean) && !landed.some(Boolean)) {
     return emptyState({
       icon: "upload",
       title: "No upload with a stated length",
       text: "An app states the length when it asks for the link, with contentLength.",
     });
   }
-  const landed = fate.isWhole
-    ? sumByPeriod(
-        range,
-        fate.rows.map((row) => ({ startsAt: row.issuedAt, size: row.size ?? 0 })),
-        (row) => row.size,
-      )
-    : null;
   // Round numbers of a unit make round numbers at the axis.
-  const power = Math.min(5, Math.floor(Math.log2(Math.max(1, ...issued, ...(landed ?? []))) / 10));
+  const power = Math.min(5, Math.floor(Math.log2(Math.max(1, ...issued, ...landed)) / 10));
   const scaled = (values) => values.map((value) => value / 1024 ** power);
   return [
     chart({
@@ -268,22 +256,15 @@ function bytesChart(page, range, usage, fate) {
       height: "12rem",
       series: [
         { label: "Issued", values: scaled(issued) },
-        landed ? { label: "Landed", tone: "ok", values: scaled(landed) } : null,
-      ].filter(Boolean),
+        { label: "Landed", tone: "ok", values: scaled(landed) },
+      ],
     }),
-    landed
-      ? h(
-          "p",
-          { class: "faint" },
-          "Landed bytes count from the time when their link was issued. They are known where the store, the app or " +
-            "the settling told.",
-        )
-      : h(
-          "p",
-          { class: "faint" },
-          `What landed is known upload by upload. There are ${short(fate.total)} here, too many to add up: choose a ` +
-            "shorter range.",
-        ),
+    h(
+      "p",
+      { class: "faint" },
+      "Landed bytes count from the time when their link was issued. They are known where the store, the app or the " +
+        "settling told.",
+    ),
   ];
 }
 

@@ -51,5 +51,9 @@ BEGIN
     );
     EXECUTE format('TRUNCATE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
+    DELETE FROM landing_sums s
+    WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landings s
+    WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $$;

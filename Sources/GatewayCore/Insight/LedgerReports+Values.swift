@@ -66,11 +66,14 @@ public struct Usage: Sendable, Equatable {
     public var bytesReserved: Int64
     /// The part of the reserved bytes that is not yet settled.
     public var bytesUnsettled: Int64
+    /// Bytes of the objects that landed, where their size is known. The database learns of them up to two minutes late.
+    public var bytesLanded: Int64
 
     /// Creates a count.
     public init(
         start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, action: String? = nil,
-        delivery: String? = nil, urls: Int64, bytesBound: Int64, bytesReserved: Int64, bytesUnsettled: Int64
+        delivery: String? = nil, urls: Int64, bytesBound: Int64, bytesReserved: Int64, bytesUnsettled: Int64,
+        bytesLanded: Int64
     ) {
         self.start = start
         self.principal = principal
@@ -82,6 +85,7 @@ public struct Usage: Sendable, Equatable {
         self.bytesBound = bytesBound
         self.bytesReserved = bytesReserved
         self.bytesUnsettled = bytesUnsettled
+        self.bytesLanded = bytesLanded
     }
 }
 

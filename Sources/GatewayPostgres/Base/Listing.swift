@@ -22,7 +22,8 @@ struct Listing: Sendable {
         return PageRequest(
             filters: try filterValues(query.filters), after: try cursor(query),
             // One extra row shows whether there is a next page.
-            limit: Int64(Self.limit(query)) + 1, reach: query.reach.parameter)
+            limit: Int64(Self.limit(query)) + 1, reach: query.reach.parameter,
+            onlyPrincipals: query.reach.onlyPrincipals)
     }
 
     /// Makes a page of the rows read.
@@ -109,6 +110,8 @@ struct PageRequest: Sendable {
     var limit: Int64
     /// ``AdminReach/parameter`` of the query.
     var reach: String?
+    /// ``AdminReach/onlyPrincipals`` of the query.
+    var onlyPrincipals: [String]?
 
     /// The values of ``parameters``, then the reach.
     var narrowedParameters: [any PostgresValue] { parameters + [reach] }

@@ -12,6 +12,10 @@ enum ReachCondition {
     ///   - place: A key or the prefix of a grant.
     ///   - principals: The principals that the row concerns; one of them must be inside.
     static func holds(_ parameter: String, bucket: String, place: String, principals: String...) -> String {
+        holds(parameter, bucket: bucket, place: place, principals: principals)
+    }
+
+    static func holds(_ parameter: String, bucket: String, place: String, principals: [String]) -> String {
         """
         (\(parameter)::text IS NULL OR EXISTS (
             SELECT FROM \(scopes(parameter))
@@ -43,6 +47,18 @@ extension AdminReach {
         var prefix: String
         /// A pattern; `nil` for all principals.
         var principal: String?
+    }
+
+    /// The principals to whom all scopes are limited, for indexes; `nil` if a scope names none, or names beginnings.
+    var onlyPrincipals: [String]? {
+        guard let scopes else { return nil }
+        var names: [String] = []
+        for scope in scopes {
+            guard let patterns = scope.principals?.map(\.rawValue), !patterns.contains(where: { $0.hasSuffix("*") })
+            else { return nil }
+            names += patterns
+        }
+        return names
     }
 
     /// The scopes for statements, as JSON; `nil` if the reach is unlimited.

@@ -47,6 +47,12 @@ extension IssuanceFilter {
             AND (NOT $10 OR i.expires_at > now())
         """
 
+    /// Whether there may be few rows that pass, or none: those of one caller, grant or place.
+    var mayBeRare: Bool {
+        principal != nil || grantID != nil || prefix != nil
+            || reach.scopes.map { $0.contains { $0.principals != nil || !$0.prefix.rawValue.isEmpty } } ?? false
+    }
+
     /// Makes the condition that a row `i` of the ledger lies inside a reach: for the user who asked, or for the
     /// principal of the grant.
     static func isInside(_ parameter: String) -> String {

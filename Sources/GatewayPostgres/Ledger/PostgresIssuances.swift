@@ -46,7 +46,12 @@ public struct PostgresIssuances: IssuanceReader {
         let (rows, last) = try await ledger.walk(from: from, to: end, after: place, limit: limit) {
             day, before, count, deadline async throws(GatewayError) in
             let request = PageRequest(filter: filter, day: day, before: before, limit: count)
-            return try await ledger.execute(Self.page, request, deadline: deadline)
+            guard filter.mayBeRare else { return try await ledger.execute(Self.page, request, deadline: deadline) }
+            if day.to == end {
+                let newest = try await ledger.execute(Self.newest, request, deadline: deadline)
+                if newest.count == count { return newest }
+            }
+            return try await ledger.execute(Self.rare, request, deadline: deadline)
         }
         let next = last.map { token.text(after: [from.tokenText, $0.end.tokenText, $0.id.lowercaseText]) }
         return LedgerPage(items: rows, nextPageToken: next, range: range)
@@ -97,17 +102,43 @@ extension PostgresIssuances {
         var limit: Int
     }
 
-    static let page = Statement<PageRequest, RecordedIssuance>(
+    /// Reads a page of a day. Walks from the newest row on, as long as most rows pass.
+    static let page = page(from: "issuances i", where: isListed)
+
+    /// Reads what passes of the newest rows of a day. A frequent caller's page is among them.
+    static let newest = page(
+        from: """
+            (
+                SELECT \(IssuanceTable.stored) FROM issuances i
+                WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($11::uuid IS NULL OR i.id < $11)
+                ORDER BY i.id DESC LIMIT 50000
+            ) i
+            """, where: isListed)
+
+    /// Reads a page of a day by the index that finds rare rows. PostgreSQL would expect rows soon, and walk all of the
+    /// day where there are none.
+    static let rare = page(
+        from: "(SELECT \(IssuanceTable.stored) FROM issuances i WHERE \(isListed) OFFSET 0) i", where: "true")
+
+    private static let isListed = """
+        \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11) AND \(IssuanceFilter.isInside("$13"))
         """
-        SELECT \(IssuanceTable.columns) FROM issuances i
-        WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11) AND \(IssuanceFilter.isInside("$13"))
-        ORDER BY i.id DESC LIMIT $12
-        """, onlyReads: true
-    ) {
-        $0.filter.parameters(from: $0.day.from, to: $0.day.to)
-            + [$0.before, Int64($0.limit), $0.filter.reach.parameter]
-    } decode: { row throws(PostgresError) in
-        try RecordedIssuance(&row)
+
+    private static func page(
+        from source: String, where condition: String
+    ) -> Statement<PageRequest, RecordedIssuance> {
+        Statement(
+            """
+            SELECT \(IssuanceTable.columns) FROM \(source)
+            WHERE \(condition)
+            ORDER BY i.id DESC LIMIT $12
+            """, onlyReads: true
+        ) {
+            $0.filter.parameters(from: $0.day.from, to: $0.day.to)
+                + [$0.before, Int64($0.limit), $0.filter.reach.parameter]
+        } decode: { row throws(PostgresError) in
+            try RecordedIssuance(&row)
+        }
     }
 
     static let one = Statement<UUID, RecordedIssuance>(

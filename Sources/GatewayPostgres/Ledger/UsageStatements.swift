@@ -33,21 +33,31 @@ struct UsageRequest: Sendable {
         return values
     }
 
-    /// The statement that counts the issuances. It uses the kept sums if they are detailed enough for the query.
+    /// The statement that counts the issuances. It uses the kept sums that are detailed enough for the query: by the
+    /// minute without callers, or by the hour with them. No sum knows keys.
     var statement: Statement<UsageRequest, Usage> {
         let filter = query.filter
-        let isSummed =
-            filter.principal == nil && filter.prefix == nil && filter.grantID == nil && !filter.isAlive
-            && filter.reach.isUnlimited
+        guard filter.prefix == nil, !filter.isAlive,
+            filter.reach.scopes?.allSatisfy(\.prefix.rawValue.isEmpty) ?? true
+        else { return Self.counted }
+        let namesNoCaller =
+            filter.principal == nil && filter.grantID == nil
+            && filter.reach.scopes?.allSatisfy { $0.principals == nil } ?? true
             && query.dimensions.isDisjoint(with: [.principal, .grant])
-        return isSummed ? Self.summed : Self.counted
+        return namesNoCaller ? Self.summed : Self.summedByCaller
     }
 
     /// Counts in the ledger alone.
-    static let counted = statement("", counts(""))
+    static let counted = statement("", counts("", landed: landed))
+
+    /// The bytes that landed of an upload `i`.
+    private static let landed = """
+        CASE WHEN i.action = 'PutObject' AND EXISTS (SELECT FROM landed_uploads)
+            THEN (SELECT l.bytes FROM landed_uploads l WHERE l.issuance_id = i.id) END
+        """
 
     /// Adds up the kept sums, and reads the ledger for the rest: minutes that the period cuts, and rows newer than the
-    /// sums.
+    /// sums. What landed is summed up for itself.
     ///
     /// It is one statement, so that sums and rows belong to the same instant.
     static let summed = statement(
@@ -72,6 +82,10 @@ struct UsageRequest: Sendable {
                 SELECT coalesce(max(s.ends_at), $1), $2 FROM summed s
             ) g
             WHERE g.starts_at < g.ends_at
+        ),
+        landing AS MATERIALIZED (
+            SELECT least(date_bin('1 minute', $1 + interval '59.999999 s', timestamptz 'epoch'), $2) AS starts_at,
+                date_bin('1 minute', $2, timestamptz 'epoch') AS ends_at
         )
         """,
         """
@@ -81,15 +95,13 @@ struct UsageRequest: Sendable {
                 CASE WHEN $16 THEN m.delivery END AS delivery, m.urls, m.bytes_bound AS bound,
                 CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
                     THEN m.bytes_reserved END AS reserved,
-                NULL::numeric AS unsettled
+                NULL::numeric AS unsettled, NULL::numeric AS landed
             FROM summed s
             JOIN issuance_sums m ON m.minute >= s.starts_at AND m.minute < s.ends_at
-            WHERE ($4::text IS NULL OR m.bucket = $4)
-                AND ($6::text IS NULL OR m.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR m.delivery = $7)
-                AND ($9::uuid IS NULL OR m.credential_id = $9)
+            WHERE \(condition(principals: "''"))
             UNION ALL
             SELECT \(start(of: "i.issued_at")), NULL, CASE WHEN $13 THEN i.bucket END, NULL,
-                CASE WHEN $15 THEN i.action END, CASE WHEN $16 THEN i.delivery END, 0, NULL, NULL, r.amount
+                CASE WHEN $15 THEN i.action END, CASE WHEN $16 THEN i.delivery END, 0, NULL, NULL, r.amount, NULL
             FROM (
                 SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
                 FROM reservations r WHERE r.dead_at > $1 - interval '1 hour' GROUP BY r.issuance_id
@@ -98,30 +110,133 @@ struct UsageRequest: Sendable {
                 SELECT i.issued_at, i.bucket, i.action, i.delivery
                 FROM issuances i
                 WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days' AND i.quota_ids IS NOT NULL
-                    AND i.action <> 'GetObject' AND \(IssuanceFilter.condition)
+                    AND i.action <> 'GetObject' AND \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25"))
                 OFFSET 0
             ) i
             JOIN summed s ON i.issued_at >= s.starts_at AND i.issued_at < s.ends_at
             UNION ALL
-            SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled
+            SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled,
+                c.landed
             FROM gaps g
-            CROSS JOIN LATERAL \(counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at")) c
+            CROSS JOIN LATERAL \(
+                counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", landed: "NULL::numeric")) c
+            UNION ALL
+            SELECT \(start(of: "m.minute")), NULL, CASE WHEN $13 THEN m.bucket END, NULL, CASE WHEN $15 THEN m.action END,
+                CASE WHEN $16 THEN m.delivery END, 0, NULL, NULL, NULL, m.bytes
+            FROM landing b
+            JOIN landing_sums m ON m.minute >= b.starts_at AND m.minute < b.ends_at
+            WHERE \(condition(principals: "''"))
+            UNION ALL
+            SELECT \(start(of: "i.issued_at")), NULL, CASE WHEN $13 THEN i.bucket END, NULL,
+                CASE WHEN $15 THEN i.action END, CASE WHEN $16 THEN i.delivery END, 0, NULL, NULL, NULL, \(landed)
+            FROM (
+                SELECT $1 AS starts_at, b.starts_at AS ends_at FROM landing b
+                UNION ALL
+                SELECT greatest(b.starts_at, b.ends_at), $2 FROM landing b
+            ) c
+            CROSS JOIN LATERAL (
+                SELECT i.id, i.issued_at, i.bucket, i.action, i.delivery
+                FROM issuances i
+                WHERE i.issued_at >= c.starts_at AND i.issued_at < c.ends_at AND \(IssuanceFilter.condition)
+                    AND \(IssuanceFilter.isInside("$25"))
+                -- Keeps PostgreSQL from reading the whole period.
+                OFFSET 0
+            ) i
+            WHERE c.starts_at < c.ends_at
         )
         """)
+
+    /// Does the same with the sums of whole hours, which know callers and grants.
+    static let summedByCaller = statement(
+        """
+        WITH hours AS MATERIALIZED (
+            SELECT h.starts_at, h.starts_at + interval '1 hour' AS ends_at
+            FROM summed_hours h
+            WHERE h.starts_at >= $1 AND h.starts_at + interval '1 hour' <= $2
+        ),
+        gaps AS MATERIALIZED (
+            SELECT g.starts_at, g.ends_at
+            FROM (
+                SELECT coalesce(lag(h.ends_at) OVER (ORDER BY h.starts_at), $1) AS starts_at, h.starts_at AS ends_at
+                FROM hours h
+                UNION ALL
+                SELECT coalesce(max(h.ends_at), $1), $2 FROM hours h
+            ) g
+            WHERE g.starts_at < g.ends_at
+        )
+        """,
+        """
+        (
+            SELECT \(start(of: "m.hour")) AS start, \(callerDimensions(of: "m")), m.urls, m.bytes_bound AS bound,
+                CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
+                    THEN m.bytes_reserved END AS reserved,
+                NULL::numeric AS unsettled, NULL::numeric AS landed
+            FROM caller_sums m
+            WHERE m.hour >= $1 AND m.hour < $2 AND m.hour IN (SELECT h.starts_at FROM hours h) AND \(callerCondition)
+            UNION ALL
+            SELECT \(start(of: "m.hour")), \(callerDimensions(of: "m")), 0, NULL, NULL, NULL, m.bytes
+            FROM caller_landings m
+            WHERE m.hour >= $1 AND m.hour < $2 AND m.hour IN (SELECT h.starts_at FROM hours h) AND \(callerCondition)
+            UNION ALL
+            SELECT \(start(of: "i.issued_at")), \(callerDimensions(of: "i")), 0, NULL, NULL, r.amount, NULL
+            FROM (
+                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
+                FROM reservations r WHERE r.dead_at > $1 - interval '1 hour' GROUP BY r.issuance_id
+            ) r
+            CROSS JOIN LATERAL (
+                SELECT i.issued_at, i.principal, i.bucket, i.grant_id, i.action, i.delivery
+                FROM issuances i
+                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days' AND i.quota_ids IS NOT NULL
+                    AND i.action <> 'GetObject' AND \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25"))
+                OFFSET 0
+            ) i
+            JOIN hours h ON i.issued_at >= h.starts_at AND i.issued_at < h.ends_at
+            UNION ALL
+            SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled,
+                c.landed
+            FROM gaps g
+            CROSS JOIN LATERAL \(counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", landed: landed)) c
+        )
+        """)
+
+    /// The dimensions of a row, as far as they are counted separately.
+    private static func callerDimensions(of row: String) -> String {
+        """
+        CASE WHEN $12 THEN \(row).principal END AS principal, CASE WHEN $13 THEN \(row).bucket END AS bucket,
+                CASE WHEN $14 THEN \(row).grant_id END AS grant_id, CASE WHEN $15 THEN \(row).action END AS action,
+                CASE WHEN $16 THEN \(row).delivery END AS delivery
+        """
+    }
+
+    /// The condition that sums `m` without keys meet the filter and lie inside the reach.
+    private static func condition(principals: String...) -> String {
+        """
+        ($4::text IS NULL OR m.bucket = $4)
+                AND ($6::text IS NULL OR m.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR m.delivery = $7)
+                AND ($9::uuid IS NULL OR m.credential_id = $9)
+                AND \(ReachCondition.holds("$25", bucket: "m.bucket", place: "''", principals: principals))
+        """
+    }
+
+    private static let callerCondition = """
+        ($3::text IS NULL OR m.principal = $3) AND ($8::uuid IS NULL OR m.grant_id = $8)
+                AND \(condition(principals: "m.principal", "m.matched_principal"))
+        """
 
     /// Returns the start of the period that an instant is counted in.
     private static func start(of instant: String) -> String {
         "CASE $11 WHEN 'range' THEN $1 ELSE date_trunc($11, \(instant), 'UTC') END"
     }
 
-    /// Returns a table of counts by all dimensions, for ledger rows that meet the filter and a further condition.
+    /// Returns a table of counts by all dimensions, for ledger rows that meet the filter and a further condition. What
+    /// landed of each row is an expression.
     ///
     /// The charge of a byte quota is the number of bytes reserved. Several charges of one upload reserve the same
     /// bytes.
-    private static func counts(_ condition: String) -> String {
+    private static func counts(_ condition: String, landed: String) -> String {
         """
         (
-            SELECT n.start, n.principal, n.bucket, n.grant_id, n.action, n.delivery, n.urls, n.bound, n.unsettled,
+            SELECT n.start, n.principal, n.bucket, n.grant_id, n.action, n.delivery, n.urls, n.bound, n.unsettled, n.landed,
                 n.urls * (
                     SELECT max(a.amount) FROM unnest(n.quota_ids, n.quota_amounts) AS a (quota_id, amount)
                     JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
@@ -134,7 +249,8 @@ struct UsageRequest: Sendable {
                     CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts,
                     count(*) AS urls, sum(i.content_length) AS bound,
                     sum(CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
-                        THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END) AS unsettled
+                        THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END) AS unsettled,
+                    sum(\(landed)) AS landed
                 FROM issuances i
                 WHERE \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25")) \(condition)
                 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
@@ -149,9 +265,10 @@ struct UsageRequest: Sendable {
             \(preface)
             SELECT u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery, sum(u.urls)::bigint,
                 coalesce(sum(u.bound), 0)::bigint, coalesce(sum(u.reserved), 0)::bigint,
-                coalesce(sum(u.unsettled), 0)::bigint
+                coalesce(sum(u.unsettled), 0)::bigint, coalesce(sum(u.landed), 0)::bigint
             FROM (
-                SELECT t.start, t.principal, t.bucket, t.grant_id, t.action, t.delivery, t.urls, t.bound, t.reserved, t.unsettled
+                SELECT t.start, t.principal, t.bucket, t.grant_id, t.action, t.delivery, t.urls, t.bound, t.reserved,
+                    t.unsettled, t.landed
                 FROM \(counts) t
             ) u
             WHERE $17::timestamptz IS NULL OR $11 = 'range' OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
@@ -172,7 +289,7 @@ struct UsageRequest: Sendable {
                 start: try row.next(), principal: try row.next(), bucket: try row.next(),
                 grantID: try row.next(), action: try row.next(), delivery: try row.next(),
                 urls: try row.next(), bytesBound: try row.next(), bytesReserved: try row.next(),
-                bytesUnsettled: try row.next())
+                bytesUnsettled: try row.next(), bytesLanded: try row.next())
         }
     }
 }

@@ -67,6 +67,12 @@ enum AuditTable {
         ],
         order: [.uuid("id")], isNarrowed: true)
 
+    /// The least identifier of an instant: identifiers begin with the milliseconds. The clocks of gateways, which make
+    /// them, and of the database differ by far less than an hour.
+    private static func leastID(_ instant: String) -> String {
+        "rpad(lpad(to_hex(greatest(extract(epoch FROM \(instant)) * 1000, 0)::bigint), 12, '0'), 32, '0')::uuid"
+    }
+
     /// The condition that a document of a grant lies inside, or that there is none.
     private static func isInside(_ document: String) -> String {
         "\(document) IS NULL OR "
@@ -82,14 +88,19 @@ enum AuditTable {
         SELECT \(columns.selected(of: "a")) FROM admin_audit a
         WHERE ($1::text IS NULL OR a.actor = $1) AND ($2::text IS NULL OR a.kind = $2)
             AND ($3::text IS NULL OR a.resource_id = $3) AND ($4::text IS NULL OR a.operation = $4)
-            AND ($5::text IS NULL OR a.request_id = $5) AND ($6::text IS NULL OR a.at >= $6::text::timestamptz)
-            AND ($7::text IS NULL OR a.at < $7::text::timestamptz) AND ($8::text IS NULL OR a.id < $8::text::uuid)
+            AND ($5::text IS NULL OR a.request_id = $5)
+            AND ($6::text IS NULL
+                OR a.at >= $6::text::timestamptz AND a.id >= \(leastID("$6::text::timestamptz - interval '1 hour'")))
+            AND ($7::text IS NULL
+                OR a.at < $7::text::timestamptz AND a.id < \(leastID("$7::text::timestamptz + interval '1 hour'")))
+            AND ($8::text IS NULL OR a.id < $8::text::uuid)
             AND ($10::text IS NULL OR (a.kind = 'Grant' AND a.operation IN ('create', 'update', 'delete')
                 AND num_nonnulls(a.before, a.after) > 0 AND (\(isInside("a.before"))) AND (\(isInside("a.after")))))
+            AND ($11::text[] IS NULL OR a.kind = 'Grant' AND coalesce(a.after, a.before) ->> 'principal' = ANY ($11::text[]))
         ORDER BY a.id DESC LIMIT $9
         """, onlyReads: true
     ) {
-        $0.narrowedParameters
+        $0.narrowedParameters + [$0.onlyPrincipals]
     } decode: { row throws(PostgresError) in
         try AuditRecord(&row)
     }

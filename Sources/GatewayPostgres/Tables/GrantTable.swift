@@ -114,6 +114,38 @@ enum GrantTable {
             ) g
             """)
 
+    /// Reads a page of the grants inside a reach whose scopes all name principals, by the index by principal. Of
+    /// patterns that overlap, the widest is read.
+    static let pageOfPrincipals = Statement<PageRequest, Grant>(
+        """
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT n.low, n.is_pattern
+            FROM \(ReachCondition.scopes("$13"))
+            CROSS JOIN LATERAL (
+                SELECT right(s.principal, 1) = '*' AS is_pattern,
+                    CASE right(s.principal, 1) WHEN '*' THEN left(s.principal, -1) ELSE s.principal END COLLATE "C" AS low
+            ) n
+        )
+        SELECT \(columns.selected(of: "g")) FROM named w
+        CROSS JOIN LATERAL (
+            SELECT \(columns.stored(of: "g")) FROM grants g
+            WHERE g.principal >= w.low AND g.principal <= CASE WHEN w.is_pattern THEN w.low || repeat(chr(1114111), 256)
+                    ELSE w.low END COLLATE "C"
+                AND \(isListed) AND \(isAfter) AND \(isInside("$13"))
+            ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        ) g
+        WHERE NOT EXISTS (
+            SELECT FROM named o
+            WHERE o.is_pattern AND (o.low, o.is_pattern) <> (w.low, w.is_pattern) AND starts_with(w.low, o.low)
+        )
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Grant(&row)
+    }
+
     /// Reads a page of the grants inside a reach that covers a whole bucket, in the order of ``page``: most of what is
     /// read is inside.
     static let pageWithinBuckets = Statement<PageRequest, Grant>(
@@ -342,7 +374,9 @@ extension AdminTable<Grant> {
             document: GrantTable.document, twin: GrantTable.twin,
             narrowPage: (filter: "covers", statement: GrantTable.pageCovering),
             pageWithin: { reach in
-                reach.scopes?.contains { $0.prefix.rawValue.isEmpty } == true
+                let scopes = reach.scopes ?? []
+                if scopes.allSatisfy({ $0.principals != nil }) { return GrantTable.pageOfPrincipals }
+                return scopes.contains { $0.prefix.rawValue.isEmpty }
                     ? GrantTable.pageWithinBuckets : GrantTable.pageWithin
             })
     }

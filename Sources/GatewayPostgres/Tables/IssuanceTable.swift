@@ -10,6 +10,9 @@ enum IssuanceTable {
         i.credential_id, string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.content_type,
         i.content_length, i.request_id, i.policy_seq, i.quota_ids, i.quota_amounts
         """
+
+    /// The same columns of a row `i` as the table stores them, and those that conditions name besides.
+    static let stored = columns.replacing("string_to_array(i.action, ',')", with: "i.action")
 }
 
 extension RecordedIssuance {

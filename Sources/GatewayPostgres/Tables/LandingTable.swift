@@ -28,15 +28,14 @@ enum LandingTable {
         try ListedUpload(&row)
     }
 
-    /// Reads a page of issuances that permit one whole object. Parts are left out. So are requests that start or
-    /// complete a multipart upload by another delivery.
+    /// Reads a page of issuances that permit one whole object.
     static let page = Statement<PageRequest, ListedUpload>(
         """
         SELECT \(columns) FROM uploads u
-        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.action = 'PutObject'
-            AND (u.delivery IN ('presigned-url', 'post-policy', 'multipart-start')
-                OR u.delivery = 'remote-signature' AND u.method = 'PUT')
-            AND ($3::text IS NULL OR u.state = $3) AND ($4::text IS NULL OR u.bucket = $4)
+        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload
+            AND ($3::text IS NULL OR u.state = $3)
+            -- What only the gateway can find is found by the index of its findings.
+            AND ($3::text IS NULL OR $3 NOT IN ('mismatched', 'unverified') OR u.finding = $3) AND ($4::text IS NULL OR u.bucket = $4)
             AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
             AND \(ReachCondition.holds(
                 "$8", bucket: "u.bucket", place: "u.object_key", principals: "u.principal", "u.matched_principal"))

@@ -2,8 +2,8 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps sums of issuances, so that counting them reads little of the ledger. Also maintains the index for looking up
-/// rows.
+/// Keeps sums of issuances and of the bytes that landed, so that counting them reads little of the ledger. Also
+/// maintains the index for looking up rows.
 ///
 /// Days recorded before the sums existed are summed up too, newest first and slowly, so that issuing is not slowed
 /// down.
@@ -12,6 +12,10 @@ public struct UsageUpkeep: Service {
     private let leastPages: Int
     private let interval: Duration
     private let logger: Logger
+    /// How many landings one step takes.
+    private static let landingsAtOnce: Int32 = 5000
+    /// How long what stores report waits at least. Half as long would miss links that a slow clock issued later.
+    private static let eventSeconds: Double = 60
 
     /// Creates the service.
     ///
@@ -36,14 +40,26 @@ public struct UsageUpkeep: Service {
 
     /// Sums up all pages that are due now. Work of several steps takes a quarter of one processor's time.
     func runRound() async {
+        await repeatStep("issuances not summed up") { () throws(PostgresError) in
+            try await connection.execute(Self.sum, Int32(clamping: leastPages)).first == true
+        }
+        await repeatStep("callers not summed up") { () throws(PostgresError) in
+            try await connection.execute(Self.sumCallers).first == true
+        }
+        await repeatStep("landings not summed up") { () throws(PostgresError) in
+            try await connection.execute(Self.sumLandings, (Self.landingsAtOnce, Self.eventSeconds)).first == true
+        }
+    }
+
+    private func repeatStep(_ complaint: String, _ step: () async throws(PostgresError) -> Bool) async {
         do throws(PostgresError) {
             var began = ContinuousClock.now
-            while try await connection.execute(Self.sum, Int32(clamping: leastPages)).first == true {
+            while try await step() {
                 guard (try? await Task.sleep(for: (.now - began) * 3)) != nil else { return }
                 began = .now
             }
         } catch {
-            logger.report(error, "issuances not summed up", in: connection.outage)
+            logger.report(error, "\(complaint)", in: connection.outage)
         }
     }
 }
@@ -51,6 +67,20 @@ public struct UsageUpkeep: Service {
 extension UsageUpkeep {
     static let sum = Statement<Int32, Bool>("SELECT sum_issuances($1)") {
         [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let sumCallers = Statement<Void, Bool>("SELECT sum_callers()") {
+        []
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let sumLandings = Statement<(most: Int32, eventSeconds: Double), Bool>(
+        "SELECT sum_landings($1, make_interval(secs => $2))"
+    ) {
+        [$0.most, $0.eventSeconds]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

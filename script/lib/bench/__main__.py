@@ -16,7 +16,7 @@ from report import Report
 ROOT = Path(__file__).resolve().parents[3]
 # What a run measures unless told otherwise, and what takes minutes of its own.
 USUAL = ("issue", "signing", "principals", "policy", "deep", "idle", "bodies", "overload", "gateways")
-LONG = ("grants", "ledger", "bulk")
+LONG = ("grants", "ledger", "bulk", "console")
 # Of one part; far more than any takes.
 LONGEST_MINUTES = 40
 
@@ -49,7 +49,7 @@ def options():
                         help="measure nothing; put what bench.json holds into docs/performance.md and Benchmarks/results.svg")
     # What script/bench asks first, and what it has then made ready.
     parser.add_argument("--needs", action="store_true", help=argparse.SUPPRESS)
-    for name in ("--peer-python", "--microbenchmarks", "--offer"):
+    for name in ("--peer-python", "--microbenchmarks", "--offer", "--browser-python"):
         parser.add_argument(name, type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     unknown = set(chosen.parts) - set(USUAL + LONG)
@@ -70,7 +70,7 @@ def needs(chosen):
         return []
     parts = set(chosen.parts)
     wanted = {"gateway": parts - {"signing"} and not chosen.binary, "microbenchmarks": "signing" in parts,
-              "peers": "issue" in parts, "offer": "overload" in parts}
+              "peers": "issue" in parts, "offer": "overload" in parts, "browser": "console" in parts}
     return ["tools", *(name for name, is_needed in wanted.items() if is_needed)]
 
 

@@ -68,6 +68,8 @@ TARGETS = [
     Target("three", "gateways", "9 · rate of three gateways on one database ÷ of one", at_least=1),
     Target("shared-quota", "gateways", "9 · links beyond a quota that three gateways share", at_most=0),
     Target("shared-stale", "gateways", "9 · links of three gateways on an old state of policy", at_most=0),
+    Target("console-paint", "console", "10 · console: first paint of any view", at_most=300, unit="ms"),
+    Target("console-answers", "console", "10 · console: slowest question of its views, median", at_most=300, unit="ms"),
 ]
 
 

@@ -19,6 +19,7 @@ extension Usage {
         json.member("bytesBound", bytesBound)
         json.member("bytesReserved", bytesReserved)
         json.member("bytesUnsettled", bytesUnsettled)
+        json.member("bytesLanded", bytesLanded)
     }
 }
 

@@ -29,7 +29,7 @@ def measure(chosen, report):
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         report.versions = versions(database)
-        _require_room(database, chosen.ledger_rows)
+        require_room(database, chosen.ledger_rows)
         callers = rows.users(chosen.users)
         requests = rows.requests(database.directory / "requests.txt", callers)
         gateways = {}
@@ -57,15 +57,18 @@ def measure(chosen, report):
         report.figure("size of the full database", database.number("postgres", "SELECT pg_database_size('ledger_full') >> 20"), "MB")
 
 
-def _require_room(database, count):
+def require_room(database, count):
     """Fails where the rows, their index and the log of both would fill the disk."""
     free = shutil.disk_usage(database.directory).free
     if free < count * BYTES_PER_ROW:
         raise RuntimeError(f"{count:,} rows need {count * BYTES_PER_ROW >> 30} GB in {database.directory}, {free >> 30} GB are free")
 
 
-def fill(database, name, count, days, users, report):
-    """Spreads rows evenly over the past days and today until now, as if links had been issued all the time."""
+def fill(database, name, count, days, users, report, yesterday=0):
+    """Spreads rows evenly over the past days and today until now, as if links had been issued all the time.
+
+    `yesterday` of the rows are of that day alone.
+    """
     began = time.monotonic()
     day = "((clock_timestamp() AT TIME ZONE 'UTC')::date - {})"
     for back in range(days, 0, -1):
@@ -73,7 +76,8 @@ def fill(database, name, count, days, users, report):
     if not count:
         return
     print(f"making {count:,} rows of the ledger", file=sys.stderr, flush=True)
-    shares = [(back, count // (days + 1)) for back in range(days, 0, -1)]
+    each = (count - yesterday) // (days + 1)
+    shares = [(back, each + (yesterday if back == 1 else 0)) for back in range(days, 0, -1)]
     shares.append((0, count - sum(share for _, share in shares)))
 
     def insert(share):
@@ -82,12 +86,13 @@ def fill(database, name, count, days, users, report):
             SET synchronous_commit = off;
             INSERT INTO issuances (
                 id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,
-                bucket, object_key, expires_at, content_type, content_md5, request_id, quota_ids, quota_amounts)
+                bucket, object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids,
+                quota_amounts)
             SELECT (lpad(to_hex((extract(epoch FROM t.at) * 1000)::bigint), 12, '0') || '7' || substr(t.noise, 1, 3) || '8'
                     || substr(t.noise, 4, 15))::uuid,
-                t.at, 2, t.principal, t.principal, g.id, g.credential_id, 'presigned-url', 'PutObject', 'PUT', '{rows.BUCKET}',
+                t.at, 2, t.principal, t.principal, o.id, g.credential_id, 'presigned-url', 'PutObject', 'PUT', '{rows.BUCKET}',
                 'users/' || substr(t.principal, 6) || '/uploads/photo-' || t.n || '.jpg', t.at + interval '15 minutes',
-                'image/jpeg', '\\xd41d8cd98f00b204e9800998ecf8427e', t.noise, g.quota_ids, '{{1}}'
+                'image/jpeg', '\\xd41d8cd98f00b204e9800998ecf8427e', 1000 + t.n % 1000000, t.noise, g.quota_ids, '{{1}}'
             FROM (
                 SELECT n, md5(n || ' {back}') AS noise, 'user:u' || lpad((n % {users})::text, 7, '0') AS principal,
                     d.day + (n - 1) * d.length / {some} AS at
@@ -96,9 +101,10 @@ def fill(database, name, count, days, users, report):
                         least(interval '1 day', clock_timestamp() - {day.format(back)}::timestamp AT TIME ZONE 'UTC') AS length
                 ) d
             ) t
+            JOIN (SELECT id, principal FROM grants WHERE principal <= 'user:u' || lpad('{users - 1}', 7, '0')) o
+                ON o.principal = t.principal
             CROSS JOIN LATERAL (
-                SELECT (SELECT id FROM grants LIMIT 1) AS id, (SELECT id FROM storage_credentials) AS credential_id,
-                    ARRAY(SELECT id FROM quotas) AS quota_ids OFFSET 0
+                SELECT (SELECT id FROM storage_credentials) AS credential_id, ARRAY(SELECT id FROM quotas) AS quota_ids OFFSET 0
             ) g
         """)
 

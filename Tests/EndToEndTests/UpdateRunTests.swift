@@ -63,7 +63,7 @@ extension LoadTests {
                     }
                     group.addTask {
                         defer { course.isOver.raise() }
-                        try await Self.update(site, course)
+                        try await Self.update(site, course, user)
                     }
                     try await group.waitForAll()
                 }
@@ -84,7 +84,7 @@ extension LoadTests {
         // MARK: - The update
 
         /// The third gateway is stopped, as a paused container is, and not in use.
-        private static func update(_ site: Deployment, _ course: Course) async throws {
+        private static func update(_ site: Deployment, _ course: Course, _ user: User) async throws {
             let before = site.gateways
             func step(_ name: String, _ turns: Int = 40, _ act: () async throws -> Void) async throws {
                 let start = ContinuousClock.now
@@ -107,7 +107,10 @@ extension LoadTests {
                 course.ports.withLock { $0 = after.map(\.port) }
                 try await course.wait(forTurns: 3)
                 for gateway in before.prefix(2) {
-                    await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+                    await site.end(gateway) {
+                        let status = await gateway.terminate()
+                        #expect(status == 0)
+                    }
                 }
             }
             before[2].process.signal(SIGSTOP)
@@ -124,8 +127,11 @@ extension LoadTests {
                 let answer = try await late.call("GET", "/readyz")
                 return answer.status == 503 && answer.text.contains("start the newer program")
             }
-            let refused = try await late.call("GET", "/admin/v1/grants")
-            #expect(refused.status == 503 && refused["Retry-After"] != nil, "\(refused.text)")
+            let refused = try await user.client.at(before[2].port).ask(.download("k", from: "update"))
+            let admin = try await late.call("GET", "/admin/v1/grants")
+            for answer in [refused, admin] {
+                #expect(answer.status == 503 && answer["Retry-After"] != nil, "\(answer.text)")
+            }
             let again = await #expect(throws: ProgramError.self) {
                 try await GatewayProcess.start(site.environment, of: old)
             }

@@ -40,7 +40,8 @@ import Testing
     @Test(.database) func refusesASchemaNewerThanItself() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let known = Migration.all.map(\.version).max() ?? 0
-        let next = Migration(version: known + 1, name: "add_later", sql: Array("-- Kind: expand\nCREATE TABLE later ()".utf8))
+        let next = Migration(
+            version: known + 1, name: "add_later", sql: Array("-- Kind: expand\nCREATE TABLE later ()".utf8))
         _ = try await Migrator(connection: connection, migrations: Migration.all + [next], logger: .silent).migrate()
         let older = Migrator(connection: connection, logger: .silent)
         let failure = Migrator.Failure.schemaIsNewer(version: Int(known) + 1, known: Int(known))

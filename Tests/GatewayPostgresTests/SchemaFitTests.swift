@@ -131,7 +131,7 @@ import Testing
         _ = try await source.changes(since: nil)
     }
 
-    @Test(.database(.migrated)) func `the end of an update waits for recordings, and lets them pass again while it waits`()
+    @Test(.database(.migrated)) func `the end of an update waits for recordings, and lets them pass while it waits`()
         async throws
     {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

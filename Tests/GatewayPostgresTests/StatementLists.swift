@@ -17,7 +17,7 @@ enum StatementLists {
         let keys = try MasterKeyRing.sample("k1")
         let credentials = StorageCredentialTable(keys: keys)
         let issuers = IssuerTable(keys: keys)
-        let texts = [
+        let texts: [String] = [
             RecordBatch.record.text, RecordBatch.recordOne.text,
             DenialCounter.add.text,
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
@@ -96,15 +96,17 @@ enum StatementLists {
             PostgresOffboarding.offboard.text,
         ]
         let sealed = SealedTable.all.flatMap { table in
-            [("read", table.read.text), ("write", table.write.text), ("sample", table.sample.text),
-             ("audit", table.audit.text)].map { Named(name: "SealedTable.\($0.0).\(table.name)", text: $0.1) }
+            [
+                ("read", table.read.text), ("write", table.write.text), ("sample", table.sample.text),
+                ("audit", table.audit.text),
+            ].map { Named(name: "SealedTable.\($0.0).\(table.name)", text: $0.1) }
         }
         return try named(texts, after: "func gateway") + sealed
     }
 
     /// Those of imports and batches of grants. They need the tables of `BulkTables.make`.
     static func bulk() throws -> [Named] {
-        let texts = [
+        let texts: [String] = [
             BulkTables.stage.text, BulkTables.stageRemovals.text, BatchMatching.findLive.text,
             BatchMatching.matchWrites.text, BatchMatching.matchRemovals.text, BatchMatching.refusals.text,
             BatchMatching.outcomes.text, ImportMatching.repeatedLines.text, ImportMatching.findLive.text,
@@ -122,7 +124,7 @@ enum StatementLists {
 
     /// Those of `sluice migrate`.
     static func migrator() throws -> [Named] {
-        let texts = [
+        let texts: [String] = [
             Migrator.lock.text, Migrator.lockPolicy.text, Migrator.readState.text, Migrator.insertMigration.text,
             Migrator.noteFunction.text, Migrator.supersedeFunctions.text, Migrator.grantRights.text,
             Migrator.preparePartitions.text, Migrator.endDecisions.text, Migrator.needyGateways.text,

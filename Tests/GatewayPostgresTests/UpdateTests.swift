@@ -9,6 +9,23 @@ import Testing
 
 /// Updates, while gateways of the version before serve.
 @Suite(.timeLimit(.minutes(3))) struct UpdateTests {
+    /// State that recorders and a test share.
+    private final class Course: Sendable {
+        private let recordings = Atomic(0)
+        private let end = Atomic(false)
+
+        var recorded: Int { recordings.load(ordering: .acquiring) }
+        func note() { recordings.add(1, ordering: .relaxed) }
+
+        var isOver: Bool { end.load(ordering: .acquiring) }
+        func finish() { end.store(true, ordering: .releasing) }
+
+        func wait(for more: Int) async throws {
+            let goal = recorded + more
+            while recorded < goal { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
     private func connect() throws -> PostgresConnection {
         try PostgresConnection(testing: TestDatabase.current.connectionString)
     }
@@ -56,9 +73,7 @@ import Testing
         for _ in 0..<2 {
             let failure = await #expect(throws: Migrator.Failure.self) { try await next.finish() }
             #expect(failure?.description.contains("\(gateway.lowercaseText) (version 0.9.7") == true)
-            try await connection.age(by: 55)
-            try await connection.runScript(
-                "UPDATE gateways SET last_seen_at = last_seen_at + interval '3 s' WHERE version <> '0.9.7'")
+            try await connection.age(by: 50)
         }
         try await connection.announce(UUID(), next.goal)
         #expect(try await readState(connection).version == expand)
@@ -76,34 +91,30 @@ import Testing
     @Test(.database(.migrated)) func `an expansion stops and refuses nothing that is being recorded`() async throws {
         let connection = try connect()
         let source = try source()
-        let (recorded, refused, isOver) = (Atomic(0), Atomic(0), Atomic(false))
+        let course = Course()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
-                    while !isOver.load(ordering: .acquiring) {
+                    while !course.isOver {
                         let known: PolicyPosition
                         switch try await source.changes(since: nil) {
                         case .restart(let position), .scopes(_, let position): known = position
                         }
                         let verdicts = try await own.record([.sample(at: known)], by: .one)
-                        let isRecorded = verdicts.allSatisfy(\.isRecorded)
-                        if isRecorded { recorded.add(1, ordering: .relaxed) } else { refused.add(1, ordering: .relaxed) }
+                        #expect(verdicts.allSatisfy(\.isRecorded))
+                        course.note()
                     }
                     await own.close()
                 }
             }
-            while recorded.load(ordering: .relaxed) < 50 { try await Task.sleep(for: .milliseconds(5)) }
+            try await course.wait(for: 50)
             _ = try await NextRelease.migrator(connection).migrate()
-            let after = recorded.load(ordering: .relaxed)
-            while recorded.load(ordering: .relaxed) < after + 50 { try await Task.sleep(for: .milliseconds(5)) }
-            isOver.store(true, ordering: .releasing)
+            try await course.wait(for: 50)
+            course.finish()
             try await group.waitForAll()
         }
-        #expect(refused.load(ordering: .relaxed) == 0)
-        #expect(
-            try await connection.number("SELECT count(*) FROM issuances")
-                == Int64(recorded.load(ordering: .relaxed)))
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == Int64(course.recorded))
     }
 
     @Test(.database(.migrated)) func `what an earlier update left goes with the next one, unless a gateway needs it`()
@@ -156,14 +167,16 @@ import Testing
         let reader = try connect()
         try await reader.runScript("BEGIN; SELECT FROM issuances LIMIT 1")
         let longest = try await longestRecording {
-            async let outcome = NextRelease.migrator(try connect()).migrate()
+            let migrator = try NextRelease.migrator(connect())
+            async let outcome = migrator.migrate()
             // The migration asks, gives way, and asks again.
             let waiting = """
                 SELECT count(*) FROM pg_locks
                 WHERE relation = 'issuances'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted
+                    AND database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
                 """
             for isWaiting in [true, false, true, false] {
-                while try await connection.number(waiting) > 0 != isWaiting {
+                while (try await connection.number(waiting) > 0) != isWaiting {
                     try await Task.sleep(for: .milliseconds(5))
                 }
             }
@@ -219,26 +232,29 @@ import Testing
 
     /// Records over three connections while a body runs; returns how long the slowest recording took.
     private func longestRecording(_ body: () async throws -> Void) async throws -> Duration {
-        let isOver = Atomic(false)
+        let course = Course()
         return try await withThrowingTaskGroup(of: Duration.self) { group in
             for _ in 0..<3 {
                 group.addTask {
                     let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
                     let position = try await own.position()
                     var longest = Duration.zero
-                    while !isOver.load(ordering: .acquiring) {
+                    while !course.isOver {
                         let start = ContinuousClock.now
                         let verdicts = try await own.record([.sample(at: position)], by: .one)
                         #expect(verdicts.allSatisfy(\.isRecorded))
                         longest = max(longest, ContinuousClock.now - start)
+                        course.note()
                     }
                     await own.close()
                     return longest
                 }
             }
-            defer { isOver.store(true, ordering: .releasing) }
+            defer { course.finish() }
+            try await course.wait(for: 20)
             try await body()
-            isOver.store(true, ordering: .releasing)
+            try await course.wait(for: 20)
+            course.finish()
             return try await group.reduce(.zero) { max($0, $1) }
         }
     }

@@ -6,4 +6,5 @@ ALTER TABLE gateways ADD COLUMN schema_version integer NOT NULL DEFAULT 0;
 ALTER TABLE gateways ADD COLUMN function_set bytea NOT NULL DEFAULT '';
 
 COMMENT ON COLUMN gateways.schema_version IS 'The highest migration that its program carries.';
-COMMENT ON COLUMN gateways.function_set IS 'SHA-256 of the names and contracts of the functions that its program carries.';
+COMMENT ON COLUMN gateways.function_set IS
+    'SHA-256 of the names and contracts of the functions that its program carries.';

@@ -129,5 +129,7 @@ extension Migrator {
         try row.decode(0)
     }
 
-    static let deleteFunctions = Statement<[String], Void>("DELETE FROM schema_functions WHERE name = ANY ($1)") { [$0] }
+    static let deleteFunctions = Statement<[String], Void>("DELETE FROM schema_functions WHERE name = ANY ($1)") {
+        [$0]
+    }
 }

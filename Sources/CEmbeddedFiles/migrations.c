@@ -24,6 +24,10 @@ static const char migration_0005[] = {
 #embed "../../sql/migrations/0005_limit_roles.sql" suffix(, 0)
 };
 
+static const char migration_0006[] = {
+#embed "../../sql/migrations/0006_tell_gateways_apart.sql" suffix(, 0)
+};
+
 static const char migration_0007[] = {
 #embed "../../sql/migrations/0007_sum_landings_and_callers.sql" suffix(, 0)
 };
@@ -37,6 +41,7 @@ static const struct {
     {"0003_make_rules_unique.sql", migration_0003},
     {"0004_console_sign_in.sql", migration_0004},
     {"0005_limit_roles.sql", migration_0005},
+    {"0006_tell_gateways_apart.sql", migration_0006},
     {"0007_sum_landings_and_callers.sql", migration_0007},
 };
 

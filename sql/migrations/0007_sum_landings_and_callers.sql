@@ -1,3 +1,5 @@
+-- Kind: expand
+--
 -- Bytes that landed, summed up by the minute in which their links were issued; and sums by the hour for each caller and
 -- grant.
 

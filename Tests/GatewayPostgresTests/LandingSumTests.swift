@@ -156,7 +156,8 @@ import Testing
             try await sumUp()
             return try await landed().first?.bytesLanded
         }
-        #expect(try await note(UploadFinding(kind: .mismatched, mismatches: [.md5], source: .confirmation, size: 9)) == 9)
+        #expect(
+            try await note(UploadFinding(kind: .mismatched, mismatches: [.md5], source: .confirmation, size: 9)) == 9)
         #expect(try await note(UploadFinding(kind: .absent, source: .confirmation)) == 0)
         #expect(try await note(UploadFinding(kind: .landed, source: .confirmation, size: 4)) == 4)
         // The gateway's own look takes precedence over a report, and nothing is counted twice.
@@ -194,7 +195,8 @@ import Testing
         let noon = LedgerWorld.noon
         for number in 0..<60 {
             let at = noon.addingTimeInterval(Double(number) * 21.7 - 60)
-            let id = try await upload("k/\(number)", ["presigned-url", "post-policy"][number % 2], at: at, bucket: "b\(number % 3)")
+            let id = try await upload(
+                "k/\(number)", ["presigned-url", "post-policy"][number % 2], at: at, bucket: "b\(number % 3)")
             guard number % 5 > 0 else { continue }
             _ = try await uploads.note(
                 UploadFinding(kind: .landed, source: .confirmation, size: 1 << Int64(number % 40)), on: id)
@@ -215,7 +217,8 @@ import Testing
         // The oracle counts the rows alone.
         let rows = try await world.connection.number(
             "SELECT sum(size)::bigint FROM landings l JOIN issuances i ON i.id = l.issuance_id WHERE i.bucket = 'b1'")
-        let summed = try await landed([.bucket], from: noon.addingTimeInterval(-3600), to: noon.addingTimeInterval(7200))
+        let summed = try await landed(
+            [.bucket], from: noon.addingTimeInterval(-3600), to: noon.addingTimeInterval(7200))
         #expect(summed.first { $0.bucket == "b1" }?.bytesLanded == Int64(rows))
     }
 

@@ -30,7 +30,8 @@ import Testing
         let hours = try await world.reports.usage(UsageQuery(.lately()))
         #expect(hours.items.map(\.urls) == [2, 2, 1])
         #expect(
-            hours.items[1] == Usage(
+            hours.items[1]
+                == Usage(
                     start: noon, urls: 2, bytesBound: 15, bytesReserved: 15, bytesUnsettled: 5, bytesLanded: 0))
         let days = try await world.reports.usage(UsageQuery(.lately(), by: .day, [.bucket]))
         #expect(days.items.map(\.bucket) == ["other", "demo", "demo"] && days.items.map(\.urls) == [1, 3, 1])

@@ -1,4 +1,5 @@
 import Foundation
+import LibPQ
 import Testing
 
 @testable import GatewayPostgres

@@ -115,7 +115,8 @@ import Testing
             #expect(
                 try await world.connection.number("\(sum) caller_sums")
                     == world.connection.number(
-                        "\(sum) issuance_sums s WHERE date_trunc('hour', minute) IN (SELECT starts_at FROM summed_hours)"))
+                        "\(sum) issuance_sums s WHERE date_trunc('hour', minute) IN (SELECT starts_at FROM summed_hours)"
+                    ))
         }
         #expect(try await world.connection.number("SELECT count(*) FROM summed_hours") > 24)
         try await compare("all is")
@@ -130,7 +131,8 @@ import Testing
             let buckets = try ["bucket-1", "bucket-2"].map { try BucketName($0) }
             let some = try [PrincipalPattern("user:3"), PrincipalPattern("user:5*")]
             let reach = try [
-                AdminScope(bucket: buckets[0], prefix: "", principals: some), AdminScope(bucket: buckets[1], prefix: ""),
+                AdminScope(bucket: buckets[0], prefix: "", principals: some),
+                AdminScope(bucket: buckets[1], prefix: ""),
             ]
             let grant = UUID(uuidString: "0120a4f9-196a-5f9e-b9f5-23f31f914da7")
             return [
@@ -143,7 +145,9 @@ import Testing
     private var filters: [IssuanceFilter] {
         [
             IssuanceFilter(), .with { $0.bucket = try? BucketName("bucket-1") }, .with { $0.action = .getObject },
-            .with { $0.reach = .limited((try? AdminScope(bucket: BucketName("bucket-2"), prefix: "")).map { [$0] } ?? []) },
+            .with {
+                $0.reach = .limited((try? AdminScope(bucket: BucketName("bucket-2"), prefix: "")).map { [$0] } ?? [])
+            },
             .with {
                 $0.delivery = .presignedURL
                 $0.action = .putObject

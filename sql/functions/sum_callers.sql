@@ -1,4 +1,5 @@
--- Sums up an hour of the ledger by caller and grant: the latest that sum_issuances has passed and that is not summed up.
+-- Sums up an hour of the ledger by caller and grant: the latest that sum_issuances has passed and that is not summed up
+-- yet.
 --
 -- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
 -- gateway's role.

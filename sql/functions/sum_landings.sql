@@ -74,7 +74,8 @@ BEGIN
             SELECT i.id
             FROM issuances i
             JOIN unnest(v_buckets, v_keys, v_times) AS e (bucket, object_key, made_at)
-                ON e.bucket = i.bucket AND e.object_key = i.object_key AND e.made_at > i.issued_at - interval '30 seconds'
+                ON e.bucket = i.bucket AND e.object_key = i.object_key
+                AND e.made_at > i.issued_at - interval '30 seconds'
             WHERE i.issued_at > v_first - interval '8 days' AND i.issued_at < v_last + interval '30 seconds'
                 AND i.expires_at > v_first - interval '20 minutes' AND i.action = 'PutObject'
             UNION ALL

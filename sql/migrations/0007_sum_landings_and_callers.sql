@@ -46,7 +46,8 @@ LEFT JOIN LATERAL (
     SELECT CASE WHEN bool_and(n.is_bound) THEN sum(n.length) END::bigint AS bytes
     FROM (
         SELECT min(q.content_length) AS length,
-            coalesce(count(q.content_length) = count(*) AND min(q.content_length) = max(q.content_length), false) AS is_bound
+            coalesce(count(q.content_length) = count(*) AND min(q.content_length) = max(q.content_length), false)
+                AS is_bound
         FROM unnest(m.part_numbers) AS c (number)
         LEFT JOIN multipart_parts q ON q.upload_id = m.id AND q.part_number = c.number
         GROUP BY c.number

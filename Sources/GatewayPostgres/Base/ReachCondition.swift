@@ -54,7 +54,8 @@ extension AdminReach {
         guard let scopes else { return nil }
         var names: [String] = []
         for scope in scopes {
-            guard let patterns = scope.principals?.map(\.rawValue), !patterns.contains(where: { $0.hasSuffix("*") })
+            guard let patterns = scope.principals?.map(\.rawValue),
+                patterns.allSatisfy({ $0.utf8.last != UInt8(ascii: "*") })
             else { return nil }
             names += patterns
         }

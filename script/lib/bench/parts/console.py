@@ -43,9 +43,13 @@ def fill(database, name):
     database.query(name, """
         SET synchronous_commit = off;
         INSERT INTO admin_audit (id, at, actor, request_id, operation, kind, resource_id, after)
-        SELECT uuid_v7(), clock_timestamp(), 'user:admin-' || g.n % 20, 'bench', 'create', 'Grant', g.id::text,
-            grant_document(g.g)
-        FROM (SELECT g, g.id, row_number() OVER () AS n FROM grants g) g;
+        SELECT (lpad(to_hex((extract(epoch FROM t.at) * 1000)::bigint), 12, '0') || '7' || substr(t.noise, 1, 3) || '8'
+                || substr(t.noise, 4, 15))::uuid,
+            t.at, 'user:admin-' || g.n % 20, 'bench', 'create', 'Grant', g.id::text, grant_document(g.g)
+        FROM (SELECT g, g.id, row_number() OVER () AS n FROM grants g) g
+        CROSS JOIN LATERAL (
+            SELECT clock_timestamp() - g.n * interval '2 s' AS at, md5(g.n::text) AS noise
+        ) t;
         INSERT INTO landings (issuance_id, finding, source, size, found_at)
         SELECT i.id, 'landed', 'confirmation', i.content_length, i.issued_at + interval '1 minute'
         FROM issuances i WHERE i.request_id < '0d';

@@ -99,7 +99,7 @@ class Live:
         return fetch(f"{self.gateway}/metrics")
 
     def load(self, stop):
-        """Sends what apps and admins send, until told to stop: links, batches, sessions, refusals, mistakes, reading."""
+        """Sends what apps and admins send, until told to stop: links, batches, sessions, refusals, reading."""
         turns = 0
         while not stop.wait(0.05):
             turns += 1

@@ -549,16 +549,18 @@ CREATE FUNCTION public.leading_segments(p_key text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ((split_part(p_key, '/'::text, 1) || '/'::text) || split_part(p_key, '/'::text, 2));
 
-CREATE FUNCTION public.note_gateway(p_id uuid, p_version text, p_started_at timestamp with time zone, p_sent_at timestamp with time zone, p_policy_seq bigint, p_policy_tag uuid, p_key_ids text[]) RETURNS void
+CREATE FUNCTION public.note_gateway(p_id uuid, p_version text, p_started_at timestamp with time zone, p_sent_at timestamp with time zone, p_policy_seq bigint, p_policy_tag uuid, p_key_ids text[], p_schema_version integer, p_function_set bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
     INSERT INTO gateways AS g (
-        id, version, started_at, last_seen_at, policy_seq, policy_tag, clock_difference, key_ids
+        id, version, started_at, last_seen_at, policy_seq, policy_tag, clock_difference, key_ids, schema_version,
+        function_set
     )
     VALUES (
         p_id, p_version, p_started_at, clock_timestamp(), p_policy_seq, p_policy_tag,
-        date_part('epoch', p_sent_at - statement_timestamp()), p_key_ids
+        date_part('epoch', p_sent_at - statement_timestamp()), p_key_ids, p_schema_version,
+        p_function_set
     )
     ON CONFLICT (id) DO UPDATE SET
         last_seen_at = excluded.last_seen_at, policy_seq = excluded.policy_seq, policy_tag = excluded.policy_tag,
@@ -1907,6 +1909,8 @@ CREATE TABLE public.gateways (
     policy_tag uuid,
     clock_difference double precision NOT NULL,
     key_ids text[] NOT NULL,
+    schema_version integer DEFAULT 0 NOT NULL,
+    function_set bytea DEFAULT '\x'::bytea NOT NULL,
     CONSTRAINT gateways_policy_check CHECK (((policy_seq IS NULL) = (policy_tag IS NULL)))
 );
 

@@ -24,6 +24,10 @@ static const char migration_0005[] = {
 #embed "../../sql/migrations/0005_limit_roles.sql" suffix(, 0)
 };
 
+static const char migration_0006[] = {
+#embed "../../sql/migrations/0006_tell_gateways_apart.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -33,6 +37,7 @@ static const struct {
     {"0003_make_rules_unique.sql", migration_0003},
     {"0004_console_sign_in.sql", migration_0004},
     {"0005_limit_roles.sql", migration_0005},
+    {"0006_tell_gateways_apart.sql", migration_0006},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -180,14 +180,23 @@ import Testing
                     """,
                 end: "ALTER ROLE LOGIN RESET search_path; DROP FUNCTION public.clock_timestamp()"),
             Ailment(
-                name: "later schema", check: "schema", outcome: "failed", message: "this program knows versions up to",
-                begin: "INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'later', '')",
+                name: "later schema", check: "schema", outcome: "failed",
+                message: "serves gateways from schema version 9999 on",
+                begin: "INSERT INTO schema_migrations VALUES (9999, 'later', '', 'contract', 9999)",
                 end: "DELETE FROM schema_migrations WHERE version = 9999"),
             Ailment(
                 name: "other functions", check: "schema", outcome: "failed", message: "uuid_v7",
                 advice: "sluice migrate",
-                begin: "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'",
-                end: "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'"),
+                begin: "UPDATE schema_functions SET contract = '\\x00' || contract WHERE name = 'uuid_v7'",
+                end: "UPDATE schema_functions SET contract = substr(contract, 2) WHERE name = 'uuid_v7'"),
+            Ailment(
+                name: "an update is not finished", check: "schema", outcome: "warning",
+                message: "functions gone wait", advice: "sluice migrate --finish",
+                begin: """
+                    CREATE FUNCTION gone() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+                    INSERT INTO schema_functions VALUES ('gone', '', '', now(), now());
+                    """,
+                end: "DELETE FROM schema_functions WHERE name = 'gone'; DROP FUNCTION gone"),
             Ailment(
                 name: "a function was dropped", check: "schema", outcome: "failed", message: "prune_policy_log",
                 begin: "ALTER FUNCTION prune_policy_log RENAME TO gone",
@@ -203,7 +212,7 @@ import Testing
             """
             SELECT note_gateway(
                 '018f0000-0000-7000-8000-0000000000aa', '\(version)', now(),
-                clock_timestamp() + interval '\(secondsAhead) s', NULL, NULL, '\(keys)')
+                clock_timestamp() + interval '\(secondsAhead) s', NULL, NULL, '\(keys)', 0, '')
             """
         }
         let forget = "SELECT forget_gateway('018f0000-0000-7000-8000-0000000000aa')"

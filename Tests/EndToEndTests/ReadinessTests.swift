@@ -152,7 +152,7 @@ import Testing
         try await Fault.schemaChanged.begin(site)
         let issued = try await site.number("SELECT count(*) FROM issuances")
         for _ in 0..<20 { #expect(try await user.ask(link).status == 503) }
-        try await expectFlaw(("schema", "at schema version"), "schema changed", at: user.client.port)
+        try await expectFlaw(("schema", "serves gateways from schema version"), "schema changed", at: user.client.port)
         let lines = site.gateways[0].log.split(separator: "\n").dropFirst(before).filter {
             $0.contains("run 'sluice migrate', or start") && !$0.contains("outage ends")
         }

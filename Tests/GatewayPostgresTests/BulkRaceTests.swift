@@ -188,25 +188,4 @@ import Testing
         let last = try await buffers("'user:004900', 'demo', '', '00000000-0000-0000-0000-000000000000'")
         #expect(last <= first + 20, "\(last) instead of \(first) pages of the database")
     }
-
-    @Test(.database(.migrated)) func everyStatementPrepares() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        try await connection.runScript(BulkTables.make)
-        let texts = [
-            BulkTables.stage.text, BulkTables.stageRemovals.text, BatchMatching.findLive.text,
-            BatchMatching.matchWrites.text, BatchMatching.matchRemovals.text, BatchMatching.refusals.text,
-            BatchMatching.outcomes.text, ImportMatching.repeatedLines.text, ImportMatching.findLive.text,
-            ImportMatching.matchIdentifiers.text, ImportMatching.matchContents.text, ImportMatching.matchKeys.text,
-            ImportMatching.prune.text, ImportMatching.refusal.text, BulkWriting.count.text,
-            BulkWriting.bucketless.text, BulkWriting.surplusTemplates.text, BulkWriting.twins.text,
-            BulkWriting.begin.text,
-            BulkWriting.remove.text, BulkWriting.insert.text, BulkWriting.audit.text, BulkWriting.auditImport.text,
-            BulkWriting.scopes.text, BulkWriting.lockBuckets.text, BulkWriting.writesTemplates.text,
-            BulkWriting.lockTemplates.text, ImportSamples.sent.text, ImportSamples.present.text,
-            PostgresGrantBulk.lockImports.text,
-        ]
-        for (index, text) in texts.enumerated() {
-            try await connection.runScript("PREPARE statement_\(index) AS \(text)")
-        }
-    }
 }

@@ -8,11 +8,6 @@ import Testing
 
 /// A gateway whose schema changes while it runs.
 @Suite(.timeLimit(.minutes(2))) struct SchemaFitTests {
-    private static let next = Migration(
-        version: (Migration.all.map(\.version).max() ?? 0) + 1, name: "count_issuances",
-        // Runs while nothing is being recorded, so this is the number at the commit.
-        sql: Array("CREATE TABLE counted AS SELECT count(*)::bigint AS issuances FROM issuances".utf8))
-
     private final class Course: Sendable {
         let recorded = Atomic(0)
         let isMigrated = Atomic(false)
@@ -48,12 +43,12 @@ import Testing
                 }
                 position = known
             } catch {
-                // Refused for good once the migration is there.
+                // Refused for good once the update is finished.
                 if course.isOver { return await connection.close() }
                 continue
             }
             guard let known = position else { continue }
-            if try await connection.record([.sample(at: known)], by: .one).allSatisfy(\.isRecorded) {
+            if try await connection.record([.sample(at: known)], by: .several).allSatisfy(\.isRecorded) {
                 course.recorded.add(1, ordering: .relaxed)
                 after += course.isOver ? 1 : 0
                 // Enough to be detected.
@@ -65,7 +60,7 @@ import Testing
     }
 
     @Test(.database(.migrated))
-    func `nothing is recorded after a migration by who was built for the schema before it`() async throws {
+    func `nothing is recorded after the end of an update by who was built for the version before`() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)
         let course = Course()
@@ -75,8 +70,11 @@ import Testing
                 group.addTask { try await record(with: source, course) }
             }
             while course.count < 100 { try await Task.sleep(for: .milliseconds(5)) }
-            let migrator = Migrator(connection: connection, migrations: Migration.all + [Self.next], logger: .silent)
-            #expect(try await migrator.migrate().applied == [Int(Self.next.version)])
+            let migrator = try NextRelease.migrator(connection)
+            #expect(try await migrator.migrate().applied == [Int(NextRelease.expand.version)])
+            let expanded = course.count
+            while course.count < expanded + 100 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try await migrator.finish().migrations == [Int(NextRelease.contract.version)])
             course.isMigrated.store(true, ordering: .releasing)
             try await group.waitForAll()
         }
@@ -95,9 +93,9 @@ import Testing
         let place = GrantPlace(principal: alice, bucket: bucket, prefix: ExactText("a/"))
         _ = try await source.changes(since: nil)
         #expect(!schema.isBroken)
-        _ = try await Migrator(
-            connection: connection, migrations: Migration.all + [Self.next], logger: .silent
-        ).migrate()
+        let next = try NextRelease.migrator(connection)
+        _ = try await next.migrate()
+        _ = try await next.finish()
         let refused = GatewayError.unavailable(retryAfter: 1)
         await #expect(throws: refused) { try await source.changes(since: nil) }
         #expect(schema.isBroken)
@@ -106,27 +104,34 @@ import Testing
         await #expect(throws: refused) {
             try await source.grants(of: [alice], in: bucket, around: ExactText("a/"), limit: 1)
         }
-        try await connection.runScript("DELETE FROM schema_migrations WHERE version = \(Self.next.version)")
+        try await connection.runScript(
+            "DELETE FROM schema_migrations WHERE version = \(NextRelease.contract.version)")
+        _ = try await Migrator(
+            connection: connection, migrations: Migration.all + [NextRelease.expand], logger: .silent
+        ).migrate()
         _ = try await source.changes(since: nil)
     }
 
-    @Test(.database(.migrated)) func `no position is read from a database with other functions`() async throws {
+    @Test(.database(.migrated)) func `no position is read from a database that lacks a function`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let schema = SchemaFit(logger: .silent)
         let source = try source(schema)
         _ = try await source.changes(since: nil)
         try await connection.runScript(
-            "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'")
+            "UPDATE schema_functions SET contract = '\\x00' || contract WHERE name = 'uuid_v7'")
         let database = try #require(try await connection.execute(RecordingProbe.read).first?.database)
-        #expect(SchemaState.carried.misfit(of: database) == Migrator.Failure.functionsDiffer(names: ["uuid_v7"]))
+        #expect(SchemaState.carried.misfit(of: database) == Migrator.Failure.functionsMissing(names: ["uuid_v7"]))
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await source.changes(since: nil) }
         #expect(schema.isBroken)
         try await connection.runScript(
-            "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'")
+            """
+            UPDATE schema_functions SET contract = substr(contract, 2), checksum = '' WHERE name = 'uuid_v7'
+            """)
+        // Another body is no reason to refuse.
         _ = try await source.changes(since: nil)
     }
 
-    @Test(.database(.migrated)) func `a migration waits for recordings, and lets them pass again while it waits`()
+    @Test(.database(.migrated)) func `the end of an update waits for recordings, and lets them pass while it waits`()
         async throws
     {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
@@ -134,8 +139,9 @@ import Testing
         let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await recording.runScript("BEGIN")
         _ = try await recording.number("SELECT count(pg_advisory_xact_lock_shared(7310868744))")
-        let migrator = Migrator(connection: connection, migrations: Migration.all + [Self.next], logger: .silent)
-        async let outcome = migrator.migrate()
+        let migrator = try NextRelease.migrator(connection)
+        _ = try await migrator.migrate()
+        async let finished = migrator.finish()
         let waiting =
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7310868744::bigint & 4294967295"
             + " AND NOT granted AND mode = 'ExclusiveLock'"
@@ -144,6 +150,6 @@ import Testing
         _ = try await other.number("SELECT count(pg_advisory_xact_lock_shared(7310868744))")
         #expect(ContinuousClock.now - start < .seconds(5))
         try await recording.runScript("COMMIT")
-        #expect(try await outcome.applied == [Int(Self.next.version)])
+        #expect(try await finished.migrations == [Int(NextRelease.contract.version)])
     }
 }

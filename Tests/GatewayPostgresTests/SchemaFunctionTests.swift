@@ -35,34 +35,29 @@ import Testing
         let migrator = Self.migrator(connection, try Self.functions(changing: "uuid_v7") { $0 + "\n" })
         #expect(try await migrator.migrate().functions == ["uuid_v7"])
         #expect(try await connection.number(lines) == before.0 + 1)
+        try await Migrator(connection: connection, logger: .silent).check()
         #expect(try await connection.number("SELECT count(*) FROM schema_functions") == Int64(SchemaFunction.all.count))
         try await migrator.check()
         #expect(try await migrator.migrate().functions == [])
         #expect(try await connection.number(lines) == before.0 + 1)
     }
 
-    @Test(.database(.migrated)) func `a function may change its arguments and its result, and keeps its rights`()
-        async throws
-    {
+    @Test(.database(.migrated)) func `a function with another contract under the same name is refused`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let changed = try Self.functions(changing: "is_live_gateway") { _ in
-            """
-            -- Changed.
-            CREATE OR REPLACE FUNCTION is_live_gateway(p_seconds integer) RETURNS text
-            LANGUAGE sql STABLE
-            AS $$
-                SELECT p_seconds::text
-            $$;
-            """
+        let changed = try Self.functions(changing: "is_live_gateway") {
+            $0.replacing("p_last_seen_at timestamptz)", with: "p_last_seen_at timestamptz, p_seconds integer)")
         }
-        #expect(try await Self.migrator(connection, changed).migrate().functions == ["is_live_gateway"])
+        let failure = Migrator.Failure.contractsDiffer(names: ["is_live_gateway"])
+        await #expect(throws: failure) { try await Self.migrator(connection, changed).migrate() }
+        let spaced = try Self.functions(changing: "is_live_gateway") { $0.replacing(") RETURNS", with: ")\nRETURNS") }
+        #expect(try await Self.migrator(connection, spaced).migrate().functions == ["is_live_gateway"])
         #expect(
             try await connection.texts(
                 "SELECT oid::regprocedure::text FROM pg_proc WHERE proname = 'is_live_gateway'")
-                == ["is_live_gateway(integer)"])
+                == ["is_live_gateway(timestamp with time zone)"])
         #expect(
             try await connection.number(
-                "SELECT has_function_privilege('sluice_gateway', 'is_live_gateway(integer)', 'EXECUTE')::int") == 1)
+                "SELECT has_function_privilege('sluice_gateway', 'is_live_gateway(timestamptz)', 'EXECUTE')::int") == 1)
     }
 
     @Test(.database(.migrated)) func `a function of a trigger is replaced under it`() async throws {
@@ -76,24 +71,28 @@ import Testing
         #expect(actors == ["by test"])
     }
 
-    @Test(.database(.migrated)) func `a function without a file is dropped, unless something depends on it`()
-        async throws
-    {
+    @Test(.database(.migrated))
+    func `a function without a file is dropped at the end of an update, unless something depends on it`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         func count(_ name: String) async throws -> Int64 {
             try await connection.number("SELECT count(*) FROM pg_proc WHERE proname = '\(name)'")
         }
         let fewer = SchemaFunction.all.filter { $0.name != "uuid_v7" }
-        #expect(try await Self.migrator(connection, fewer).migrate().functions == ["uuid_v7"])
+        let migrator = Self.migrator(connection, fewer)
+        #expect(try await migrator.finish().isEmpty)
+        #expect(try await migrator.migrate().leftovers.functions == ["uuid_v7"])
+        #expect(try await count("uuid_v7") == 1)
+        #expect(try await migrator.finish().functions == ["uuid_v7"])
         #expect(try await count("uuid_v7") == 0)
-        try await Self.migrator(connection, fewer).check()
+        try await migrator.check()
 
         let without = Self.migrator(connection, fewer.filter { $0.name != "keep_membership" })
-        let error = await #expect(throws: PostgresError.self) { try await without.migrate() }
+        _ = try await without.migrate()
+        let error = await #expect(throws: PostgresError.self) { try await without.finish() }
         // dependent_objects_still_exist
         #expect(error?.sqlState == "2BP01")
         #expect(try await count("keep_membership") == 1)
-        try await Self.migrator(connection, fewer).check()
+        try await migrator.check()
     }
 
     @Test(.database(.migrated)) func `a function that cannot be applied leaves all as they were`() async throws {
@@ -104,12 +103,22 @@ import Testing
         try await Migrator(connection: connection, logger: .silent).check()
     }
 
-    @Test(.database(.migrated)) func `a gateway refuses to start on other functions, and names them`() async throws {
+    @Test(.database(.migrated)) func `a gateway starts on other bodies, and names functions that are missing`()
+        async throws
+    {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let older = Self.migrator(connection, try Self.functions(changing: "uuid_v7") { $0 + "\n" })
-        let failure = Migrator.Failure.functionsDiffer(names: ["uuid_v7"])
-        await #expect(throws: failure) { try await older.check() }
+        try await Self.migrator(connection, try Self.functions(changing: "uuid_v7") { $0 + "\n" }).check()
         try await connection.runScript("DELETE FROM schema_functions WHERE name = 'uuid_v7'")
-        await #expect(throws: failure) { try await Migrator(connection: connection, logger: .silent).check() }
+        await #expect(throws: Migrator.Failure.functionsMissing(names: ["uuid_v7"])) {
+            try await Migrator(connection: connection, logger: .silent).check()
+        }
+    }
+
+    @Test func `every function declares what callers rely on`() throws {
+        for function in SchemaFunction.all {
+            #expect(function.declaration.hasPrefix("\(function.name)("), "\(function.name)")
+        }
+        let function = try #require(SchemaFunction.all.first { $0.name == "is_live_gateway" })
+        #expect(function.declaration == "is_live_gateway(p_last_seen_at timestamptz) RETURNS boolean")
     }
 }

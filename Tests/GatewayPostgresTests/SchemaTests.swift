@@ -10,54 +10,12 @@ import Testing
 @Suite struct SchemaTests {
     @Test(.database(.migrated)) func everyStatementPrepares() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let texts = [
-            Migrator.lock.text, Migrator.readState.text, Migrator.insertMigration.text, Migrator.insertFunction.text,
-            Migrator.deleteFunction.text, Migrator.dropsOfFunction.text, Migrator.grantRights.text,
-            Migrator.preparePartitions.text, Migrator.lockPolicy.text, Migrator.endDecisions.text,
-            RecordBatch.record.text, RecordBatch.recordOne.text,
-            DenialCounter.add.text,
-            PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
-            PartitionUpkeep.pruneCounters.text, PartitionUpkeep.prunePolicyLog.text, Heartbeat.note.text,
-            Heartbeat.forget.text, PostgresGateways.page.text, TicketTable.revoke.text,
-            ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
-            RecordingProbe.read.text, AdminStatements.writeNothing.text, RecordingProbe.lock.text,
-            PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
-            MultipartUploadTable.insert.text, MultipartUploadTable.find.text, MultipartUploadTable.open.text,
-            MultipartUploadTable.move.text, MultipartUploadTable.reserve.text, MultipartUploadTable.release.text,
-            MultipartUploadTable.storeUploadIDs.text, MultipartUploadTable.audit.text, MultipartUploadTable.page.text,
-            MultipartUploadTable.takeDue.text, MultipartUploadTable.prune.text,
-            PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
-            PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresIssuances.one.text,
-            LedgerPool.days.text, PostgresIssuances.replay.text,
-            PostgresIssuances.templates.text, UsageRequest.counted.text, UsageRequest.summed.text,
-            UsageUpkeep.sum.text, PostgresLedgerReports.denials.text,
-            PostgresLedgerReports.summedDenials.text, PostgresLedgerReports.backlog.text,
-            PostgresLedgerReports.grantUse.text, PolicyHistoryStatements.momentAt.text,
-            PolicyHistoryStatements.moment.text, PolicyHistoryStatements.groups.text,
-            PolicyHistoryStatements.grants.text,
-            PolicyHistoryStatements.grant.text, PolicyHistoryStatements.grantsNear.text, AliveShare.statement.text,
-            AliveShare.isKnown.text, AliveSession.statement.text,
-            PostgresRemoteUploads.begin.text, PostgresRemoteUploads.bind.text, PostgresGroups.page.text,
-            PostgresGroups.pageOfMember.text, AuditTable.note.text,
-            PostgresQuotaUses.readSummaries.text, PostgresQuotaUses.readUses.text, PostgresQuotaUses.resetUsage.text,
-            PostgresCredentialDependency.read.text, PostgresCredentialDependency.readUse.text,
-            AuditTable.page.text,
-            IdempotencyKeyTable.claim.text, IdempotencyKeyTable.finish.text, IdempotencyKeyTable.abandon.text,
-            IdempotencyKeyTable.mark.text, IdempotencyKeyTable.renew.text, OnceLedger.recordOnce.text,
-            IdempotencyKeyTable.prune.text,
-            LandingTable.find.text, LandingTable.page.text, LandingTable.note.text,
-            LandingTable.noteSettled.text, LandingTable.prune.text, EventSecretTable.named.text,
-            StoreEventTable.insert.text, EventSecretTable.rotate.text, EventSecretTable.ofBucket.text,
-            EventSecretTable.remove.text, MasterKeyRotation.lackingGateways.text,
-            DatabaseDiagnosis.readServer.text, DatabaseDiagnosis.readLogin.text,
-            DatabaseDiagnosis.readMissingFunctions.text, DatabaseDiagnosis.countSealed.text,
-            DatabaseDiagnosis.readGateways.text, DatabaseDiagnosis.readEndpoints.text,
-            DatabaseDiagnosis.lock.text, DatabaseDiagnosis.unlock.text,
-            RefusalTable.record.text, RefusalTable.prune.text,
-            RefusalTable.ofRequest.text, RefusalTable.extent.text, PostgresIssuances.ofRequest.text,
-        ]
-        for (index, text) in texts.enumerated() {
-            try await connection.runScript("PREPARE statement_\(index) AS \(text)")
+        for statement in try StatementLists.gateway() + StatementLists.migrator() {
+            try await connection.runScript("PREPARE \"\(statement.name)\" AS \(statement.text)")
+        }
+        try await connection.runScript(BulkTables.make)
+        for statement in try StatementLists.bulk() {
+            try await connection.runScript("PREPARE \"\(statement.name)\" AS \(statement.text)")
         }
     }
 

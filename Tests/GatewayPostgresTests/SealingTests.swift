@@ -130,7 +130,7 @@ import Testing
             let names = keys.map { "\"\($0)\"" }.joined(separator: ",")
             try await world.connection.runScript(
                 """
-                SELECT note_gateway('\(id)', '1.0', now(), now(), NULL, NULL, '{\(names)}');
+                SELECT note_gateway('\(id)', '1.0', now(), now(), NULL, NULL, '{\(names)}', 0, '');
                 UPDATE gateways SET last_seen_at = now() - interval '\(secondsAgo) s' WHERE id = '\(id)'
                 """)
         }

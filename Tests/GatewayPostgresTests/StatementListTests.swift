@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks the lists of statements that tests prepare against the sources.
+/// Checks ``StatementLists`` against the sources.
 @Suite struct StatementListTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let sources = tests.appending(path: "../../Sources/GatewayPostgres").standardizedFileURL
@@ -27,14 +27,8 @@ import Testing
     }
 
     @Test func `every statement is prepared by a test`() throws {
-        let listed = #/([A-Z]\w*(?:\.[A-Z]\w*)*\.\w+)\.text\b/#
-        var prepared: Set<String> = []
-        for file in try FileManager.default.contentsOfDirectory(at: Self.tests, includingPropertiesForKeys: nil) {
-            guard file.pathExtension == "swift" else { continue }
-            let text = try String(contentsOf: file, encoding: .utf8)
-            guard text.contains("PREPARE statement_") else { continue }
-            for match in text.matches(of: listed) { prepared.insert(String(match.1)) }
-        }
+        let prepared = try Set(
+            (StatementLists.gateway() + StatementLists.bulk() + StatementLists.migrator()).map(\.name))
         let statements = try Self.statements()
         #expect(statements.count > 100)
         #expect(statements.subtracting(prepared).subtracting(Self.commands).sorted() == [], "add them to a list")

@@ -1,3 +1,5 @@
+-- Kind: expand
+--
 -- The tables of a gateway, with their indexes and views.
 --
 -- Texts that compare by their bytes are COLLATE "C". Identifiers are UUIDs of version 7 made by the gateway, unless a

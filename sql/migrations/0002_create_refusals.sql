@@ -1,3 +1,5 @@
+-- Kind: expand
+--
 -- Single refusals, for admins who are told the identifier of a request.
 
 CREATE TABLE refusals (

@@ -1,3 +1,5 @@
+-- Kind: contract, serves from 3
+--
 -- No two live grants say the same, and no two quotas count the same, so that removing one revokes it.
 --
 -- Grants are the same if they differ in identifier, origin and note only. Quotas are the same if they differ in

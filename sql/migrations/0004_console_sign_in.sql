@@ -1,3 +1,5 @@
+-- Kind: expand
+--
 -- Issuers where people sign in to the console.
 
 ALTER TABLE issuers ADD COLUMN console jsonb;

@@ -1,3 +1,5 @@
+-- Kind: contract, serves from 5
+--
 -- Roles of the admin API may be limited to scopes: buckets, prefixes and principals. Issuers say which values of a
 -- claim confer which role.
 

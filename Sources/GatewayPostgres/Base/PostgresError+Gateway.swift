@@ -12,9 +12,9 @@ extension GatewayError {
         .unavailable(retryAfter: 1, cause: "PostgreSQL gave no row for \(subject)")
     }
 
-    /// The schema of the database is not the schema that this program carries.
+    /// This program does not fit the schema of the database.
     static func otherSchema(retryAfter seconds: Int) -> GatewayError {
-        .unavailable(retryAfter: seconds, cause: "the schema of the database is not the one of this program")
+        .unavailable(retryAfter: seconds, cause: "this program does not fit the schema of the database")
     }
 
     /// An error arrived from a source other than the database, where only the database can fail.

@@ -6,59 +6,71 @@ extension Migrator {
     static let patience = Duration.seconds(3600)
 
     /// Applies a migration unless the database has it already. Returns whether it was applied.
+    ///
+    /// A migration that contracts is left for ``finish()``, unless one that expands follows it: then it belongs to an
+    /// earlier update, and is applied if no gateway needs what it removes.
     func apply(_ migration: Migration) async throws -> Bool {
-        let script = String(decoding: migration.sql, as: UTF8.self)
-        return try await withSchema { transaction, database in
+        try await withSchema { transaction, database in
             guard let row = goal.migrations.first(where: { $0.version == migration.version }),
                 !database.migrations.contains(row)
             else { return false }
-            try Self.excludeRecordings(in: transaction)
-            try transaction.runScript(script)
-            try transaction.perform(Self.insertMigration, row)
-            // A database without functions has no decisions yet.
-            if !database.functions.isEmpty {
-                try transaction.perform(Self.endDecisions, "migration \(migration.version)")
-            }
+            // A database without functions is new: it has no gateways and no decisions yet.
+            let isNew = database.functions.isEmpty
+            guard !row.isContract || isNew || row.version < goal.neededVersion else { return false }
+            try apply(migration, as: row, isNew: isNew, functionSet: nil, in: transaction)
             return true
         }
     }
 
-    /// Applies functions whose checksums differ and drops those that no longer have a file. Then grants the gateway's
-    /// role its rights, which a new function lacks.
+    /// Applies a migration and records it.
     ///
-    /// - Returns: Names of the functions that differed, and whether the role exists.
-    func applyFunctions(gatewayRole: String) async throws -> (names: [String], roleIsReady: Bool) {
-        try await withSchema { transaction, database in
-            let names = goal.differingFunctions(in: database)
-            if !names.isEmpty {
-                try Self.excludeRecordings(in: transaction)
-                // Bodies may name functions of later files.
-                try transaction.runScript("SET LOCAL check_function_bodies = off")
-                for name in names { try apply(functionNamed: name, in: transaction) }
-                try transaction.perform(Self.endDecisions, "functions")
-            }
-            return (names, try transaction.execute(Self.grantRights, gatewayRole).first ?? false)
+    /// One that expands runs beside recordings: no decision that was made before rests on what it adds. One that
+    /// contracts runs while nothing is recorded, and makes earlier decisions stale, so that a gateway that does not fit
+    /// any more records nothing afterwards.
+    func apply(
+        _ migration: Migration, as row: SchemaState.AppliedMigration, isNew: Bool, functionSet: [UInt8]?,
+        in transaction: borrowing PostgresTransaction
+    ) throws {
+        let removes = row.isContract && !isNew
+        if removes {
+            try Self.excludeRecordings(in: transaction)
+            try Self.refuseGateways(before: row.servesFrom, functionSet: functionSet, in: transaction)
         }
+        try transaction.runScript(String(decoding: migration.sql, as: UTF8.self))
+        try transaction.perform(Self.insertMigration, row)
+        if removes { try transaction.perform(Self.endDecisions, "migration \(migration.version)") }
     }
 
-    /// Replaces a function, or drops it if this program has none of that name.
+    /// Applies functions whose checksums differ, and marks those without a file, which ``finish()`` drops. Then grants
+    /// the gateway's role its rights, which a new function lacks.
     ///
-    /// A function without dependents is dropped first, so that its arguments and its result may change. Triggers,
-    /// defaults, views and indexes are dependents. Other functions are not, since their bodies are stored as text.
-    /// PostgreSQL refuses to drop a function without a file while it has dependents.
-    private func apply(functionNamed name: String, in transaction: borrowing PostgresTransaction) throws {
-        let function = functions.first { $0.name == name }
-        for drop in try transaction.execute(Self.dropsOfFunction, (name: name, isGone: function == nil)) {
-            try transaction.runScript(drop)
+    /// If a body changes, no recording runs meanwhile and earlier decisions are stale, so that two bodies never work
+    /// side by side. Gateways go on afterwards.
+    ///
+    /// - Returns: Names of the functions applied, and whether the role exists.
+    func applyFunctions(gatewayRole: String) async throws -> (names: [String], roleIsReady: Bool) {
+        try await withSchema { transaction, database in
+            let changed = goal.functionsToApply(in: database)
+            let replaces = changed.contains { own in
+                database.functions.contains { $0.name == own.name && $0.checksum != own.checksum }
+            }
+            if replaces { try Self.excludeRecordings(in: transaction) }
+            // Bodies may name functions of later files.
+            try transaction.runScript("SET LOCAL check_function_bodies = off")
+            for row in changed {
+                guard let function = functions.first(where: { $0.name == row.name }) else { continue }
+                try transaction.runScript(String(decoding: function.sql, as: UTF8.self))
+                try transaction.perform(Self.noteFunction, row)
+            }
+            let superseded = goal.strangers(in: database).filter { !$0.isSuperseded }
+            try transaction.perform(Self.supersedeFunctions, superseded.map(\.name))
+            if replaces { try transaction.perform(Self.endDecisions, "functions") }
+            return (changed.map(\.name), try transaction.execute(Self.grantRights, gatewayRole).first ?? false)
         }
-        try transaction.perform(Self.deleteFunction, name)
-        guard let function, let row = goal.functions.first(where: { $0.name == name }) else { return }
-        try transaction.runScript(String(decoding: function.sql, as: UTF8.self))
-        try transaction.perform(Self.insertFunction, row)
     }
 
     /// Runs a transaction while no other migrator runs, after checking that this program can migrate the database.
-    private func withSchema<Result: Sendable>(
+    func withSchema<Result: Sendable>(
         _ body: @Sendable (borrowing PostgresTransaction, SchemaState) throws -> Result
     ) async throws -> Result {
         try await retryingLocks {
@@ -66,25 +78,25 @@ extension Migrator {
                 try transaction.perform(Self.lock, ())
                 let database = try transaction.execute(Self.readState).first ?? SchemaState([], [])
                 if let obstacle = goal.obstacle(in: database) { throw obstacle }
+                try transaction.runScript("SET LOCAL lock_timeout = '\(Self.lockTimeout)'")
                 return try body(transaction, database)
             }
         }
     }
 
     /// Takes the policy lock before the tables, in the same order as recordings. No recording runs until the
-    /// transaction ends, and earlier decisions are stale after it. Gateways of another version then record nothing.
-    private static func excludeRecordings(in transaction: borrowing PostgresTransaction) throws {
-        try transaction.runScript("SET LOCAL lock_timeout = '2s'")
+    /// transaction ends.
+    static func excludeRecordings(in transaction: borrowing PostgresTransaction) throws {
         try transaction.perform(lockPolicy, ())
     }
 
-    /// Repeats a transaction that does not get its locks. Recordings wait while it asks for a lock, so each attempt
-    /// soon gives up.
+    /// Repeats a transaction that does not get its locks. Recordings wait behind it while it asks for a lock, so each
+    /// attempt soon gives up.
     private func retryingLocks<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         for _ in 1..<Self.attempts {
             do {
                 return try await body()
-            } catch let error as PostgresError where ["55P03", "40P01"].contains(error.sqlState) {
+            } catch let error as PostgresError where error.isContention {
                 logger.info("a migration waits for a lock")
                 try await Task.sleep(for: .seconds(1))
             }
@@ -92,7 +104,19 @@ extension Migrator {
         return try await body()
     }
 
-    private static let attempts = 60
+    /// Time for which a migration asks for one lock, and for which others may have to wait behind it.
+    static let lockTimeout = "500ms"
+    private static let attempts = 120
+}
+
+extension PostgresError {
+    /// Whether another transaction was in the way: a lock was not free in time, there was a deadlock, or the upkeep of
+    /// partitions changed a table whose rights were being given.
+    fileprivate var isContention: Bool {
+        guard case .server(let error) = self else { return false }
+        return ["55P03", "40P01"].contains(error.sqlState)
+            || (error.sqlState == "XX000" && error.message == "tuple concurrently updated")
+    }
 }
 
 // MARK: - Statements
@@ -103,7 +127,7 @@ extension Migrator {
     /// Waits for recordings under way, and holds back new ones.
     static let lockPolicy = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.policy.key))")
 
-    /// Makes all decisions stale. This is the last act of a migration.
+    /// Makes all decisions stale. This is the last act of a migration that contracts, and of a change of functions.
     static let endDecisions = Statement<String, Void>("SELECT append_policy_log('{all}', 'sluice migrate', $1)") {
         [$0]
     }
@@ -114,13 +138,18 @@ extension Migrator {
             version integer NOT NULL,
             name text NOT NULL,
             checksum bytea NOT NULL,
+            kind text NOT NULL,
+            serves_from integer NOT NULL,
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-            CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
+            CONSTRAINT schema_migrations_pkey PRIMARY KEY (version),
+            CONSTRAINT schema_migrations_kind_check CHECK (kind IN ('expand', 'contract'))
         );
         CREATE TABLE IF NOT EXISTS schema_functions (
             name text COLLATE "C" NOT NULL,
             checksum bytea NOT NULL,
+            contract bytea NOT NULL,
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            superseded_at timestamptz,
             CONSTRAINT schema_functions_pkey PRIMARY KEY (name)
         )
         """
@@ -132,31 +161,21 @@ extension Migrator {
     }
 
     static let insertMigration = Statement<SchemaState.AppliedMigration, Void>(
-        "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)"
-    ) { [$0.version, $0.name, $0.checksum] }
+        "INSERT INTO schema_migrations (version, name, checksum, kind, serves_from) VALUES ($1, $2, $3, $4, $5)"
+    ) { [$0.version, $0.name, $0.checksum, $0.isContract ? "contract" : "expand", $0.servesFrom] }
 
-    static let insertFunction = Statement<SchemaState.AppliedFunction, Void>(
-        "INSERT INTO schema_functions (name, checksum) VALUES ($1, $2)"
-    ) { [$0.name, $0.checksum] }
-
-    static let deleteFunction = Statement<String, Void>("DELETE FROM schema_functions WHERE name = $1") { [$0] }
-
-    /// Lists the commands that drop the functions of a name: all of them if the name no longer has a file, otherwise
-    /// those without dependents.
-    static let dropsOfFunction = Statement<(name: String, isGone: Bool), String>(
+    static let noteFunction = Statement<SchemaState.AppliedFunction, Void>(
         """
-        SELECT 'DROP FUNCTION ' || p.oid::regprocedure
-        FROM pg_proc p
-        WHERE p.pronamespace = 'public'::regnamespace AND p.proname = $1
-            AND ($2 OR NOT EXISTS (
-                SELECT FROM pg_depend d WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid
-            ))
+        INSERT INTO schema_functions (name, checksum, contract) VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO UPDATE SET
+            checksum = excluded.checksum, contract = excluded.contract, applied_at = excluded.applied_at,
+            superseded_at = NULL
         """
-    ) {
-        [$0.name, $0.isGone]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
-    }
+    ) { [$0.name, $0.checksum, $0.contract] }
+
+    static let supersedeFunctions = Statement<[String], Void>(
+        "UPDATE schema_functions SET superseded_at = clock_timestamp() WHERE name = ANY ($1)"
+    ) { [$0] }
 
     static let grantRights = Statement<String, Bool>("SELECT grant_to_gateway($1::name)") {
         [$0]

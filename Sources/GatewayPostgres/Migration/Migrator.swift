@@ -1,3 +1,4 @@
+import GatewayCore
 public import LibPQ
 public import Logging
 
@@ -5,30 +6,59 @@ public import Logging
 public struct Migrator: Sendable {
     /// Why a database cannot be migrated or served from.
     public enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
-        /// The database has a migration that this program does not know.
+        /// The database has a migration that the program does not know, so it cannot migrate it.
         case schemaIsNewer(version: Int, known: Int)
-        /// The database lacks migrations that this program relies on.
+        /// The database lacks migrations that the program relies on.
         case schemaIsOlder(version: Int, needed: Int)
+        /// An update was finished that gateways of this program cannot serve after.
+        case programIsOlder(version: Int, servesFrom: Int)
         /// An applied migration differs from the one that this program carries.
         case checksumDiffers(version: Int)
-        /// Some functions differ from those that this program carries.
-        case functionsDiffer(names: [String])
+        /// The database lacks functions that this program calls, or has them with other arguments or results.
+        case functionsMissing(names: [String])
+        /// Functions have other arguments or results than those of the same names in this program.
+        case contractsDiffer(names: [String])
+        /// Gateways run that need what the end of an update removes; never empty.
+        case gatewaysRun([NeedyGateway])
 
-        /// One line that tells an operator what is wrong.
+        /// One line that tells an operator what is wrong, and what to do.
         public var description: String {
             switch self {
             case .schemaIsNewer(let version, let known):
-                "The database is at schema version \(version); this program knows versions up to \(known)."
+                """
+                The database is at schema version \(version); this program knows versions up to \(known). Run \
+                'sluice migrate' of the newer program.
+                """
             case .schemaIsOlder(let version, let needed):
                 "The database is at schema version \(version); run 'sluice migrate' to bring it to \(needed)."
+            case .programIsOlder(let version, let servesFrom):
+                """
+                This program has schema version \(version), and the database serves gateways from schema version \
+                \(servesFrom) on: start the newer program.
+                """
             case .checksumDiffers(let version):
                 "Migration \(version) was applied to the database in another form than this program carries."
-            case .functionsDiffer(let names):
+            case .functionsMissing(let names):
                 """
-                The database has other functions than this program carries: \(Self.list(names)); run \
-                'sluice migrate' to replace them.
+                The database lacks functions that this program calls: \(Self.list(names)); run 'sluice migrate', or, \
+                if an update was finished, start the newer program.
+                """
+            case .contractsDiffer(let names):
+                """
+                Functions of the database have other arguments or results than those of the same names in this \
+                program: \(Self.list(names)). A changed function needs a name of its own.
+                """
+            case .gatewaysRun(let gateways):
+                """
+                These gateways need what would be removed: \(Self.list(gateways.map(Self.text))). Update or stop \
+                them, and try again; a gateway that did not stop by itself counts for a minute.
                 """
             }
+        }
+
+        private static func text(_ gateway: NeedyGateway) -> String {
+            "\(gateway.id.lowercaseText) (version \(gateway.version), schema version \(gateway.schemaVersion), "
+                + "seen \(gateway.secondsAgo) s ago)"
         }
 
         private static func list(_ names: [String]) -> String {
@@ -42,8 +72,10 @@ public struct Migrator: Sendable {
     public struct Outcome: Equatable, Sendable {
         /// Versions applied, in order; empty if the tables were current.
         public var applied: [Int]
-        /// Names of functions created, replaced or dropped; empty if the functions were current.
+        /// Names of functions created or replaced; empty if the functions were current.
         public var functions: [String]
+        /// What waits for ``Migrator/finish()``.
+        public var leftovers: Leftovers
         /// Whether the gateway's role now exists and has its rights.
         public var gatewayRoleIsReady: Bool
         /// Number of ledger partitions created.
@@ -78,7 +110,7 @@ public struct Migrator: Sendable {
     }
 
     /// Applies missing migrations and functions, grants the gateway's role its rights, and prepares partitions of the
-    /// ledger.
+    /// ledger. Gateways of the version before serve meanwhile and afterwards, until ``finish()``.
     ///
     /// Each migration is a transaction of its own, and all functions together are one. Concurrent runs wait for each
     /// other.
@@ -103,14 +135,15 @@ public struct Migrator: Sendable {
         if !names.isEmpty {
             logger.info("functions applied", metadata: ["names": "\(names.joined(separator: ", "))"])
         }
-        let partitions = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
-            try transaction.perform(Self.lock, ())
-            return try transaction.execute(Self.preparePartitions, daysAhead).first ?? 0
+        let partitions = try await withSchema { transaction, _ in
+            try transaction.execute(Self.preparePartitions, daysAhead).first ?? 0
         }
-        return Outcome(applied: applied, functions: names, gatewayRoleIsReady: isReady, partitions: Int(partitions))
+        return Outcome(
+            applied: applied, functions: names, leftovers: try await leftovers(), gatewayRoleIsReady: isReady,
+            partitions: Int(partitions))
     }
 
-    /// Checks that the schema is the one that this program needs.
+    /// Checks that a gateway of this program fits the schema.
     ///
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func check() async throws {

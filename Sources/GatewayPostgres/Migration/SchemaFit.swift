@@ -2,10 +2,10 @@ public import LibPQ
 public import Logging
 import Synchronization
 
-/// Tells whether the schema is the one that this program was built for. While it is not, nothing is issued.
+/// Tells whether this program fits the schema. While it does not, nothing is issued.
 ///
-/// The database itself guarantees this. Each migration, and each change of functions, ends with a line for all scopes
-/// in `policy_log`, which makes every earlier decision stale. A reader gets a new position only from a schema that fits
+/// The database itself guarantees this. Whatever takes something away from gateways ends with a line for all scopes in
+/// `policy_log`, which makes every earlier decision stale. A reader gets a new position only from a schema that it fits
 /// (``PolicyStatements/latest``). This object lets the gateway refuse a request without a round trip, and say why.
 public final class SchemaFit: Sendable {
     private let state = Mutex(State())
@@ -19,9 +19,9 @@ public final class SchemaFit: Sendable {
         var hasOwnLine = false
     }
 
-    /// The message when the schema is another one.
+    /// The message when this program does not fit the schema.
     static let otherSchema = """
-        The schema is not the one that this version was built for: run 'sluice migrate', or start the version that fits.
+        This version does not fit the schema: run 'sluice migrate', or start the version that fits.
         """
     /// The message when the schema lacks parts that recordings need.
     static let partsMissing = "Functions, tables or columns that recordings need are missing: run 'sluice migrate'."
@@ -56,7 +56,7 @@ public final class SchemaFit: Sendable {
         logger.error("the schema does not fit", metadata: ["reason": "\(why)"])
     }
 
-    /// Resumes issuing, after the database was seen to have this program's migrations and functions.
+    /// Resumes issuing, after the database was seen to have what this program needs.
     func mends() {
         guard isBroken else { return }
         let hadOwnLine = state.withLock { state in exchange(&state, with: State()).hasOwnLine }

@@ -1,7 +1,7 @@
 import LibCrypto
 import LibPQ
 
-/// The migrations and functions in a database or in a program, by their checksums.
+/// The migrations and functions in a database or in a program.
 struct SchemaState: Sendable, Equatable {
     /// A row of `schema_migrations`.
     struct AppliedMigration: Sendable, Equatable {
@@ -9,6 +9,10 @@ struct SchemaState: Sendable, Equatable {
         let name: String
         /// SHA-256 of the file.
         let checksum: [UInt8]
+        /// Whether gateways of the version before cannot serve after it.
+        let isContract: Bool
+        /// The schema version from which on a gateway may serve once this migration and those before it are applied.
+        let servesFrom: Int32
     }
 
     /// A row of `schema_functions`.
@@ -16,6 +20,10 @@ struct SchemaState: Sendable, Equatable {
         let name: String
         /// SHA-256 of the file.
         let checksum: [UInt8]
+        /// SHA-256 of what callers rely on: ``SchemaFunction/declaration``.
+        let contract: [UInt8]
+        /// Whether `sluice migrate` of a program without this function has run, so that `--finish` drops it.
+        let isSuperseded: Bool
     }
 
     /// Applied migrations, ordered by version.
@@ -28,44 +36,89 @@ struct SchemaState: Sendable, Equatable {
 
     /// Makes the state of a database that has exactly these migrations and functions.
     init(_ migrations: [Migration], _ functions: [SchemaFunction]) {
-        self.migrations = migrations.map {
-            AppliedMigration(version: $0.version, name: $0.name, checksum: Self.checksum($0.sql))
+        var servesFrom: Int32 = 0
+        self.migrations = migrations.map { migration in
+            if case .contract(let version) = migration.kind { servesFrom = max(servesFrom, version) }
+            return AppliedMigration(
+                version: migration.version, name: migration.name, checksum: Self.checksum(migration.sql),
+                isContract: migration.kind != .expand, servesFrom: servesFrom)
         }
-        self.functions = functions.map { AppliedFunction(name: $0.name, checksum: Self.checksum($0.sql)) }
-            .sorted { $0.name.precedesInBytes($1.name) }
+        self.functions = functions.map {
+            AppliedFunction(
+                name: $0.name, checksum: Self.checksum($0.sql), contract: $0.contract, isSuperseded: false)
+        }
+        .sorted { $0.name.precedesInBytes($1.name) }
     }
 
     private static func checksum(_ bytes: [UInt8]) -> [UInt8] {
         DigestAlgorithm.sha256.digest(of: bytes).bytes
     }
 
-    /// Returns why a program with this state does not fit a database; `nil` if it does.
+    /// The highest migration; 0 if there is none.
+    var version: Int32 { migrations.last?.version ?? 0 }
+
+    /// The schema version from which on a gateway may serve; 0 if there is no migration.
+    var servesFrom: Int32 { migrations.last?.servesFrom ?? 0 }
+
+    /// The migration that a database must have for a program with this state: the last one that expands. Those after it
+    /// only remove what this program does not need.
+    var neededVersion: Int32 { migrations.last { !$0.isContract }?.version ?? 0 }
+
+    /// SHA-256 of the contracts of all functions. Two programs with the same set call the same functions.
+    var functionSet: [UInt8] { DigestAlgorithm.sha256.digest(of: functions.flatMap(\.contract)).bytes }
+
+    /// Returns why a gateway with this state does not fit a database; `nil` if it does.
+    ///
+    /// The database may have later migrations, as long as they only expand, other bodies of functions, and functions
+    /// that this program does not know.
     func misfit(of database: SchemaState) -> Migrator.Failure? {
-        if let failure = obstacle(in: database) { return failure }
-        guard database.migrations.count == migrations.count else {
-            return .schemaIsOlder(
-                version: Int(database.migrations.last?.version ?? 0), needed: Int(migrations.last?.version ?? 0))
+        if let failure = edit(in: database) { return failure }
+        if database.servesFrom > version {
+            return .programIsOlder(version: Int(version), servesFrom: Int(database.servesFrom))
         }
-        let names = differingFunctions(in: database)
-        return names.isEmpty ? nil : .functionsDiffer(names: names)
+        if lacksExpansion(database) {
+            return .schemaIsOlder(version: Int(database.version), needed: Int(neededVersion))
+        }
+        let names = functions.filter { own in
+            !database.functions.contains { $0.name == own.name && $0.contract == own.contract }
+        }
+        return names.isEmpty ? nil : .functionsMissing(names: names.map(\.name))
     }
 
     /// Returns why a program with this state cannot migrate a database; `nil` if it can.
     func obstacle(in database: SchemaState) -> Migrator.Failure? {
-        for row in database.migrations.reversed() {
-            guard let own = migrations.first(where: { $0.version == row.version }) else {
-                return .schemaIsNewer(version: Int(row.version), known: Int(migrations.last?.version ?? 0))
-            }
-            guard own == row else { return .checksumDiffers(version: Int(row.version)) }
+        if database.version > version { return .schemaIsNewer(version: Int(database.version), known: Int(version)) }
+        if let failure = edit(in: database) { return failure }
+        let names = functions.filter { own in
+            database.functions.contains { $0.name == own.name && $0.contract != own.contract }
         }
-        return nil
+        return names.isEmpty ? nil : .contractsDiffer(names: names.map(\.name))
     }
 
-    /// Lists the functions that a database lacks, has in another form, or has in addition to these.
-    func differingFunctions(in database: SchemaState) -> [String] {
-        let changed = functions.filter { !database.functions.contains($0) }.map(\.name)
-        let gone = database.functions.map(\.name).filter { name in !functions.contains { $0.name == name } }
-        return changed + gone
+    /// Returns the migration, up to this state's version, that a database has in another form.
+    private func edit(in database: SchemaState) -> Migrator.Failure? {
+        let edited = database.migrations.last { $0.version <= version && !migrations.contains($0) }
+        return edited.map { .checksumDiffers(version: Int($0.version)) }
+    }
+
+    /// Whether a database lacks a migration that a program with this state relies on.
+    func lacksExpansion(_ database: SchemaState) -> Bool {
+        migrations.contains { !$0.isContract && !database.migrations.contains($0) }
+    }
+
+    /// Lists migrations that wait in a database until nobody needs what they remove.
+    func waitingContracts(in database: SchemaState) -> [AppliedMigration] {
+        migrations.filter { $0.version > neededVersion && !database.migrations.contains($0) }
+    }
+
+    /// Lists the functions that a database lacks, has with another body, or was about to drop.
+    func functionsToApply(in database: SchemaState) -> [AppliedFunction] {
+        functions.filter { !database.functions.contains($0) }
+    }
+
+    /// Lists the functions of a database that this state does not have.
+    func strangers(in database: SchemaState) -> [AppliedFunction] {
+        database.functions.filter { row in !functions.contains { $0.name == row.name } }
     }
 }
 
@@ -77,8 +130,12 @@ extension SchemaState {
         ARRAY(SELECT m.version FROM schema_migrations m ORDER BY m.version),
         ARRAY(SELECT m.name FROM schema_migrations m ORDER BY m.version),
         ARRAY(SELECT m.checksum FROM schema_migrations m ORDER BY m.version),
+        ARRAY(SELECT m.kind FROM schema_migrations m ORDER BY m.version),
+        ARRAY(SELECT m.serves_from FROM schema_migrations m ORDER BY m.version),
         ARRAY(SELECT f.name FROM schema_functions f ORDER BY f.name),
-        ARRAY(SELECT f.checksum FROM schema_functions f ORDER BY f.name)
+        ARRAY(SELECT f.checksum FROM schema_functions f ORDER BY f.name),
+        ARRAY(SELECT f.contract FROM schema_functions f ORDER BY f.name),
+        ARRAY(SELECT f.superseded_at IS NOT NULL FROM schema_functions f ORDER BY f.name)
         """
 
     /// Reads ``columns`` from a row, starting at the column with index `first`.
@@ -86,29 +143,40 @@ extension SchemaState {
         let versions = try row.decode(first, as: [Int32].self)
         let names = try row.decode(first + 1, as: [String].self)
         let checksums = try row.decode(first + 2, as: [[UInt8]].self)
-        let functions = try row.decode(first + 3, as: [String].self)
-        let functionChecksums = try row.decode(first + 4, as: [[UInt8]].self)
-        guard versions.count == names.count, names.count == checksums.count, functions.count == functionChecksums.count
+        let kinds = try row.decode(first + 3, as: [String].self)
+        let servesFrom = try row.decode(first + 4, as: [Int32].self)
+        let functions = try row.decode(first + 5, as: [String].self)
+        let functionChecksums = try row.decode(first + 6, as: [[UInt8]].self)
+        let contracts = try row.decode(first + 7, as: [[UInt8]].self)
+        let areSuperseded = try row.decode(first + 8, as: [Bool].self)
+        guard
+            [names.count, checksums.count, kinds.count, servesFrom.count].allSatisfy({ $0 == versions.count }),
+            [functionChecksums.count, contracts.count, areSuperseded.count].allSatisfy({ $0 == functions.count })
         else { throw .decoding(column: first, reason: "arrays of different lengths") }
         migrations = versions.indices.map {
-            AppliedMigration(version: versions[$0], name: names[$0], checksum: checksums[$0])
+            AppliedMigration(
+                version: versions[$0], name: names[$0], checksum: checksums[$0], isContract: kinds[$0] == "contract",
+                servesFrom: servesFrom[$0])
         }
         self.functions = functions.indices.map {
-            AppliedFunction(name: functions[$0], checksum: functionChecksums[$0])
+            AppliedFunction(
+                name: functions[$0], checksum: functionChecksums[$0], contract: contracts[$0],
+                isSuperseded: areSuperseded[$0])
         }
     }
 
-    /// A condition that is true in a database with exactly these migrations and functions.
+    /// A condition that is true in a database that a gateway with this state fits, apart from the checksums of
+    /// migrations.
     ///
-    /// It costs about 15 µs. It is computed from the rows themselves, because a stored copy of their digest could
-    /// differ.
+    /// It is computed from the rows themselves, because a stored copy of their digest could differ.
     var condition: String {
-        let versions = migrations.map { "\($0.version)" }.joined(separator: ",")
-        let digest = DigestAlgorithm.sha256.digest(of: functions.flatMap(\.checksum))
+        let contracts = functions.map { "\"\\\\x\(Hex.encode($0.contract))\"" }.joined(separator: ",")
         return """
-            ARRAY(SELECT m.version FROM schema_migrations m ORDER BY m.version) = '{\(versions)}'::integer[]
-            AND (SELECT sha256(string_agg(f.checksum, '' ORDER BY f.name)) FROM schema_functions f)
-                = '\\x\(digest.hex)'::bytea
+            (
+                SELECT max(m.version) >= \(neededVersion) AND max(m.serves_from) <= \(version) FROM schema_migrations m
+            ) AND (
+                SELECT count(*) FROM schema_functions f WHERE f.contract = ANY ('{\(contracts)}'::bytea[])
+            ) = \(functions.count)
             """
     }
 }

@@ -26,8 +26,7 @@ struct LoadedRow: Sendable {
 
 /// Statements that read policy.
 enum PolicyStatements {
-    /// The end of the policy log. It has no row if the schema is not the one that this program was built for, so that
-    /// no decision is made.
+    /// The end of the policy log. It has no row if this program does not fit the schema, so that no decision is made.
     private static let latest = """
         (
             SELECT seq, tag FROM policy_log

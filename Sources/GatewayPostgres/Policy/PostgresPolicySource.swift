@@ -31,7 +31,7 @@ public struct PostgresPolicySource: PolicySource {
     ///   - keys: Master keys that open secrets.
     ///   - patience: Time allowed for one answer of the database, including the wait for a free connection. A caller
     ///     may wait for two answers: one that others asked for, and its own.
-    ///   - schema: Told when the schema is not the one that this program was built for.
+    ///   - schema: Told when this program does not fit the schema.
     ///   - logger: Receives messages about secrets that do not open.
     public init(
         pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
@@ -86,8 +86,8 @@ public struct PostgresPolicySource: PolicySource {
         return .scopes(Set(scopes.map { PolicyScope(rawValue: $0) }), upTo: row.position)
     }
 
-    /// Reads at least one row. Each row holds the position at which it is current, which exists only if the schema
-    /// fits.
+    /// Reads at least one row. Each row holds the position at which it is current, which exists only if this program
+    /// fits the schema.
     private func read<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> [Row] {

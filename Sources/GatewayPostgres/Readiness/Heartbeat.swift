@@ -101,10 +101,10 @@ public struct Heartbeat: Service {
         var position: PolicyPosition?
     }
 
-    static let note = Statement<Message, Void>("SELECT note_gateway($1, $2, $3, $4, $5, $6, $7)") {
+    static let note = Statement<Message, Void>("SELECT note_gateway($1, $2, $3, $4, $5, $6, $7, $8, $9)") {
         [
             $0.identity.id, $0.identity.version, $0.identity.startedAt, $0.sentAt, $0.position?.sequence,
-            $0.position?.tag, $0.identity.masterKeyIDs,
+            $0.position?.tag, $0.identity.masterKeyIDs, SchemaState.carried.version, SchemaState.carried.functionSet,
         ]
     }
 

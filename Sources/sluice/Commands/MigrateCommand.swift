@@ -10,14 +10,24 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Bring the database's schema up to this program's.",
         discussion: """
-            Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
-            is one transaction; afterwards one more replaces the functions that differ
-            from this program's. Concurrent runs wait for each other; a database with
-            migrations that this program does not know, or in another form, is refused.
+            Connects with SLUICE_DATABASE_URL as the owner of the schema. Gateways of the
+            version before may serve meanwhile and go on afterwards: what they need stays.
+            Replace them, and then run 'sluice migrate --finish', which removes it. That
+            is refused while a gateway that needs it has been seen within a minute.
+
+            Each migration is one transaction; one more replaces the functions whose
+            bodies differ. A lock that is not free within half a second is asked for
+            again later, so that recordings wait no longer. Concurrent runs wait for each
+            other. A database with migrations that this program does not know, or in
+            another form, is refused.
+
             The group role sluice_gateway gets the privileges of the gateway: make the
             gateway's login a member of it. The next partitions of the ledger are created.
             """
     )
+
+    @Flag(help: "End an update: remove what only gateways of the version before need.")
+    var finish = false
 
     @OptionGroup var options: SettingsOptions
 
@@ -25,22 +35,38 @@ struct MigrateCommand: AsyncParsableCommand {
         var reader = try await options.reader()
         let logger = LogSetup(reading: &reader).install()
         do {
-            try await migrate(&reader, logger)
+            let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+            let migrator = Migrator(connection: connection, logger: logger)
+            if finish {
+                tell(finished: try await migrator.finish())
+            } else {
+                tell(try await migrator.migrate())
+            }
+            await connection.close()
         } catch {
             throw ExitCode(logging: error, to: logger, "The migration failed", as: .owner)
         }
     }
 
-    private func migrate(_ reader: inout SettingReader, _ logger: Logger) async throws {
-        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
-        let outcome = try await Migrator(connection: connection, logger: logger).migrate()
-        await connection.close()
-        let applied = outcome.applied.map(String.init).joined(separator: ", ")
+    private func tell(finished: Migrator.Leftovers) {
+        if finished.isEmpty { print("Nothing was left to finish.") }
+        if !finished.migrations.isEmpty { print("Applied migrations \(Self.list(finished.migrations)).") }
+        if !finished.functions.isEmpty { print("Dropped functions: \(finished.functions.joined(separator: ", ")).") }
+    }
+
+    private func tell(_ outcome: Migrator.Outcome) {
         let functions =
             outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
-        if applied.isEmpty, functions.isEmpty { print("The schema is current.") }
-        if !applied.isEmpty { print("Applied migrations \(applied).") }
+        if outcome.applied.isEmpty, functions.isEmpty { print("The schema is current.") }
+        if !outcome.applied.isEmpty { print("Applied migrations \(Self.list(outcome.applied)).") }
         if !functions.isEmpty { print("Applied functions: \(functions).") }
+        if !outcome.leftovers.isEmpty {
+            print(
+                """
+                Gateways of the version before can go on. Once they are replaced, run 'sluice migrate --finish': \
+                \(outcome.leftovers) wait for it.
+                """)
+        }
         if !outcome.gatewayRoleIsReady {
             print(
                 """
@@ -49,4 +75,6 @@ struct MigrateCommand: AsyncParsableCommand {
                 """)
         }
     }
+
+    private static func list(_ versions: [Int]) -> String { versions.map(String.init).joined(separator: ", ") }
 }

@@ -41,7 +41,7 @@ extension Doctor {
             try await judgeLocks(diagnosis, other)
             guard try await judgeSchema(connection, diagnosis) else {
                 for subject in [DoctorReport.Subject.roles, .masterKey, .gateways] {
-                    report.note(subject, .skipped, "The tables are not those of this version.")
+                    report.note(subject, .skipped, "The tables do not fit this version.")
                 }
                 return nil
             }
@@ -135,13 +135,21 @@ extension Doctor {
     private mutating func judgeSchema(
         _ connection: PostgresConnection, _ diagnosis: DatabaseDiagnosis
     ) async throws -> Bool {
+        let migrator = Migrator(connection: connection, logger: logger)
         do {
-            try await Migrator(connection: connection, logger: logger).check()
+            try await migrator.check()
+            let leftovers = try await migrator.leftovers()
+            if !leftovers.isEmpty {
+                report.note(
+                    .schema, .warning, "An update is not finished: \(leftovers) wait.",
+                    advice: "Run 'sluice migrate --finish' once no gateway of the version before runs.")
+            }
         } catch let failure as Migrator.Failure {
-            let advice = "Run 'sluice migrate' of the version that the gateways have."
-            report.note(.schema, .failed, "\(failure)", advice: advice)
+            report.note(
+                .schema, .failed, "\(failure)",
+                advice: "Gateways of this version issue nothing until 'sluice migrate' or the newer program runs.")
             // Columns of another schema may be others.
-            guard case .functionsDiffer = failure else { return false }
+            guard case .functionsMissing = failure else { return false }
         }
         let missing = try await diagnosis.missingFunctions()
         guard missing.isEmpty else {
@@ -151,7 +159,7 @@ extension Doctor {
             return true
         }
         if report.findings.last?.check != .schema {
-            report.note(.schema, .ok, "Tables and functions are those of this version.")
+            report.note(.schema, .ok, "Tables and functions fit this version.")
         }
         return true
     }
@@ -257,7 +265,7 @@ extension Doctor {
             report.note(
                 .gateways, .warning,
                 "Gateways of other versions run: \(others.joined(separator: ", ")). This is \(ProgramVersion.current).",
-                advice: "Finish the update. Gateways whose schema does not fit issue nothing.")
+                advice: "Finish the update: replace them, and run 'sluice migrate --finish'.")
         }
         guard report.findings.last?.check != .gateways else { return }
         report.note(.gateways, .ok, gateways.isEmpty ? "No gateway runs." : "Gateways that run: \(gateways.count).")

@@ -39,20 +39,21 @@ final class Deployment: Sendable {
 
     /// Makes a database, migrates it and starts gateways; ends them once `body` has returned.
     ///
-    /// A given cluster is removed with the test, and the database with it.
+    /// A given cluster is removed with the test, and the database with it. A given program migrates the database.
     ///
     /// Afterwards, the logs of the gateways are searched for everything that is secret.
     static func with<Value: Sendable>(
-        cluster: TestCluster? = nil, gateways: Int = 1, settings: [String: String] = [:],
+        cluster: TestCluster? = nil, program: String = Program.path, gateways: Int = 1,
+        settings: [String: String] = [:],
         prepare: (Deployment) async throws -> Void = { _ in },
         _ body: (Deployment) async throws -> Value
     ) async throws -> Value {
         let home = if let cluster { cluster } else { try await TestCluster.shared() }
         let name = try await home.createDatabase()
         let deployment = Deployment(cluster: home, databaseName: name, settings: settings)
-        _ = try await Program.run(["migrate"], environment: deployment.environment)
+        _ = try await Program.run(["migrate"], of: program, environment: deployment.environment)
         try await prepare(deployment)
-        for _ in 0..<gateways { try await deployment.startGateway() }
+        for _ in 0..<gateways { try await deployment.startGateway(of: program) }
         let result: Result<Value, any Error>
         do { result = .success(try await body(deployment)) } catch { result = .failure(error) }
         for gateway in deployment.gateways { await deployment.end(gateway) { await gateway.crash() } }
@@ -66,9 +67,9 @@ final class Deployment: Sendable {
 
     /// Starts one more gateway.
     @discardableResult func startGateway(
-        _ settings: [String: String] = [:], by command: [String] = []
+        _ settings: [String: String] = [:], of program: String = Program.path, by command: [String] = []
     ) async throws -> GatewayProcess {
-        let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 }, by: command)
+        let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 }, of: program, by: command)
         running.withLock { $0.append(gateway) }
         return gateway
     }

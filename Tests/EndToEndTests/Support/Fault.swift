@@ -32,7 +32,8 @@ extension Fault {
     ) { site in
         try await site.session().runScript(
             """
-            INSERT INTO schema_migrations (version, name, checksum) SELECT max(version) + 1, 'later', '' FROM schema_migrations;
+            INSERT INTO schema_migrations (version, name, checksum, kind, serves_from)
+            SELECT max(version) + 1, 'later', '', 'contract', max(version) + 1 FROM schema_migrations;
             SELECT append_policy_log('{all}', 'sluice migrate', 'later')
             """)
     } end: { site in
@@ -49,18 +50,18 @@ extension Fault {
             "UPDATE schema_migrations SET checksum = substr(checksum, 2) WHERE version = 1")
     }
 
-    /// As done by `sluice migrate` of a version with other functions and the same tables.
+    /// As done by `sluice migrate --finish` of a version with other functions and the same tables.
     static let functionsDiffer = Fault(
-        name: "other functions", flaw: ("schema", "other functions than this program carries: uuid_v7"), status: 503
+        name: "other functions", flaw: ("schema", "lacks functions that this program calls: uuid_v7"), status: 503
     ) { site in
         try await site.session().runScript(
             """
-            UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7';
+            UPDATE schema_functions SET contract = '\\x00' || contract WHERE name = 'uuid_v7';
             SELECT append_policy_log('{all}', 'sluice migrate', 'functions')
             """)
     } end: { site in
         try await site.session().runScript(
-            "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'")
+            "UPDATE schema_functions SET contract = substr(contract, 2) WHERE name = 'uuid_v7'")
     }
 
     static let ledgerLocked = Fault(

@@ -8,12 +8,14 @@ final class GatewayProcess: Sendable {
 
     /// Starts a gateway on a free port and waits until it reports that it listens.
     ///
-    /// - Parameter command: A command that becomes the gateway when the program's command is appended to it.
+    /// - Parameters:
+    ///   - program: The path of the program.
+    ///   - command: A command that becomes the gateway when the program's command is appended to it.
     static func start(
-        _ environment: [String: String], by command: [String] = []
+        _ environment: [String: String], of program: String = Program.path, by command: [String] = []
     ) async throws -> GatewayProcess {
         let settings = ["SLUICE_LISTEN": "127.0.0.1:0"].merging(environment) { $1 }
-        let process = try RunningProcess(command + [Program.path, "serve"], environment: settings)
+        let process = try RunningProcess(command + [program, "serve"], environment: settings)
         var port: UInt16?
         try await waitUntil("the gateway listens") {
             port = announcedPort(in: process.errors)

@@ -11,9 +11,11 @@ enum Program {
         return folder.appending(path: "sluice").path(percentEncoded: false)
     }()
 
-    /// Runs a command of the program to its end; returns its standard error.
-    static func run(_ arguments: [String], environment: [String: String]) async throws -> String {
-        let process = try RunningProcess([path] + arguments, environment: environment)
+    /// Runs a command of the program, or of another one, to its end; returns its standard error.
+    static func run(
+        _ arguments: [String], of program: String = path, environment: [String: String]
+    ) async throws -> String {
+        let process = try RunningProcess([program] + arguments, environment: environment)
         let status = await process.exitStatus()
         let errors = process.errors
         guard status == 0 else { throw ProgramError(status: status, output: errors) }

@@ -1,0 +1,261 @@
+import FoundationEssentials
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// Updates, while gateways of the version before serve.
+@Suite(.timeLimit(.minutes(3))) struct UpdateTests {
+    /// State that recorders and a test share.
+    private final class Course: Sendable {
+        private let recordings = Atomic(0)
+        private let end = Atomic(false)
+
+        var recorded: Int { recordings.load(ordering: .acquiring) }
+        func note() { recordings.add(1, ordering: .relaxed) }
+
+        var isOver: Bool { end.load(ordering: .acquiring) }
+        func finish() { end.store(true, ordering: .releasing) }
+
+        func wait(for more: Int) async throws {
+            let goal = recorded + more
+            while recorded < goal { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    private func connect() throws -> PostgresConnection {
+        try PostgresConnection(testing: TestDatabase.current.connectionString)
+    }
+
+    private func source(_ schema: SchemaFit? = nil) throws -> PostgresPolicySource {
+        let configuration = try TestDatabase.current.configuration(
+            sessionSettings: PostgresPolicySource.sessionSettings)
+        return PostgresPolicySource(
+            pool: PostgresPool(configuration, size: 2, logger: .silent), keys: try .sample("k1"), schema: schema,
+            logger: .silent)
+    }
+
+    private func readState(_ connection: PostgresConnection) async throws -> SchemaState {
+        try #require(try await connection.execute(Migrator.readState).first)
+    }
+
+    @Test(.database(.migrated)) func `a gateway goes on until the update is finished, and is then told what to do`()
+        async throws
+    {
+        let connection = try connect()
+        let schema = SchemaFit(logger: .silent)
+        let source = try source(schema)
+        let next = try NextRelease.migrator(connection)
+        let (expand, contract) = (Int(NextRelease.expand.version), Int(NextRelease.contract.version))
+        await #expect(throws: Migrator.Failure.schemaIsOlder(version: expand - 1, needed: expand)) {
+            try await next.check()
+        }
+        let before = try await connection.position()
+
+        let outcome = try await next.migrate()
+        #expect(outcome.applied == [expand])
+        #expect(outcome.functions == ["record_issuance_v2"])
+        #expect(outcome.leftovers == .init(migrations: [contract], functions: ["record_issuance"]))
+        try await next.check()
+        try await Migrator(connection: connection, logger: .silent).check()
+        // What was decided before still counts, by the function of before.
+        #expect(try await connection.position() == before)
+        #expect(try await connection.record([.sample(at: before)], by: .one).allSatisfy(\.isRecorded))
+        _ = try await source.changes(since: nil)
+        #expect(!schema.isBroken)
+        #expect(try await next.migrate().applied == [])
+
+        let gateway = UUID()
+        try await connection.announce(gateway, version: "0.9.7")
+        for _ in 0..<2 {
+            let failure = await #expect(throws: Migrator.Failure.self) { try await next.finish() }
+            #expect(failure?.description.contains("\(gateway.lowercaseText) (version 0.9.7") == true)
+            try await connection.age(by: 50)
+        }
+        try await connection.announce(UUID(), next.goal)
+        #expect(try await readState(connection).version == expand)
+
+        #expect(try await next.finish() == .init(migrations: [contract], functions: ["record_issuance"]))
+        #expect(try await next.finish().isEmpty)
+        #expect(try await connection.texts("SELECT 'x' FROM pg_proc WHERE proname = 'record_issuance'") == [])
+        try await next.check()
+        let failure = Migrator.Failure.programIsOlder(version: expand - 1, servesFrom: expand)
+        await #expect(throws: failure) { try await Migrator(connection: connection, logger: .silent).check() }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await source.changes(since: nil) }
+        #expect(schema.isBroken)
+    }
+
+    @Test(.database(.migrated)) func `an expansion stops and refuses nothing that is being recorded`() async throws {
+        let connection = try connect()
+        let source = try source()
+        let course = Course()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
+                    while !course.isOver {
+                        let known: PolicyPosition
+                        switch try await source.changes(since: nil) {
+                        case .restart(let position), .scopes(_, let position): known = position
+                        }
+                        let verdicts = try await own.record([.sample(at: known)], by: .one)
+                        #expect(verdicts.allSatisfy(\.isRecorded))
+                        course.note()
+                    }
+                    await own.close()
+                }
+            }
+            try await course.wait(for: 50)
+            _ = try await NextRelease.migrator(connection).migrate()
+            try await course.wait(for: 50)
+            course.finish()
+            try await group.waitForAll()
+        }
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == Int64(course.recorded))
+    }
+
+    @Test(.database(.migrated)) func `what an earlier update left goes with the next one, unless a gateway needs it`()
+        async throws
+    {
+        let connection = try connect()
+        _ = try await NextRelease.migrator(connection).migrate()
+        let later = Migration(
+            version: NextRelease.contract.version + 1, name: "add_more", sql: Array("-- Kind: expand\n".utf8))
+        let second = Migrator(
+            connection: connection, migrations: NextRelease.migrations + [later],
+            functions: try NextRelease.functions(), logger: .silent)
+        await #expect(throws: Migrator.Failure.self) { try await second.finish() }
+        try await connection.announce(UUID())
+        let failure = await #expect(throws: Migrator.Failure.self) { try await second.migrate() }
+        guard case .gatewaysRun(let gateways) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(gateways.map(\.schemaVersion) == [Int(SchemaState.carried.version)])
+        try await connection.age(by: 61)
+        #expect(try await second.migrate().applied == [Int(NextRelease.contract.version), Int(later.version)])
+    }
+
+    @Test(.database(.migrated)) func `versions that differ in functions alone may take turns`() async throws {
+        let connection = try connect()
+        let next = Migrator(
+            connection: connection, migrations: Migration.all, functions: try NextRelease.functions(), logger: .silent)
+        let own = Migrator(connection: connection, logger: .silent)
+        #expect(try await next.migrate().leftovers.functions == ["record_issuance"])
+        try await own.check()
+        #expect(try await own.migrate().functions == ["record_issuance"])
+        #expect(try await own.leftovers() == .init(migrations: [], functions: ["record_issuance_v2"]))
+        try await next.check()
+        // A gateway of either needs a function that the other would drop.
+        try await connection.announce(UUID(), next.goal)
+        await #expect(throws: Migrator.Failure.self) { try await own.finish() }
+        try await connection.age(by: 61)
+        #expect(try await own.finish().functions == ["record_issuance_v2"])
+        await #expect(throws: Migrator.Failure.functionsMissing(names: ["record_issuance_v2"])) {
+            try await next.check()
+        }
+    }
+
+    /// A reader holds back a migration of the ledger. Whoever records waits behind the migration only while it asks for
+    /// its lock.
+    @Test(.database(.migrated)) func `no recording waits longer than a migration asks for its lock`() async throws {
+        let connection = try connect()
+        try await fill(day: "clock_timestamp()", over: connection)
+        let reader = try connect()
+        try await reader.runScript("BEGIN; SELECT FROM issuances LIMIT 1")
+        let longest = try await longestRecording {
+            let migrator = try NextRelease.migrator(connect())
+            async let outcome = migrator.migrate()
+            // The migration asks, gives way, and asks again.
+            let waiting = """
+                SELECT count(*) FROM pg_locks
+                WHERE relation = 'issuances'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted
+                    AND database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                """
+            for isWaiting in [true, false, true, false] {
+                while (try await connection.number(waiting) > 0) != isWaiting {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            try await reader.runScript("COMMIT")
+            #expect(try await outcome.applied == [Int(NextRelease.expand.version)])
+        }
+        // Half a second, and what a busy machine adds.
+        #expect(longest < .milliseconds(1500), "\(longest)")
+    }
+
+    @Test(.database(.migrated)) func `an index comes to the ledger day by day, beside recordings`() async throws {
+        let connection = try connect()
+        let expand = Migration(
+            version: SchemaState.carried.version + 1, name: "find_requests",
+            sql: Array(
+                """
+                -- Kind: expand
+                CREATE INDEX issuances_request_id_idx ON ONLY issuances (request_id);
+                """.utf8))
+        try await connection.runScript(
+            "SELECT create_issuances_partition(((now() - interval '1 day') AT TIME ZONE 'UTC')::date)")
+        try await fill(day: "now() - interval '1 day'", over: connection)
+        let yesterday = try #require(
+            try await connection.texts(
+                "SELECT 'issuances_' || to_char((now() - interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD')"
+            ).first)
+        let longest = try await longestRecording {
+            let migrator = Migrator(
+                connection: connection, migrations: Migration.all + [expand], logger: .silent)
+            #expect(try await migrator.migrate(daysAhead: 9).partitions == 2)
+            try await connection.runScript("CREATE INDEX later_idx ON \(yesterday) (request_id)")
+            try await connection.runScript("ALTER INDEX issuances_request_id_idx ATTACH PARTITION later_idx")
+        }
+        #expect(longest < .milliseconds(1500), "\(longest)")
+        // Yesterday by the step, and the two days that were made afterwards.
+        let attached = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances_request_id_idx'::regclass"
+        #expect(try await connection.number(attached) == 3)
+    }
+
+    /// Writes 200,000 rows to a day of the ledger.
+    private func fill(day: String, over connection: PostgresConnection) async throws {
+        try await connection.runScript(
+            """
+            INSERT INTO issuances (
+                id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,
+                bucket, object_key, expires_at, request_id
+            )
+            SELECT gen_random_uuid(), \(day), 1, 'user:a', 'user:a', gen_random_uuid(), gen_random_uuid(),
+                'presigned-url', 'GetObject', 'GET', 'demo', 'key-' || n, \(day), 'request-' || n
+            FROM generate_series(1, 200000) AS n
+            """)
+    }
+
+    /// Records over three connections while a body runs; returns how long the slowest recording took.
+    private func longestRecording(_ body: () async throws -> Void) async throws -> Duration {
+        let course = Course()
+        return try await withThrowingTaskGroup(of: Duration.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
+                    let position = try await own.position()
+                    var longest = Duration.zero
+                    while !course.isOver {
+                        let start = ContinuousClock.now
+                        let verdicts = try await own.record([.sample(at: position)], by: .one)
+                        #expect(verdicts.allSatisfy(\.isRecorded))
+                        longest = max(longest, ContinuousClock.now - start)
+                        course.note()
+                    }
+                    await own.close()
+                    return longest
+                }
+            }
+            defer { course.finish() }
+            try await course.wait(for: 20)
+            try await body()
+            try await course.wait(for: 20)
+            course.finish()
+            return try await group.reduce(.zero) { max($0, $1) }
+        }
+    }
+}

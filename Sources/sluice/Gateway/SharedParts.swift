@@ -1,4 +1,5 @@
 import EventLoops
+import Figures
 import FoundationEssentials
 import GatewayAPI
 import GatewayCloud

@@ -2,8 +2,8 @@ public import Figures
 public import Logging
 import Synchronization
 
-/// Logs and counts the outages of one database: one line when an outage begins and one when it ends, however many connections,
-/// statements and requests fail meanwhile.
+/// Logs and counts the outages of one database: one line when an outage begins and one when it ends, however many
+/// connections, statements and requests fail meanwhile.
 ///
 /// All connections to the database share one instance, in ``PostgresConfiguration/outage``. Code that sees a statement
 /// fail reports it with `Logger.report(_:_:in:level:metadata:)`. Code that checks the database reports when it works

@@ -10,8 +10,9 @@ struct LogValue {
 
     /// The fields whose values are numbers. A field has the same type in each line.
     static let numbers: Set<String> = [
-        "allowed.s", "attempt", "connections", "count", "database.ahead.s", "duration.s", "duration.us", "failures",
-        "limit", "migration", "port", "postgres.pid", "refusals", "requests.refused", "retry.s", "status",
+        "allowed.s", "attempt", "connections", "count", "database.ahead.s", "delay.s", "duration.s", "duration.us",
+        "failures", "limit", "migration", "port", "position", "position.before", "postgres.pid", "refusals",
+        "requests.refused", "retry.s", "status",
     ]
     /// The fields whose values are `true` or `false`.
     static let booleans: Set<String> = ["tls"]

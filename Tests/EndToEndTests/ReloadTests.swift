@@ -54,7 +54,7 @@ import Testing
                 let second = try await files.renew("second")
                 #expect(try await isServed(at: gateway, trusting: first))
                 gateway.process.signal(SIGHUP)
-                try await waitUntil("the files are read") { gateway.log.contains("masterKeys=k1") }
+                try await waitUntil("the files are read") { gateway.log.contains("master.keys=k1") }
                 #expect(try await isServed(at: gateway, trusting: second))
                 #expect(try await !isServed(at: gateway, trusting: first))
                 #expect(ear.count(of: "RELOADING=1") == 1 && ear.output.contains("\nMONOTONIC_USEC="))
@@ -130,7 +130,7 @@ import Testing
 
                 try write(keys)
                 gateway.process.signal(SIGHUP)
-                try await waitUntil("the keys are read") { gateway.log.contains("masterKeys=k2,k1") }
+                try await waitUntil("the keys are read") { gateway.log.contains("master.keys=k2,k1") }
                 #expect(try await user.ask(.download("k", from: "before")).status == 201)
                 try await site.makeBucket("after")
                 #expect(try await sealed(by: "k1", at: site) == 1)

@@ -42,10 +42,10 @@ import Testing
 
     @Test(arguments: [
         "/a", "/", "a//b", "a//", "./a", "a/../b", "a/.", "\\a", "a\\", "a/..;/", "a\\../b/", "%2e%2e/", "a\u{0}b",
-        "a\nb", "a\u{7f}", "a/${sub}/", "${\u{301}", "*", "a/*",
+        "a\nb", "a\u{7f}", "a/${sub}/", "${\u{301}",
         String(repeating: "a", count: 1024),
     ])
-    func `a literal that no key can begin with, or that looks like a pattern, is refused`(text: String) {
+    func `a literal that no key can begin with is refused`(text: String) {
         #expect(refusedField { try KeyPrefix(literal: text) } == "prefix")
     }
 
@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: [
         "users/", "users/x${sub}/", "users/${sub}x/", "users/${name}/", "users/${claim:}/", "users/${claim:sub}/",
         "users/${SUB}/", "users/${sub/", "users/${claim:a b}/", "users/${claim:a/b}/", "${sub}//", "/${sub}",
-        "${sub}/..", "${sub}/*",
+        "${sub}/..",
         "users/$${sub}/", "u/${sub}${sub}/", "u/${claim:" + String(repeating: "a", count: 129) + "}/", "",
     ])
     func `a template has variables as whole segments`(text: String) {

@@ -50,7 +50,8 @@ import Testing
         }
     }
 
-    /// The file of the version in the making may be missing or lag behind until `CHANGELOG.md` gives that version a date.
+    /// The file of the version in the making may be missing or lag behind until `CHANGELOG.md` gives that version a
+    /// date.
     @Test func `the statements of a version are kept before it is released`() throws {
         let version = try Self.version()
         let file = Self.folder.appending(path: "\(version).statements")

@@ -6,6 +6,10 @@ extension Grant {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Grant {
         try require(!actions.isEmpty, "actions", "A grant must cover at least one action.")
+        try require(
+            !prefix.endsLikePattern, prefix.isTemplate ? "template" : "prefix",
+            "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below it, and an "
+                + "empty prefix covers the whole bucket.")
         if let notBefore, let notAfter {
             try require(notBefore < notAfter, "notAfter", "'notAfter' must be later than 'notBefore'.")
         }
@@ -21,6 +25,15 @@ extension Grant {
             "A grant that denies must not have conditions."
         )
         return grant
+    }
+}
+
+extension KeyPrefix {
+    /// Whether the last segment is only `*`, which is a wildcard in the policies of stores. In a grant it would cover
+    /// one key with that name.
+    fileprivate var endsLikePattern: Bool {
+        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last?
+            .elementsEqual("*".utf8) ?? false
     }
 }
 

@@ -9,8 +9,8 @@ public enum KeyPrefix: Hashable, Sendable {
 
     /// Reads a literal prefix.
     ///
-    /// - Parameter text: Empty, a text that ends in `/`, or one whole key, whose last segment is not `*`. It has at most
-    ///   1,023 bytes and ``ObjectKey/maxSlashes`` `/`, and an ``ObjectKey`` may begin with it.
+    /// - Parameter text: Empty, a text that ends in `/`, or one whole key. It has at most 1,023 bytes and
+    ///   ``ObjectKey/maxSlashes`` `/`, and an ``ObjectKey`` may begin with it.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `prefix`.
     public init(literal text: String) throws(GatewayError) {
         try Self.check(text)
@@ -68,19 +68,6 @@ public enum KeyPrefix: Hashable, Sendable {
         if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)
         }
-        guard !endsLikePattern(text) else {
-            throw .invalidArgument(
-                field: field,
-                reason: "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below "
-                    + "it, and an empty prefix covers the whole bucket.")
-        }
-    }
-
-    /// Whether the last segment is only `*`, which is a wildcard in the policies of stores. Here it would cover one key
-    /// with that name.
-    private static func endsLikePattern(_ text: String) -> Bool {
-        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last?
-            .elementsEqual("*".utf8) ?? false
     }
 }
 

@@ -37,8 +37,8 @@ extension Migrator {
     /// Each migration is a transaction of its own, and so are all functions together.
     ///
     /// - Returns: What was applied and dropped; empty if nothing waited.
-    /// - Throws: ``Failure/gatewaysRun(_:)`` if a gateway that calls other functions than this program, or is older than
-    ///   a migration permits, was seen within a minute; another ``Failure``; or a ``PostgresError``.
+    /// - Throws: ``Failure/gatewaysRun(_:)`` if a gateway that calls other functions than this program, or is older
+    ///   than a migration permits, was seen within a minute; another ``Failure``; or a ``PostgresError``.
     public func finish() async throws -> Leftovers {
         var finished = Leftovers(migrations: [], functions: [])
         for migration in migrations where migration.version > goal.neededVersion {

@@ -4,8 +4,8 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// Reads the figures of the database that metrics show: its schema, its gateways, the ledger's partitions, what waits to
-/// be settled, and how much policy this gateway has yet to read.
+/// Reads the figures of the database that metrics show: its schema, its gateways, the ledger's partitions, what waits
+/// to be settled, and how much policy this gateway has yet to read.
 ///
 /// A scrape takes the last reading from memory, however often and by however many it is asked for.
 public final class DatabaseFigures: Service {

@@ -30,7 +30,7 @@ final class Draining: Service {
         guard (try? await gracefulShutdown()) != nil else { return }
         hasBegun.store(true, ordering: .relaxed)
         notifier?.send(.stopping, .status("Draining."))
-        logger.info("draining", metadata: ["delay": "\(delay.components.seconds)"])
+        logger.info("draining", metadata: ["delay.s": "\(delay.components.seconds)"])
         try? await Task.sleep(for: delay)
     }
 }

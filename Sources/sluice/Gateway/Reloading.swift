@@ -36,7 +36,7 @@ struct Reloading: Service {
                 "reloaded",
                 metadata: [
                     "tls": "\(!certificates.isEmpty)",
-                    "masterKeys": "\(masterKeys.identifiers.joined(separator: ","))",
+                    "master.keys": "\(masterKeys.identifiers.joined(separator: ","))",
                 ])
             notifier?.send(.ready, .status("Serving."))
         } catch {

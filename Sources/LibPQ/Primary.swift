@@ -156,7 +156,9 @@ extension Primary.State {
         guard own.isEmpty, !hasStandby(of: known.system) else {
             let best = own.first.flatMap { $0.identity.timeline >= known.timeline ? $0 : nil }
             // A second address of the same server is no reason to change.
-            if let best, own.contains(where: { $0.host == host && $0.identity == best.identity }) { return }
+            if let best, best.identity == known, own.contains(where: { $0.host == host && $0.identity == known }) {
+                return
+            }
             return take(best)
         }
         take(primaries.first)

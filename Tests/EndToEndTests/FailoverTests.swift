@@ -59,7 +59,8 @@ import Testing
                     }
                     let left = try await site.number("SELECT count(*) FROM issuances")
                     for _ in 0..<5 {
-                        try await pair.standby.administrate(
+                        // A session that has just ended by itself is a warning, which counts as a failure.
+                        try? await pair.standby.administrate(
                             """
                             SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
                             WHERE application_name = 'sluice'

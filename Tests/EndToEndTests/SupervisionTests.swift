@@ -15,7 +15,8 @@ import Testing
             try await Deployment.with(gateways: 0) { site in
                 let gateway = try await site.startGateway(["NOTIFY_SOCKET": name, "WATCHDOG_USEC": "200000"])
                 try await waitUntil("it serves") { ear.count(of: "READY=1") == 1 }
-                #expect(try await site.client().call("GET", "/readyz").status == 200)
+                // Readiness follows with the first recording that is tried.
+                try await waitUntil("it is ready") { try await site.client().call("GET", "/readyz").status == 200 }
                 let lives = ear.count(of: "WATCHDOG=1")
                 try await waitUntil("it lives") { ear.count(of: "WATCHDOG=1") >= lives + 5 }
                 #expect(ear.count(of: "STATUS=Serving on 127.0.0.1 port \(gateway.port).") == 1)

@@ -62,7 +62,7 @@ import Testing
                     ["traceparent", "tracestate"].map { HTTPField.Name($0).flatMap { head.headerFields[$0] } }
                 }
                 #expect(told == [["00-\(Self.traceID)-\(span.1)-01", Self.fields[1].value], [nil, nil]])
-                #expect(heads.allSatisfy { !$0.target.contains(Self.traceID) && !$0.target.contains("trace") })
+                #expect(heads.allSatisfy { !$0.target.contains(Self.traceID) && !$0.target.contains("traceparent") })
             }
         }
     }

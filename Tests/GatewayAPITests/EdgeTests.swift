@@ -175,7 +175,7 @@ struct EdgeTests {
                 guard let method = HTTPRequest.Method(method) else { continue }
                 _ = await gateway.send(method, path, token: "token-\(turn)")
                 _ = await gateway.send(method, "/\(turn)" + path)
-                // Public documents ignore what they are sent; the contract, to which each exchange is held, has nothing.
+                // Public documents ignore what they are sent, and the contract does not describe that.
                 if case .anyone = route.access { continue }
                 _ = await gateway.send(method, path + "?a=\(turn)", token: "user-token", json: "{\"\(turn)\":1}")
             }

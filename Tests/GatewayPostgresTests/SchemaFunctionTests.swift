@@ -97,7 +97,7 @@ import Testing
 
     @Test(.database(.migrated)) func `a function that cannot be applied leaves all as they were`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let broken = try Self.functions(changing: "uuid_v7") { _ in "SELECT 1 / 0;" }
+        let broken = try Self.functions(changing: "uuid_v7") { $0 + "\nSELECT 1 / 0;" }
         await #expect(throws: PostgresError.self) { try await Self.migrator(connection, broken).migrate() }
         #expect(try await connection.number("SELECT count(*) FROM pg_proc WHERE proname = 'uuid_v7'") == 1)
         try await Migrator(connection: connection, logger: .silent).check()

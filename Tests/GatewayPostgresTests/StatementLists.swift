@@ -34,7 +34,7 @@ enum StatementLists {
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
             PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresIssuances.newest.text,
             PostgresIssuances.rare.text, PostgresIssuances.one.text,
-            LedgerPool.days.text, PostgresIssuances.replay.text,
+            LedgerPool.days.text, PostgresIssuances.replay.text, DatabaseFigures.figures.text,
             PostgresIssuances.templates.text, UsageRequest.counted.text, UsageRequest.summed.text,
             UsageRequest.summedByCaller.text, UsageUpkeep.sum.text, UsageUpkeep.sumCallers.text,
             UsageUpkeep.sumLandings.text, PostgresLedgerReports.denials.text,

@@ -68,7 +68,8 @@ import Testing
             ("count", "many", "\"many\""), ("retry.s", "inf", "\"inf\""), ("tls", "1", "\"1\""), ("code", "7", "\"7\""),
             ("day", "true", "\"true\""),
         ] {
-            #expect(line(handler, "m", [name: "\(value)"]).contains("\"\(name)\":\(written),"), "\(name) \(value)")
+            let line = line(handler, "m", [name: "\(value)"])
+            #expect([",", "}"].contains { line.contains("\"\(name)\":\(written)\($0)") }, "\(line)")
         }
     }
 

@@ -107,7 +107,9 @@ import Testing
     }
 
     /// A sequence is an order over all databases, and a trigger is what engines run per shard, late, or not at all.
-    @Test(.database(.migrated)) func `tables that can be spread have no sequences, and triggers that only note`() async throws {
+    @Test(.database(.migrated)) func `tables that can be spread have no sequences, and triggers that only note`()
+        async throws
+    {
         let found = try await Self.texts(
             """
             WITH spread AS (SELECT to_regclass('public.' || name) AS id FROM \(Self.spreadRows))

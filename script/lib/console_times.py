@@ -4,9 +4,9 @@
 
 VIEWS is a JSON object: `keys`, API keys by the name of their owner, and `views`, for each name of a view the part of
 its address after `#/`. Each round opens each view in a new browser context with an empty cache, signed in. A time is
-counted from the navigation, in milliseconds, and the median of the rounds is printed: `{owner: {view: {paint, data, slowest,
-problems}}}`, where `slowest` is the operation that took longest, with its time, and `problems` what the view says of
-operations that failed.
+counted from the navigation, in milliseconds, and the median of the rounds is printed: `{owner: {view: {paint, data,
+slowest, problems}}}`, where `slowest` is the operation that took longest, with its time, and `problems` what the view
+says of operations that failed.
 """
 
 import json

@@ -55,26 +55,15 @@ public struct DatabaseTrial: Sendable {
     /// The functions are named as in the functions of the schema, so that a search path that hides them shows here.
     private func locksExclude(_ number: Int32) async throws(PostgresError) -> Bool {
         let key = AdvisoryLock.trial.key.replacing("$1", with: "\(number)")
-        let (alone, shared) = ("pg_advisory_xact_lock(\(key))", "pg_advisory_xact_lock_shared(\(key))")
-        for (held, wanted) in [(alone, shared), (shared, alone)] {
-            guard try await waits(for: wanted, while: held) else { return false }
+        for (held, tried) in [
+            ("pg_advisory_xact_lock", Self.shares), ("pg_advisory_xact_lock_shared", Self.takesAlone),
+        ] {
+            try await connection.runScript("\(Self.begin); SELECT \(held)(\(key))")
+            let isTaken = try await other.execute(tried, number).first ?? true
+            try await connection.runScript("ROLLBACK")
+            if isTaken { return false }
         }
         return true
-    }
-
-    private func waits(for wanted: String, while held: String) async throws(PostgresError) -> Bool {
-        try await connection.runScript("\(Self.begin); SELECT \(held)")
-        var waits = false
-        do throws(PostgresError) {
-            try await other.runScript("\(Self.begin); SET LOCAL lock_timeout = '50ms'; SELECT \(wanted)")
-        } catch {
-            // lock_not_available
-            guard error.sqlState == "55P03" else { throw error }
-            waits = true
-        }
-        try await other.runScript("ROLLBACK")
-        try await connection.runScript("ROLLBACK")
-        return waits
     }
 
     /// Whether a statement of a READ COMMITTED transaction sees what was committed since the statement before.
@@ -92,6 +81,20 @@ public struct DatabaseTrial: Sendable {
 
     static let process = Statement<Void, Int32>("SELECT pg_backend_pid()", onlyReads: true) {
         row throws(PostgresError) in
+        try row.next()
+    }
+
+    private static let key = AdvisoryLock.trial.key.replacing("$1", with: "$1::integer")
+
+    static let shares = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock_shared(\(key))", onlyReads: true) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let takesAlone = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock(\(key))", onlyReads: true) {
+        [$0]
+    } decode: { row throws(PostgresError) in
         try row.next()
     }
 

@@ -17,6 +17,8 @@ enum Supervisor {
         use strict; use Socket; use POSIX ();
         my ($file, $name, @command) = @ARGV;
         $^F = 99;
+        # The tests' threads block signals, and whoever they start inherits that.
+        POSIX::sigprocmask(POSIX::SIG_SETMASK(), POSIX::SigSet->new);
         socket(my $listener, PF_INET, SOCK_STREAM, 0) or die;
         bind($listener, sockaddr_in(0, INADDR_LOOPBACK)) && listen($listener, 1024) or die;
         my ($ends, $child) = (0, 0);

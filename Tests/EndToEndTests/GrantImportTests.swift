@@ -61,7 +61,8 @@ import Testing
             try await site.number(
                 """
                 SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name = 'sluice' AND query LIKE '%bulk_%'
+                WHERE datname = current_database() AND application_name = 'sluice'
+                    AND (query LIKE '%bulk_%' OR query = 'COMMIT' AND state = 'active')
                 """
             ) == 0
         }

@@ -99,7 +99,8 @@ class Live:
         return fetch(f"{self.gateway}/metrics")
 
     def load(self, stop):
-        """Sends what apps and admins send, until told to stop: links, batches, sessions, refusals, reading."""
+        """Sends what apps and admins send, until told to stop: links, batches, sessions, refusals, reading, tests of a
+        bucket."""
         turns = 0
         while not stop.wait(0.05):
             turns += 1
@@ -111,6 +112,9 @@ class Live:
             self.ask("alice", "/v1/sts/oss?bucket=demo-oss", None, 200)
             self.ask("alice", "/v1/nothing", None, 404)
             self.ask("admin", "/admin/v1/grants", None, 200)
+            # Asks the store, as sessions do only once in a while.
+            if turns % 5 == 0:
+                self.post("admin", "/admin/v1/buckets/demo:validate", {}, 200)
 
     def post(self, who, path, body, expected):
         self.ask(who, path, json.dumps(body).encode(), expected)

@@ -120,12 +120,13 @@ def debian_packages(program):
 
 
 def loaded_files(program):
-    """Paths of the shared libraries that are loaded with the program, by soname."""
+    """Paths of the shared libraries that are loaded with the program, by soname. Those of Swift belong to the
+    toolchain; a release has them inside."""
     found = dict(re.findall(r"^\s*(\S+) => (/\S+) ", output("ldd", program), re.MULTILINE))
     missing = needed(program) - found.keys() - {name for name in needed(program) if name.startswith("ld-linux")}
     if missing:
         raise LockError(f"{program} needs libraries that are not here: {', '.join(sorted(missing))}")
-    return found
+    return {soname: path for soname, path in found.items() if "/usr/lib/swift/linux/" not in path}
 
 
 def needed(file):

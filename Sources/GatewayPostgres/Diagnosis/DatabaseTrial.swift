@@ -86,13 +86,13 @@ public struct DatabaseTrial: Sendable {
 
     private static let key = AdvisoryLock.trial.key.replacing("$1", with: "$1::integer")
 
-    static let shares = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock_shared(\(key))", onlyReads: true) {
+    static let shares = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock_shared(\(key))") {
         [$0]
     } decode: { row throws(PostgresError) in
         try row.next()
     }
 
-    static let takesAlone = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock(\(key))", onlyReads: true) {
+    static let takesAlone = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock(\(key))") {
         [$0]
     } decode: { row throws(PostgresError) in
         try row.next()

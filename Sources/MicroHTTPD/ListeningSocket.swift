@@ -1,4 +1,5 @@
 import CEventDescriptor
+import CMicroHTTPD
 import Glibc
 import Synchronization
 

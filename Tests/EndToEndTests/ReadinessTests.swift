@@ -216,8 +216,12 @@ import Testing
             try await group.waitForAll()
         }
         var lines = gateway.log.split(separator: "\n").dropFirst(before).filter { !$0.contains("Request answered") }
-        // A lock is waited for, in vain, before it is an outage.
-        if precededByOthers { lines.removeAll { $0.contains("lock timeout") && !$0.contains("outage") } }
+        // A lock is waited for, in vain, before it is an outage: by the database, or until the request's deadline.
+        if precededByOthers {
+            lines.removeAll { line in
+                !line.contains("outage") && ["lock timeout", "deadline exceeded"].contains { line.contains($0) }
+            }
+        }
         #expect(lines.count == 2, "\(lines.joined(separator: "\n"))")
         #expect(lines.first?.contains("outage begins") == true)
         #expect(lines.last?.contains("outage ends") == true)

@@ -17,5 +17,12 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
+
+/// Whether an error of a reader of PEM says that nothing follows.
+static inline int sluice_is_end_of_pem(unsigned long error)
+{
+    return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
 
 #endif

@@ -10,6 +10,8 @@ public enum CryptoError: Error, Sendable, Equatable {
     case invalidPrivateKey
     /// A public key cannot be read, is of another kind, or is too short or too long.
     case invalidPublicKey
+    /// A certificate cannot be read.
+    case invalidCertificate
     /// The system returned no random bytes.
     case randomUnavailable
 }

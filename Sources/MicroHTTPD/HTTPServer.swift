@@ -64,6 +64,9 @@ public final class HTTPServer: Service, Sendable {
     /// Connections that were refused because there were too many.
     public var refusedConnections: Counter { core.refusedClients }
 
+    /// The certificate chain that clients see, in PEM; `nil` without TLS, and before ``run()`` has read it.
+    public var certificate: String? { core.certificate.withLock { $0 } }
+
     /// Serves until graceful shutdown or cancellation.
     ///
     /// - Throws: ``HTTPServerError`` when it cannot start.
@@ -73,6 +76,7 @@ public final class HTTPServer: Service, Sendable {
         }
         let tls = try configuration.tls.map { try CertificateAndKey(reading: $0) }
         let daemons = try loops.map { try Daemon(loop: $0, tls: tls) }
+        core.certificate.withLock { $0 = tls?.certificate }
         await withTaskGroup { threads in
             for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
             threads.addTask { [core, configuration] in

@@ -1,7 +1,10 @@
+import Synchronization
+
 /// A certificate and its key that a server has read again and that no client has seen yet.
 public struct RenewedCertificate: Sendable {
     /// A daemon with the certificate, for each loop.
     private let successors: [(loop: ServerLoop, daemon: Daemon)]
+    private let certificate: String
 
     /// Reads the files for the loops of a server.
     init(_ files: HTTPServerConfiguration.TLS, for loops: [ServerLoop]) throws(HTTPServerError) {
@@ -9,12 +12,16 @@ public struct RenewedCertificate: Sendable {
         var successors: [(loop: ServerLoop, daemon: Daemon)] = []
         for loop in loops { successors.append((loop, try Daemon(loop: loop, tls: texts))) }
         self.successors = successors
+        certificate = texts.certificate
     }
 
     /// Shows the certificate to the clients that connect from now on. Connections that exist go on with the one that
     /// they know.
     public func use() {
-        for (loop, daemon) in successors { loop.succeed(daemon) }
+        for (loop, daemon) in successors {
+            loop.core.certificate.withLock { $0 = certificate }
+            loop.succeed(daemon)
+        }
     }
 }
 

@@ -20,6 +20,9 @@ final class ServerCore: Sendable {
     /// Nothing may be suspended any more.
     let isStopping = Atomic<Bool>(false)
 
+    /// The certificate chain that new clients see, in PEM.
+    let certificate = Mutex<String?>(nil)
+
     /// Clients that were refused because there were too many.
     let refusedClients = Counter()
 

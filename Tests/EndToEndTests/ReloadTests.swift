@@ -17,10 +17,10 @@ import Testing
         }
 
         /// Makes a certificate for 127.0.0.1. Returns a copy, for clients that trust it.
-        func renew(_ name: String) async throws -> String {
+        func renew(_ name: String, days: Int = 2) async throws -> String {
             try await run(
                 "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate.path,
+                "\(days)", "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate.path,
                 "-keyout", key.path)
             let copy = certificate.deletingLastPathComponent().appending(path: name)
             try FileManager.default.copyItem(at: certificate, to: copy)
@@ -44,6 +44,7 @@ import Testing
                     "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
                 ])
                 #expect(try await isServed(at: gateway, trusting: first))
+                #expect(try await daysLeft(at: gateway, trusting: first) == 2)
                 // A connection that lasts until the file appears.
                 let mark = folder.appending(path: "mark")
                 let lasting = try RunningProcess(
@@ -51,12 +52,13 @@ import Testing
                     environment: [:], folder: folder)
                 try await waitUntil("the old connection is served") { lasting.output.contains("\"ok\"") }
 
-                let second = try await files.renew("second")
+                let second = try await files.renew("second", days: 90)
                 #expect(try await isServed(at: gateway, trusting: first))
                 gateway.process.signal(SIGHUP)
                 try await waitUntil("the files are read") { gateway.log.contains("master.keys=k1") }
                 #expect(try await isServed(at: gateway, trusting: second))
                 #expect(try await !isServed(at: gateway, trusting: first))
+                #expect(try await daysLeft(at: gateway, trusting: second) == 90)
                 #expect(ear.count(of: "RELOADING=1") == 1 && ear.output.contains("\nMONOTONIC_USEC="))
                 try await waitUntil("systemd knows") { ear.count(of: "READY=1") == 2 }
 
@@ -88,6 +90,17 @@ import Testing
         { ask keep-alive; until [ -e "$3" ]; do sleep 0.05; done; ask close; } |
             openssl s_client -quiet -verify_return_error -CAfile "$2" -connect "$1"
         """#
+
+    /// The life of the certificate in days, as `/metrics` has it.
+    private func daysLeft(at gateway: GatewayProcess, trusting certificate: String) async throws -> Int {
+        let process = try RunningProcess(
+            ["/usr/bin/curl", "-sS", "--cacert", certificate, "https://127.0.0.1:\(gateway.port)/metrics"],
+            environment: [:])
+        #expect(await process.exitStatus() == 0)
+        let series = #/sluice_tls_certificate_expiry_timestamp_seconds\{listener="api"\} (\d+)/#
+        let expiry = try #require(try process.output.firstMatch(of: series).flatMap { Double($0.1) })
+        return Int(((expiry - Date.now.timeIntervalSince1970) / 86_400).rounded())
+    }
 
     private func isServed(at gateway: GatewayProcess, trusting certificate: String) async throws -> Bool {
         let process = try RunningProcess(

@@ -2,6 +2,7 @@ import Figures
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
+import LibCrypto
 import LibPQ
 import LineLogging
 import MicroHTTPD
@@ -24,6 +25,10 @@ extension MetricsPage {
                 "sluice_http_connections_refused_total", "Connections refused because there were too many.",
                 labels: labels,
                 server.refusedConnections)
+            addGauge(
+                "sluice_tls_certificate_expiry_timestamp_seconds",
+                "When the certificate that new clients see expires, or one of its issuers' beside it.", labels: labels
+            ) { server.certificate.flatMap { try? CertificateChain(pem: $0) }.map { Double($0.expiresAt) } ?? 0 }
         }
         addGauge("sluice_http_body_memory_bytes", "Bytes of requests' bodies in memory.") { Double(bodyMemory.used) }
         addGauge("sluice_http_body_memory_limit_bytes", "Most bytes of requests' bodies in memory.") {

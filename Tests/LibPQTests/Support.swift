@@ -8,7 +8,10 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// A connection to the database of the running test.
 func connect(_ settings: [(name: String, value: String)] = []) throws -> PostgresConnection {
-    PostgresConnection(try TestDatabase.current.configuration(sessionSettings: settings), logger: quiet)
+    var configuration = try TestDatabase.current.configuration(sessionSettings: settings)
+    // A busy machine takes its time to start the process that cancels.
+    configuration.cancelTimeout = .seconds(20)
+    return PostgresConnection(configuration, logger: quiet)
 }
 
 /// A statement that returns its one parameter, as a type of the database.

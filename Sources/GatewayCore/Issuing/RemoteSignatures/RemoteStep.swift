@@ -6,7 +6,7 @@ import Signing
 struct RemoteStep {
     let string: RemoteString
     let scheme: RemoteSignatures.Scheme
-    /// The principal and the key that an upload would be recorded for.
+    /// The principal and the key that an upload would be recorded for; for a listing, the prefix.
     let upload: RemoteUpload
     let caller: Caller
     let policy: AccessPolicy
@@ -47,17 +47,22 @@ struct RemoteStep {
         fields.bucket = permission.bucket
         fields.key = permission.key
         fields.expiresIn = Int(permission.validUntil.epochSeconds - Int64(now.timeIntervalSince1970.rounded(.down)))
-        if permission.operation.isUpload {
-            fields.action = Action.putObject.rawValue
+        fields.action = permission.operation.action.rawValue
+        switch permission.operation.action {
+        case .putObject:
             fields.contentType = contentType
             fields.contentMD5 = permission.contentMD5
             fields.contentLength = permission.contentLength
-        } else {
-            fields.action = Action.getObject.rawValue
+        case .getObject:
             fields.method = string.method
             fields.response = response(permission.query)
             fields.process = permission.query.first { $0.name == "x-oss-process" }?.value
             fields.versionID = permission.query.first { $0.name == "versionId" }?.value
+        case .listObjects:
+            fields.key = nil
+            fields.prefix = upload.key.rawValue
+            fields.list = Listing.Fields(permission.query)
+        case .deleteObject: break
         }
         let request = try IssueRequest(
             fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
@@ -80,7 +85,7 @@ struct RemoteStep {
     private func multipartStep(_ permission: StringPermission, id: UUID) -> MultipartStep? {
         let uploadID = permission.uploadID ?? ""
         return switch permission.operation {
-        case .putObject, .getObject, .headObject, .getObjectMeta: nil
+        case .putObject, .getObject, .headObject, .getObjectMeta, .deleteObject, .listObjects: nil
         case .initiateMultipartUpload: .start(objectLength: nil)
         case .uploadPart:
             .part(.init(storeUploadID: uploadID, number: permission.partNumber ?? 0, issuance: id))
@@ -137,7 +142,7 @@ struct RemoteStep {
             grantID: permit.grant.id,
             credentialID: permit.credential.id,
             delivery: .remoteSignature,
-            action: permission.operation.isUpload ? .putObject : .getObject,
+            action: permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,
             key: upload.key,
@@ -174,6 +179,20 @@ struct RemoteStep {
             }
         } catch {
             throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
+        }
+    }
+}
+
+extension ObjectOperation {
+    /// The action that permits the operation.
+    fileprivate var action: Action {
+        switch self {
+        case .getObject, .headObject, .getObjectMeta: .getObject
+        case .listObjects: .listObjects
+        case .deleteObject: .deleteObject
+        case .putObject, .initiateMultipartUpload, .uploadPart, .completeMultipartUpload, .abortMultipartUpload,
+            .listParts:
+            .putObject
         }
     }
 }

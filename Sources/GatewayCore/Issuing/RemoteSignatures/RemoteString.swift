@@ -66,18 +66,52 @@ public enum RemoteString: Sendable {
         }
     }
 
-    /// Returns bucket and key. For a "version 4" request, both are checked again later against the bucket's address.
-    func place() throws(GatewayError) -> (bucket: BucketName, key: ObjectKey) {
+    /// The action that the request performs.
+    var action: Action {
+        let parameters =
+            switch self {
+            case .plain(let string): string.subResources
+            case .hashed(_, let request): request.query
+            }
+        return switch method {
+        case "GET", "HEAD": isListing ? .listObjects : .getObject
+        case "DELETE": parameters.contains { $0.name == "uploadId" } ? .putObject : .deleteObject
+        default: .putObject
+        }
+    }
+
+    private var isListing: Bool {
+        if case .hashed(_, let request) = self { request.isListing } else { false }
+    }
+
+    /// What the request is about. For a "version 4" request, this is checked again later against the bucket's address.
+    struct Place {
+        let bucket: BucketName
+        /// The object's key; for a listing, its prefix.
+        let key: ObjectKey
+        /// What is listed, if the request lists.
+        var listing: Listing?
+    }
+
+    /// Reads what the request is about.
+    func place() throws(GatewayError) -> Place {
         switch self {
-        case .plain(let string): return (try BucketName(string.bucket), try ObjectKey(string.key).bounded("content"))
+        case .plain(let string):
+            return Place(bucket: try BucketName(string.bucket), key: try ObjectKey(string.key).bounded("content"))
         case .hashed(_, let request):
             let parts = request.path.utf8.dropFirst().split(
                 separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            let bucket = try BucketName(String(Substring(parts[0])))
+            if request.isListing, parts.count == 1 || parts[1].isEmpty {
+                let listing = try Listing(
+                    prefix: request.query.value(of: "prefix") ?? "", Listing.Fields(request.query))
+                return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+            }
             guard parts.count == 2 else {
                 throw .invalidArgument(field: "canonicalRequest", reason: "The path does not name an object.")
             }
             let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
-            return (try BucketName(String(Substring(parts[0]))), key)
+            return Place(bucket: bucket, key: key)
         }
     }
 
@@ -110,5 +144,24 @@ public enum RemoteString: Sendable {
         } catch {
             throw .invalidArgument(field: field, reason: "\(error.detail) (\(error.rawValue))")
         }
+    }
+}
+
+extension Listing.Fields {
+    /// Reads the parameters of a listing that a client composed. Those that change only how the answer is written are
+    /// left out.
+    init(_ query: [NamedValue]) {
+        self.init()
+        delimiter = query.value(of: "delimiter")
+        maxKeys = query.value(of: "max-keys").flatMap { Int64($0) }
+        continuationToken = query.value(of: "continuation-token")
+        startAfter = query.value(of: "start-after")
+    }
+}
+
+extension [NamedValue] {
+    /// The value of a parameter; `nil` if it is absent or empty.
+    fileprivate func value(of name: String) -> String? {
+        first { $0.name == name && !$0.value.isEmpty }?.value
     }
 }

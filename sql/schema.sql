@@ -1,8 +1,7 @@
 CREATE DOMAIN public.amount AS bigint
 	CONSTRAINT amount_check CHECK ((VALUE >= 0));
 
-CREATE DOMAIN public.issuance_action AS text
-	CONSTRAINT issuance_action_check CHECK ((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'PutObject,GetObject'::text])));
+CREATE DOMAIN public.issuance_action AS text;
 
 CREATE DOMAIN public.issuance_delivery AS text
 	CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text])));
@@ -402,7 +401,7 @@ CREATE TABLE public.grants (
     removed_by text,
     removed_at timestamp with time zone,
     removed_change uuid,
-    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
+    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))),
     CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
     CONSTRAINT grants_removal_check CHECK ((num_nulls(removed_change, removed_at, removed_by) = ANY (ARRAY[0, 3]))),
     CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
@@ -424,7 +423,8 @@ CREATE FUNCTION public.grant_fingerprint(p_principal text, p_bucket text, p_pref
     AS $$
     SELECT sha256(convert_to(ROW(
         p_principal, p_bucket, p_prefix, p_is_template, p_effect,
-        'PutObject' = ANY (p_actions), 'GetObject' = ANY (p_actions), p_conditions,
+        'PutObject' = ANY (p_actions), 'GetObject' = ANY (p_actions), 'ListObjects' = ANY (p_actions),
+        'DeleteObject' = ANY (p_actions), p_conditions,
         round(extract(epoch FROM p_not_before) * 1000), round(extract(epoch FROM p_not_after) * 1000), p_note
     )::text, 'UTF8'))
 $$;
@@ -467,7 +467,7 @@ BEGIN
     EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
 
     -- The ledger.
-    EXECUTE format('GRANT INSERT ON issuances, admin_audit TO %I', p_role);
+    EXECUTE format('GRANT INSERT ON issuances, deletions, admin_audit TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (used, released) ON quota_usage TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (check_at), DELETE ON reservations TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (count) ON denials TO %I', p_role);
@@ -516,6 +516,12 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
                     AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+            )
+            AND p_dead_at > statement_timestamp() - interval '24 days'
+            AND NOT EXISTS (
+                SELECT FROM beginnings(p_object_key) AS b (text)
+                JOIN deletions d ON d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                WHERE d.dead_at > i.issued_at - interval '1 hour'
             )
             AND NOT EXISTS (
                 SELECT FROM remote_uploads u
@@ -849,6 +855,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.prune_deletions(p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM deletions d
+    WHERE d.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM deletions o
+        WHERE o.dead_at < clock_timestamp() - interval '33 days'
+        ORDER BY o.dead_at
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+
 CREATE FUNCTION public.prune_landings(p_keep_days integer, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -1066,8 +1092,8 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell.
-    IF (p_action = 'PutObject,GetObject' OR p_method = '*') AND p_delivery <> 'sts' THEN
+    -- Only sessions permit several actions and bind no method. No column alone can tell.
+    IF (strpos(p_action, ',') > 0 OR p_method = '*') AND p_delivery <> 'sts' THEN
         PERFORM refuse_session_values(p_delivery, p_action);
     END IF;
     INSERT INTO issuances (
@@ -1090,6 +1116,12 @@ BEGIN
             -- By the later of both clocks.
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
+        );
+    END IF;
+    IF strpos(p_action, 'DeleteObject') > 0 THEN
+        INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
+        VALUES (
+            p_principal, p_id, p_bucket, p_object_key, greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
         );
     END IF;
     RETURN ARRAY[0, v_used, v_resets_in];
@@ -1117,6 +1149,7 @@ DECLARE
     v_room bigint;
     v_slot integer;
     v_reserves boolean := false;
+    v_actions text;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
@@ -1236,12 +1269,13 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell. Items that are not recorded are
-    -- not held to it.
-    IF 'PutObject,GetObject' = ANY (p_actions) OR '*' = ANY (p_methods) THEN
+    -- Only sessions permit several actions and bind no method. No column alone can tell. Items that are not recorded are
+    -- not held to it. One text of all actions answers quickly for most batches.
+    v_actions := array_to_string(p_actions, ' ');
+    IF strpos(v_actions, ',') > 0 OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
             IF (verdicts IS NULL OR verdicts[i] = 0)
-                AND (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
+                AND (strpos(p_actions[i], ',') > 0 OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
             THEN
                 PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
             END IF;
@@ -1264,6 +1298,13 @@ BEGIN
     FROM generate_series(1, cardinality(p_ids)) AS i
     WHERE verdicts IS NULL OR verdicts[i] = 0;
 
+    IF strpos(v_actions, 'DeleteObject') > 0 THEN
+        INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
+        SELECT p_principals[i], p_ids[i], p_buckets[i], p_object_keys[i],
+            greatest(p_expires_at[i], v_now + (p_expires_at[i] - p_sent_at))
+        FROM generate_series(1, cardinality(p_ids)) AS i
+        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND strpos(p_actions[i], 'DeleteObject') > 0;
+    END IF;
     IF v_reserves THEN
         INSERT INTO reservations (
             issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
@@ -1374,8 +1415,8 @@ CREATE FUNCTION public.refuse_session_values(p_delivery text, p_action text) RET
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF p_action = 'PutObject,GetObject' THEN
-        RAISE EXCEPTION 'delivery % permits two actions', p_delivery
+    IF strpos(p_action, ',') > 0 THEN
+        RAISE EXCEPTION 'delivery % permits several actions', p_delivery
             USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_action_check', DATATYPE = 'issuance_action';
     END IF;
     RAISE EXCEPTION 'delivery % binds no method', p_delivery
@@ -2118,6 +2159,14 @@ CREATE TABLE public.caller_sums (
     bytes_reserved numeric
 );
 
+CREATE TABLE public.deletions (
+    principal text NOT NULL COLLATE pg_catalog."C",
+    issuance_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    dead_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.denials (
     principal text NOT NULL COLLATE pg_catalog."C",
     bucket text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
@@ -2391,7 +2440,7 @@ CREATE TABLE public.quotas (
     quota_limit bigint NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
+    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text]))),
     CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
     CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
     CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
@@ -2514,7 +2563,7 @@ CREATE TABLE public.tickets (
     key_id text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
+    CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))),
     CONSTRAINT tickets_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT tickets_max_uses_check CHECK ((max_uses > 0)),
     CONSTRAINT tickets_sealed_check CHECK (((sealed IS NULL) = (key_id IS NULL)))
@@ -2599,6 +2648,9 @@ ALTER TABLE ONLY public.buckets
 ALTER TABLE ONLY public.caller_landings
     ADD CONSTRAINT caller_landings_pkey PRIMARY KEY (principal, hour, grant_id, matched_principal, bucket, action, delivery, credential_id);
 
+ALTER TABLE ONLY public.deletions
+    ADD CONSTRAINT deletions_pkey PRIMARY KEY (principal, issuance_id);
+
 ALTER TABLE ONLY public.denials
     ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
 
@@ -2628,6 +2680,9 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (id);
+
+ALTER DOMAIN public.issuance_action
+    ADD CONSTRAINT issuance_action_check CHECK (((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text])) OR (VALUE = ANY (ARRAY['PutObject,GetObject'::text, 'PutObject,ListObjects'::text, 'PutObject,DeleteObject'::text, 'GetObject,ListObjects'::text, 'GetObject,DeleteObject'::text, 'ListObjects,DeleteObject'::text, 'PutObject,GetObject,ListObjects'::text, 'PutObject,GetObject,DeleteObject'::text, 'PutObject,ListObjects,DeleteObject'::text, 'GetObject,ListObjects,DeleteObject'::text, 'PutObject,GetObject,ListObjects,DeleteObject'::text])))) NOT VALID;
 
 ALTER TABLE ONLY public.issuances
     ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);
@@ -2742,6 +2797,10 @@ CREATE INDEX caller_sums_hour_idx ON public.caller_sums USING btree (hour);
 
 CREATE INDEX caller_sums_principal_idx ON public.caller_sums USING btree (principal, hour);
 
+CREATE INDEX deletions_bucket_object_key_idx ON public.deletions USING btree (bucket, object_key, dead_at);
+
+CREATE INDEX deletions_dead_at_idx ON public.deletions USING btree (dead_at);
+
 CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
 
 CREATE INDEX grants_bucket_prefix_principal_idx ON public.grants USING btree (bucket, prefix, principal) WHERE (removed_at IS NULL);
@@ -2756,7 +2815,7 @@ CREATE INDEX grants_removed_idx ON public.grants USING btree (principal, bucket,
 
 CREATE INDEX grants_removed_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NOT NULL));
 
-CREATE UNIQUE INDEX grants_rule_idx ON public.grants USING btree (principal, bucket, prefix, effect, (('PutObject'::text = ANY (actions))), (('GetObject'::text = ANY (actions))), ((md5((conditions)::text))::uuid), not_before, not_after) NULLS NOT DISTINCT WHERE (removed_at IS NULL);
+CREATE UNIQUE INDEX grants_rule_idx ON public.grants USING btree (principal, bucket, prefix, effect, (('PutObject'::text = ANY (actions))), (('GetObject'::text = ANY (actions))), (('ListObjects'::text = ANY (actions))), (('DeleteObject'::text = ANY (actions))), ((md5((conditions)::text))::uuid), not_before, not_after) NULLS NOT DISTINCT WHERE (removed_at IS NULL);
 
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
 

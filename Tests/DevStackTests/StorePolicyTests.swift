@@ -19,9 +19,25 @@ import Testing
         #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","NotAction":"s3:*","Resource":"*"}]}"#,
         #"{"Version":"2012-10-17","Statement":[{"Effect":"Maybe","Action":"s3:*","Resource":"*"}]}"#,
         #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{}}]}"#,
+        #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{"StringNotLike":{"s3:prefix":"a"}}}]}"#,
+        #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{"StringLike":{"oss:Prefix":"a"}}}]}"#,
+        #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{"StringLike":{"s3:prefix":"a","s3:delimiter":"/"}}}]}"#,
     ])
     func `a policy that the store cannot evaluate is refused`(text: String) {
         #expect(throws: SessionPolicy.Malformed.self) { try SessionPolicy(text, language: .aws) }
+    }
+
+    @Test func `a listing is narrowed by its prefix`() throws {
+        let policy = try SessionPolicy(
+            #"""
+            {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:ListBucket"],
+            "Resource":["arn:aws:s3:::b"],"Condition":{"StringLike":{"s3:prefix":["team/a/*","team/b/*"]}}}]}
+            """#, language: .aws)
+        func lists(_ prefix: String?, in bucket: String = "b") -> Bool {
+            policy.permits("s3:ListBucket", on: PolicyLanguage.aws.resource(.bucket(bucket)), prefix: prefix)
+        }
+        #expect(lists("team/a/") && lists("team/b/c"))
+        #expect(!lists(nil) && !lists("") && !lists("team/") && !lists("team/ab/") && !lists("team/a/", in: "c"))
     }
 
     @Test func `a deny overrides every allow, and nothing is allowed by itself`() throws {

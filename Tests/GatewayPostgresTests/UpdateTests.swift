@@ -88,6 +88,51 @@ import Testing
         #expect(schema.isBroken)
     }
 
+    @Test(.database(.empty)) func `new actions wait for the end of the update, and grants of before stay as they are`()
+        async throws
+    {
+        let connection = try connect()
+        let version = try #require(Migration.all.first { $0.name == "list_and_delete" }?.version)
+        let before = Migrator(
+            connection: connection, migrations: Migration.all.filter { $0.version < version }, logger: .silent)
+        _ = try await before.migrate()
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let old = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+        func grant(_ action: Action) throws -> Grant {
+            var grant = try Grant.sample("user:bob")
+            (grant.actions, grant.conditions) = ([action], GrantConditions())
+            return grant
+        }
+
+        let migrator = Migrator(connection: connection, logger: .silent)
+        #expect(try await migrator.migrate().leftovers.migrations == [Int(version)])
+        try await migrator.check()
+        for action in [Action.listObjects, .deleteObject] {
+            let error = await #expect(throws: GatewayError.self) {
+                try await world.stores.grants.create(grant(action), by: AdminWorld.change)
+            }
+            guard case .conflict(let reason)? = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(reason.contains("migrate --finish"))
+        }
+        // A gateway of before could not read such a row.
+        try await connection.announce(UUID(), version: "0.9.7", before.goal)
+        await #expect(throws: Migrator.Failure.self) { try await migrator.finish() }
+        try await connection.age(by: 61)
+        #expect(try await migrator.finish().migrations == [Int(version)])
+        await #expect(throws: Migrator.Failure.programIsOlder(version: Int(version) - 1, servesFrom: Int(version))) {
+            try await before.check()
+        }
+        #expect(try await world.stores.grants.get(old.row.id.lowercaseText) == old)
+        for action in [Action.listObjects, .deleteObject] {
+            let row = try await world.stores.grants.create(grant(action), by: AdminWorld.change).row
+            #expect(row.actions == [action])
+        }
+    }
+
     @Test(.database(.migrated)) func `an expansion stops and refuses nothing that is being recorded`() async throws {
         let connection = try connect()
         let source = try source()

@@ -163,6 +163,54 @@ struct CanonicalRequestTests {
         if let refusal { refused(refusal, change) } else { _ = try permit(token: nil, change) }
     }
 
+    private func list(_ query: String, path: String = "/demo-bucket/", method: String = "GET") throws -> PermittedString {
+        try permit {
+            ($0.method, $0.path, $0.query) = (method, path, query)
+            $0.headers.removeFirst()
+        }
+    }
+
+    /// What `oss2` 2.19.1 and `alibabacloud-oss-v2` 1.4.1 hash for a listing: the former sends empty values too.
+    @Test(arguments: [
+        "list-type=2", "list-type=2&prefix=team%2Fa", "encoding-type=url&list-type=2&prefix=team%2F",
+        "continuation-token&delimiter=%2F&encoding-type=url&fetch-owner=false&list-type=2&max-keys=100&prefix=team%2F&start-after",
+    ])
+    func aListingOfVersion2NamesTheBucket(query: String) throws {
+        let permission = try list(query).permission
+        #expect(permission.operation == .listObjects && permission.key.isEmpty)
+        #expect(permission.query.contains { $0.name == "list-type" && $0.value == "2" })
+    }
+
+    @Test(
+        arguments: [
+            ("prefix=a", .bucketResource), ("", .bucketResource), ("list-type=1&prefix=a", .valueNotAllowed),
+            ("list-type=2&max-keys=0", .valueNotAllowed), ("list-type=2&max-keys=1001", .valueNotAllowed),
+            ("fetch-owner=true&list-type=2", .valueNotAllowed), ("encoding-type=xml&list-type=2", .valueNotAllowed),
+            ("list-type=2&prefix=a%0A", .valueNotAllowed), ("list-type=2&versions", .subResourceNotAllowed),
+            ("acl&list-type=2", .subResourceNotAllowed), ("list-type=2&uploads", .subResourceNotAllowed),
+        ] as [(String, StringToSignRefusal)])
+    func nothingElseNamesTheBucket(query: String, refusal: StringToSignRefusal) {
+        #expect(throws: refusal) { try list(query) }
+        for method in ["PUT", "POST", "DELETE", "HEAD"] {
+            #expect(throws: StringToSignRefusal.self) { try list(query, method: method) }
+            #expect(throws: StringToSignRefusal.bucketResource) { try list("list-type=2", method: method) }
+        }
+    }
+
+    @Test func aListingNamesNoObjectAndNoOtherBucket() {
+        #expect(throws: StringToSignRefusal.subResourceNotAllowed) { try list("list-type=2", path: "/demo-bucket/a") }
+        #expect(throws: StringToSignRefusal.invalidPath) { try list("list-type=2", path: "/demo-bucket2/") }
+        #expect(throws: StringToSignRefusal.serviceResource) { try list("list-type=2", path: "/") }
+        #expect(throws: Never.self) { try list("list-type=2", path: "/demo-bucket") }
+    }
+
+    @Test func aDeletionHasNoParameters() throws {
+        #expect(try permit { ($0.method, $0.headers) = ("DELETE", Array($0.headers.dropFirst())) }.permission.operation == .deleteObject)
+        for query in ["versionId=1", "delete", "list-type=2"] {
+            refused(.subResourceNotAllowed) { ($0.method, $0.query) = ("DELETE", query) }
+        }
+    }
+
     @Test(arguments: [
         "acl", "append&position=0", "delete", "prefix=a", "symlink", "tagging", "x-id=PutObject", "x-oss-acl=a",
     ])

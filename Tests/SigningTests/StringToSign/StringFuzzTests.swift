@@ -223,6 +223,7 @@ struct PlainReading {
         case ("POST", "uploads"), ("POST", "sequential uploads"): "InitiateMultipartUpload"
         case ("POST", "uploadId"): "CompleteMultipartUpload"
         case ("DELETE", "uploadId"): "AbortMultipartUpload"
+        case ("DELETE", ""): "DeleteObject"
         case ("GET", "uploadId"): "ListParts"
         case ("GET", _) where reading.isEmpty: "GetObject"
         default: nil

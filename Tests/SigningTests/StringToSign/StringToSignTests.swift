@@ -38,7 +38,7 @@ struct StringToSignTests {
         ("HEAD", "?objectMeta", .getObjectMeta), ("POST", "?uploads", .initiateMultipartUpload),
         ("POST", "?sequential&uploads", .initiateMultipartUpload),
         ("PUT", "?partNumber=10000&uploadId=0004B", .uploadPart), ("POST", "?uploadId=0004B", .completeMultipartUpload),
-        ("DELETE", "?uploadId=0004B", .abortMultipartUpload), ("GET", "?uploadId=0004B", .listParts),
+        ("DELETE", "?uploadId=0004B", .abortMultipartUpload), ("DELETE", "", .deleteObject), ("GET", "?uploadId=0004B", .listParts),
         ("GET", "?versionId=CAEQ", .getObject), ("GET", "?x-oss-process=image/resize,w_1/quality,q_80", .getObject),
         ("GET", "?response-cache-control=no-cache&response-content-disposition=a; b=\"c\"&versionId=1", .getObject),
     ])
@@ -59,7 +59,7 @@ struct StringToSignTests {
         ("GET", "?partNumber=1&uploadId=1"), ("GET", "?uploads"), ("GET", "?objectMeta"), ("HEAD", "?versionId=1"),
         ("HEAD", "?uploadId=1"), ("POST", ""), ("POST", "?delete"), ("POST", "?append&position=0"),
         ("POST", "?restore"),
-        ("POST", "?x-oss-process=image/info"), ("POST", "?x-oss-async-process=a"), ("DELETE", ""),
+        ("POST", "?x-oss-process=image/info"), ("POST", "?x-oss-async-process=a"),
         ("DELETE", "?versionId=1"), ("DELETE", "?tagging"), ("POST", "?uploadId=1&uploads"),
         ("GET", "?x-oss-traffic-limit=1"),
     ])

@@ -23,7 +23,9 @@ struct CrossOrigin: Sendable {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
             response.head.headerFields[.accessControlAllowHeaders] =
-                "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
+                path.template.hasPrefix("/companion/")
+                ? "Authorization, Content-Type, Sluice-Bucket, Sluice-Prefix, traceparent, tracestate"
+                : "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
             response.head.headerFields[.accessControlMaxAge] = "7200"
         } else {
             response.head.headerFields[.accessControlExposeHeaders] =
@@ -37,7 +39,8 @@ struct CrossOrigin: Sendable {
 extension APIRequest {
     /// The path of the request, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        guard let path = match.path, path.template.hasPrefix("/v1/") else { return nil }
+        guard let path = match.path, ["/v1/", "/companion/"].contains(where: path.template.hasPrefix)
+        else { return nil }
         return path
     }
 }

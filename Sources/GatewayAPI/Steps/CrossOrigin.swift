@@ -23,7 +23,7 @@ struct CrossOrigin: Sendable {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
             response.head.headerFields[.accessControlAllowHeaders] =
-                path.template.hasPrefix("/companion/")
+                path.template.utf8.starts(with: "/companion/".utf8)
                 ? "Authorization, Content-Type, Sluice-Bucket, Sluice-Prefix, traceparent, tracestate"
                 : "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
             response.head.headerFields[.accessControlMaxAge] = "7200"
@@ -39,7 +39,8 @@ struct CrossOrigin: Sendable {
 extension APIRequest {
     /// The path of the request, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        guard let path = match.path, ["/v1/", "/companion/"].contains(where: path.template.hasPrefix)
+        guard let path = match.path,
+            ["/v1/", "/companion/"].contains(where: { path.template.utf8.starts(with: $0.utf8) })
         else { return nil }
         return path
     }

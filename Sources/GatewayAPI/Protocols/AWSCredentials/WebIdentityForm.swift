@@ -25,9 +25,9 @@ struct WebIdentityForm {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, whose field is the name of the parameter.
     init(_ request: APIRequest) throws(GatewayError) {
-        let type = request.headers[.contentType]?.split(separator: ";").first ?? ""
+        let type = (request.headers[.contentType] ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
         guard case .collected(let bytes) = request.body,
-            type.trimming(while: { $0 == " " }).lowercased() == "application/x-www-form-urlencoded"
+            Substring(type).trimming(while: { $0 == " " }).lowercased() == "application/x-www-form-urlencoded"
         else {
             throw .invalidArgument(
                 field: "Action", reason: "Send the parameters as 'application/x-www-form-urlencoded'.")

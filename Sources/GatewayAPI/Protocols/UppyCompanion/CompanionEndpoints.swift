@@ -113,13 +113,14 @@ struct CompanionEndpoints: Sendable {
     /// `GET …/s3/multipart/{id}/batch`: links for several parts, all or none.
     @Sendable func signParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let upload = try await upload(request, caller)
-        let pieces = try (request.query("partNumbers") ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        let pieces = try (request.query("partNumbers") ?? "").utf8
+            .split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard pieces.count <= Self.maxParts else {
             throw GatewayError.invalidArgument(
                 field: "partNumbers", reason: "At most \(Self.maxParts) parts are allowed.")
         }
         var numbers: [Int] = []
-        for piece in pieces { numbers.append(try Self.partNumber(String(piece))) }
+        for piece in pieces { numbers.append(try Self.partNumber(String(Substring(piece)))) }
         try rate?.take(numbers.count - 1, after: 1, from: caller.principal, at: request.start)
         let answers = try await issue(numbers, of: upload, request, caller)
         var links: [String] = []

@@ -46,8 +46,9 @@ struct CompanionFile {
     init(query request: APIRequest) throws(GatewayError) {
         var metadata: [String: String] = [:]
         for pair in request.match.target?.query ?? [] {
-            guard pair.name.hasPrefix("metadata["), pair.name.hasSuffix("]") else { continue }
-            metadata[String(pair.name.dropFirst("metadata[".count).dropLast())] = pair.value
+            let name = pair.name.utf8
+            guard name.starts(with: "metadata[".utf8), name.last == UInt8(ascii: "]") else { continue }
+            metadata[String(Substring(name.dropFirst("metadata[".utf8.count).dropLast()))] = pair.value
         }
         try self.init(name: request.query("filename"), type: request.query("type"), metadata)
     }

@@ -56,6 +56,25 @@ public struct LinkRequest: Sendable, Encodable {
     }
 }
 
+/// Temporary credentials for a store. Whoever holds them can use them.
+public struct TemporaryCredentials: Sendable, Decodable {
+    /// The access key id.
+    public var accessKeyID: String
+    /// The secret access key.
+    public var secretAccessKey: String
+    /// The session token, which must be sent with the keys.
+    public var sessionToken: String
+    /// The end of their life, RFC 3339.
+    public var expiration: String
+
+    private enum CodingKeys: String, CodingKey {
+        case accessKeyID = "AccessKeyId"
+        case secretAccessKey = "SecretAccessKey"
+        case sessionToken = "Token"
+        case expiration = "Expiration"
+    }
+}
+
 /// A request for an upload in parts.
 struct MultipartRequest: Encodable {
     var bucket: String
@@ -108,6 +127,17 @@ struct UploadState: Decodable {
     var mismatches: [String]?
     var size: Int64?
     var etag: String?
+}
+
+/// A refusal in the form of the protocols of other clients.
+struct ProtocolRefusal: Decodable {
+    var code: String
+    var message: String
+    var requestId: String?
+
+    func problem(_ status: Int) -> Problem {
+        Problem(status: status, code: code, detail: message, requestId: requestId)
+    }
 }
 
 /// Bodies and pages with one member.

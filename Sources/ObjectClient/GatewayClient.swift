@@ -46,6 +46,15 @@ public struct GatewayClient: Sendable {
         try await call("POST", "/v1/presigned-urls", request)
     }
 
+    /// Asks for temporary credentials.
+    ///
+    /// - Parameter scope: The bucket, and after a slash the prefix.
+    public func credentials(for scope: String) async throws(ClientFailure) -> TemporaryCredentials {
+        let path = scope.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)).percentEncoded }.joined(separator: "/")
+        return try await call("GET", "/v1/sts/aws/\(path)")
+    }
+
     func start(_ request: MultipartRequest) async throws(ClientFailure) -> MultipartUpload {
         try await call("POST", "/v1/multipart-uploads", request)
     }
@@ -141,6 +150,7 @@ extension GatewayClient {
         case .success(let head):
             let problem =
                 (try? JSONDecoder().decode(Problem.self, from: Data(kept.bytes)))
+                ?? (try? JSONDecoder().decode(ProtocolRefusal.self, from: Data(kept.bytes)))?.problem(head.status)
                 ?? Problem(
                     status: head.status, code: "HTTP",
                     detail: "The answer is not one of a gateway. Is '\(origin)' its URL?")

@@ -132,8 +132,11 @@ extension ContractDocument {
         let known = Set(parameters.filter { $0.in?.text == "query" }.compactMap { $0.name?.text })
         let query = exchange.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         for pair in query.split(separator: "&") {
-            let name = String(pair.prefix { $0 != "=" }).removingPercentEncoding ?? ""
-            if !known.contains(name) { flaws.append("the query parameter '\(name)' is not described, but accepted") }
+            // An object has its members in brackets.
+            let name = (String(pair.prefix { $0 != "=" }).removingPercentEncoding ?? "").prefix { $0 != "[" }
+            if !known.contains(String(name)) {
+                flaws.append("the query parameter '\(name)' is not described, but accepted")
+            }
         }
         let request = resolved(operation.body.requestBody)
         guard !exchange.sent.isEmpty else { return flaws }
@@ -159,7 +162,7 @@ extension ContractDocument {
     static func matches(_ path: some StringProtocol, _ template: String) -> Bool {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         let wanted = template.split(separator: "/", omittingEmptySubsequences: false)
-        let takesRest = ["{key}", "{file}"].contains(wanted.last)
+        let takesRest = ["{key}", "{file}", "{scope}"].contains(wanted.last)
         guard segments.count == wanted.count || (segments.count > wanted.count && takesRest) else { return false }
         return zip(segments, wanted).allSatisfy { segment, wanted in
             let segment = segment.removingPercentEncoding ?? String(segment)

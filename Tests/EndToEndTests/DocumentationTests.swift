@@ -57,7 +57,7 @@ import Testing
     /// The pages for people in the repository, by their paths.
     private static func pages() throws -> [String] {
         let repository = ContractDocument.repository
-        return try ["", "docs/", "sql/", "openapi/"].flatMap { folder in
+        return try ["", "docs/", "docs/protocols/", "sql/", "openapi/"].flatMap { folder in
             try FileManager.default.contentsOfDirectory(atPath: repository.appending(path: folder).path())
                 .filter { $0.hasSuffix(".md") }.map { folder + $0 }
         }

@@ -33,14 +33,33 @@ struct ContractTests {
         #expect(written.count == 25)
     }
 
+    @Test("says which operations belong to a protocol, as their routes do, and each has a tag of its own")
+    func protocols() {
+        let routes = TestGateway().responder.router.routes.compactMap { route in
+            route.clientProtocol.map { "\(route.method.rawValue) \(route.template) \($0.rawValue)" }
+        }
+        let written = contract.operations.compactMap { operation in
+            operation.body["x-sluice-protocol"]?.text.map { "\(operation.name) \($0)" }
+        }
+        #expect(routes.sorted() == written.sorted() && !routes.isEmpty)
+        for operation in contract.operations {
+            guard let name = operation.body["x-sluice-protocol"]?.text else { continue }
+            #expect(operation.body.tags?.items.compactMap(\.text) == [name], "\(operation.name)")
+        }
+        let names = contract.root.components?.schemas?.ClientProtocol?["enum"]?.items.compactMap(\.text)
+        #expect(names == ClientProtocol.allCases.map(\.rawValue))
+    }
+
     @Test("every POST takes an idempotency key and says what may come of it")
     func idempotencyKeys() {
         for operation in contract.operations {
             let names = operation.parameters.compactMap { contract.resolved($0).name?.text }
             // An import streams, and repeating it leads to the same grants. Where no credential identifies the caller,
             // all callers would share a key.
+            // Clients of protocols know none.
             let takesKey =
                 operation.method == "POST" && operation.path != "/admin/v1/grants:import"
+                && operation.body["x-sluice-protocol"] == nil
                 && !["public", "store"].contains(operation.access ?? "")
             #expect(names.contains("Idempotency-Key") == takesKey, "\(operation.name)")
             guard takesKey else { continue }
@@ -114,7 +133,8 @@ struct ContractTests {
 
     @Test("has examples of bodies that are accepted, and answers that fit their schemas")
     func bodyExamples() async throws {
-        for operation in contract.operations where operation.method == "POST" && operation.access != "store" {
+        for operation in contract.operations
+        where operation.method == "POST" && operation.access != "store" && operation.body["x-sluice-protocol"] == nil {
             let content = contract.resolved(operation.body.requestBody).content
             for (name, example) in contract.examples(in: content, "application/json") {
                 let gateway = TestGateway()

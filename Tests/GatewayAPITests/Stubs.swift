@@ -26,7 +26,7 @@ struct StubPolicy: PolicySource {
         Bucket(
             name: try BucketName("photos"), provider: .s3, endpoint: "https://store.example", region: "eu-west-1",
             addressing: .path, scheme: .awsV4, credentialID: credentialID, allowsRedirects: true,
-            createdAt: TestGateway.now
+            protocols: Set(ClientProtocol.allCases), createdAt: TestGateway.now
         )
     }
 

@@ -119,6 +119,22 @@ struct SessionCacheTests {
         }
         #expect(opener.orders.count == 4)
     }
+
+    @Test func `a session in memory is used only as long as it has the life that a request needs`() async throws {
+        let clock = SharedClock()
+        let opener = ScriptedOpener()
+        let cache = SessionCache(opener: opener, now: { clock.now })
+        let order = try order()
+        _ = try await cache.session(order, endingBy: nil, leastLife: 900)
+        clock.advance(3600 - 900)
+        _ = try await cache.session(order, endingBy: nil, leastLife: 900)
+        #expect(opener.orders.count == 1)
+        clock.advance(1)
+        _ = try await cache.session(order, endingBy: nil)
+        #expect(opener.orders.count == 1)
+        _ = try? await cache.session(order, endingBy: nil, leastLife: 900)
+        #expect(opener.orders.count == 2)
+    }
 }
 
 /// A clock that the test sets.

@@ -23,6 +23,13 @@ extension Routes {
         signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
         sessions = SessionEndpoints(
             useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+        containerCredentials = ContainerCredentialsEndpoints(
+            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+        webIdentity = WebIdentityEndpoints(
+            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+        companion = CompanionEndpoints(
+            urls: parts.presignedURLs, uploads: parts.multipartUploads, sessions: parts.sessions, metrics: metrics,
+            timeout: settings.recordTimeout, sessionTimeout: settings.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
             reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))

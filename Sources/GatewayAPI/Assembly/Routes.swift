@@ -12,6 +12,9 @@ struct Routes {
     let access: AccessEndpoints
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
+    let containerCredentials: ContainerCredentialsEndpoints
+    let webIdentity: WebIdentityEndpoints
+    let companion: CompanionEndpoints
     let signatures: SignatureEndpoints
     let issuances: IssuanceEndpoints
     let usage: UsageEndpoints
@@ -61,7 +64,38 @@ struct Routes {
             Route(.get, "/v1/tickets", .user, tickets.list),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get),
             Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
+        ] + protocols
+    }
+
+    /// Routes of protocols that existing clients speak. A bucket opens each by name.
+    private var protocols: [Route] {
+        [
+            Route(.get, "/v1/sts/aws/{scope}", .user, takesRest: true, containerCredentials.issue)
+                .signingIn(by: ContainerCredentialsEndpoints.credential)
+                .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal)
         ]
+            // Some clients add a slash to the address that they are given.
+            + ["/v1/aws/sts", "/v1/aws/sts/"].map { path in
+                Route(.post, path, .webIdentity, webIdentity.assumeRole).signingIn(by: WebIdentityForm.credential)
+                    .speaking(.awsWebIdentity, refusing: WebIdentityEndpoints.refusal)
+            }
+            + companionRoutes("/companion", .user)
+            + companionRoutes("/companion/{ticket}", .ticket).map { $0.signingIn(by: CompanionEndpoints.ticket) }
+    }
+
+    private func companionRoutes(_ base: String, _ access: Route.Access) -> [Route] {
+        [
+            Route(.get, base + "/s3/params", access, companion.params),
+            Route(.post, base + "/s3/multipart", access, companion.start),
+            Route(.get, base + "/s3/multipart/{id}", access, companion.list),
+            Route(.delete, base + "/s3/multipart/{id}", access, companion.abort),
+            Route(.get, base + "/s3/multipart/{id}/batch", access, companion.signParts),
+            Route(.get, base + "/s3/multipart/{id}/{number}", access, companion.signPart),
+            Route(
+                .post, base + "/s3/multipart/{id}/complete", access,
+                maxBodyBytes: CompanionEndpoints.maxCompletionBytes, companion.complete),
+            Route(.get, base + "/s3/sts", access, companion.session),
+        ].map { $0.speaking(.uppyCompanion, refusing: CompanionEndpoints.refusal) }
     }
 
     /// Routes for admins, auditors and operators. They have a listener of their own where one is configured. Delegated

@@ -7,8 +7,11 @@ import LibCrypto
 enum BearerToken {
     /// Reads the token; the request must have exactly one `Authorization: Bearer` field.
     ///
+    /// - Parameters:
+    ///   - headers: The fields of the request.
+    ///   - mayBeBare: Whether the value may also be the token alone, without a scheme.
     /// - Throws: `unauthenticated` with the reason.
-    static func token(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
+    static func token(in headers: HeaderFields, mayBeBare: Bool = false) throws(GatewayError) -> Secret<String> {
         guard let value = headers.onlyValue(of: .authorization) else {
             guard headers.contains(.authorization) else {
                 throw .refused("Send 'Authorization: Bearer' with a token.")
@@ -17,6 +20,9 @@ enum BearerToken {
         }
         let bytes = value.span
         guard bytes.count > schemeByteCount, isBearer(bytes) else {
+            if mayBeBare, bytes.count <= TokenAuthenticator.longestTokenBytes, isToken(bytes), !bytes.isEmpty {
+                return Secret(String(decoding: value, as: UTF8.self))
+            }
             throw .refused("The Authorization scheme must be Bearer.")
         }
         guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
@@ -40,7 +46,7 @@ enum BearerToken {
     }
 
     /// Whether the bytes form a `b64token` (RFC 6750, section 2.1).
-    private static func isToken(_ bytes: Span<UInt8>) -> Bool {
+    static func isToken(_ bytes: Span<UInt8>) -> Bool {
         let marks = SIMD4(UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "="))
         // Most tokens contain only these bytes.
         return bytes.isAlphanumeric(or: marks) || holdsTokenBytesOnly(bytes)

@@ -21,14 +21,21 @@ final class Route: Sendable {
 
     /// Options that only a few routes set.
     private struct Options {
-        var refusalForm: (@Sendable (Problem) -> ServerResponse)?
+        var refusalForm: RefusalForm?
+        var clientProtocol: ClientProtocol?
+        var credential: CredentialReader?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
         var isDelegated = false
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
-    var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
+    var refusalForm: RefusalForm? { options.refusalForm }
+    /// The protocol of existing clients that the route belongs to, which the bucket must open; `nil` for the gateway's
+    /// own operations.
+    var clientProtocol: ClientProtocol? { options.clientProtocol }
+    /// Where the request has its credential; `nil` for the bearer token, or the ticket in the query.
+    var credential: CredentialReader? { options.credential }
     /// How the answer is repeated when the same request arrives again with the same idempotency key.
     var repetition: Repetition { options.repetition }
     /// Whether delegated admins may call the route, whose use case narrows it to their scopes.
@@ -43,6 +50,12 @@ final class Route: Sendable {
         }
     }
 
+    /// Makes the answer for a refusal, and for the identifier of its request.
+    typealias RefusalForm = @Sendable (Problem, String) -> ServerResponse
+
+    /// Reads the token, the API key or the ticket of a request.
+    typealias CredentialReader = @Sendable (APIRequest) throws(GatewayError) -> Secret<String>
+
     /// Who may call a route.
     enum Access: String, Sendable {
         /// Anyone, without a credential.
@@ -53,6 +66,10 @@ final class Route: Sendable {
         case user
         /// Any authenticated caller, or a request with a ticket in its query: `?ticket=`.
         case userOrTicket = "user-or-ticket"
+        /// A request with a ticket in its path.
+        case ticket
+        /// A request with the token of an issuer in its form.
+        case webIdentity = "web-identity"
         /// A caller with the role `auditor` or `admin`.
         case auditor
         /// A caller with the role `admin`.
@@ -104,8 +121,22 @@ final class Route: Sendable {
     }
 
     /// The same route with its own form of refusals.
-    func refusing(by form: @escaping @Sendable (Problem) -> ServerResponse) -> Route {
+    func refusing(by form: @escaping RefusalForm) -> Route {
         with { $0.refusalForm = form }
+    }
+
+    /// The same route as one of a protocol of existing clients, which know no idempotency keys.
+    func speaking(_ clientProtocol: ClientProtocol, refusing form: @escaping RefusalForm) -> Route {
+        with {
+            $0.clientProtocol = clientProtocol
+            $0.refusalForm = form
+        }
+    }
+
+    /// The same route for clients that send their credential elsewhere than in `Authorization: Bearer`. A body of at
+    /// most ``defaultMaxBodyBytes`` is there to be read.
+    func signingIn(by credential: @escaping CredentialReader) -> Route {
+        with { $0.credential = credential }
     }
 
     /// The same route with a body that is read as it arrives, and with its own deadline for the answer.

@@ -23,7 +23,9 @@ struct CrossOrigin: Sendable {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
             response.head.headerFields[.accessControlAllowHeaders] =
-                "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
+                path.template.utf8.starts(with: "/companion/".utf8)
+                ? "Authorization, Content-Type, Sluice-Bucket, Sluice-Prefix, traceparent, tracestate"
+                : "Authorization, Content-Type, Idempotency-Key, If-Match, traceparent, tracestate"
             response.head.headerFields[.accessControlMaxAge] = "7200"
         } else {
             response.head.headerFields[.accessControlExposeHeaders] =
@@ -37,7 +39,9 @@ struct CrossOrigin: Sendable {
 extension APIRequest {
     /// The path of the request, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        guard let path = match.path, path.template.hasPrefix("/v1/") else { return nil }
+        guard let path = match.path,
+            ["/v1/", "/companion/"].contains(where: { path.template.utf8.starts(with: $0.utf8) })
+        else { return nil }
         return path
     }
 }

@@ -18,8 +18,10 @@ public struct PostPolicyRequest: Sendable {
         public var contentTypes: [String]?
         /// Smallest size of the file in bytes; 0 if absent.
         public var minBytes: Int64?
-        /// Largest size of the file in bytes, 0…5 GiB; required.
+        /// Largest size of the file in bytes, 0…5 GiB; required, unless `takesLargestAllowed`.
         public var maxBytes: Int64?
+        /// Whether the largest size is what the grant allows, for clients that state none.
+        public var takesLargestAllowed = false
         /// Requested lifetime of the form in seconds, at least 1.
         public var expiresIn: Int?
         /// The object's own metadata, by names without the store's prefix.
@@ -52,6 +54,8 @@ public struct PostPolicyRequest: Sendable {
     public let contentLength: ClosedRange<Int64>
     /// Status of the store's answer to an upload.
     public let successActionStatus: Int?
+    /// What the request was made of, where the grant determines the largest size.
+    private let openEnded: (fields: Fields, name: UUID)?
 
     /// Validates the fields of a request.
     ///
@@ -60,15 +64,27 @@ public struct PostPolicyRequest: Sendable {
     ///   - newName: Makes a unique name.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and whatever `newName` throws.
     public init(_ fields: Fields, newName: () throws(GatewayError) -> UUID) throws(GatewayError) {
+        var fields = fields
+        if fields.takesLargestAllowed, fields.maxBytes == nil { fields.maxBytes = IssueRequest.maxContentLength }
         contentLength = try Self.contentLength(fields)
         let below = try Self.area(fields)
-        uploads = try Self.uploads(fields, below: below, name: newName())
+        let name = try newName()
+        openEnded = fields.takesLargestAllowed ? (fields, name) : nil
+        uploads = try Self.uploads(fields, below: below, name: name)
         bucket = uploads[0].bucket
         target = below.map { .below($0) } ?? .key(uploads[0].key)
         if let status = fields.successActionStatus {
             try require([200, 201, 204].contains(status), "successActionStatus", "The status must be 200, 201 or 204.")
         }
         successActionStatus = fields.successActionStatus.map { Int($0) }
+    }
+
+    /// Returns the request with a smaller largest size; `nil` if the request states its size itself.
+    func limited(to maxBytes: Int64) -> PostPolicyRequest? {
+        guard let (stated, name) = openEnded, maxBytes < contentLength.upperBound else { return nil }
+        var fields = stated
+        fields.maxBytes = maxBytes
+        return try? PostPolicyRequest(fields) { name }
     }
 
     private static func contentLength(_ fields: Fields) throws(GatewayError) -> ClosedRange<Int64> {

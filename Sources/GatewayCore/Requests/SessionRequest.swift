@@ -2,6 +2,11 @@
 public struct SessionRequest: Sendable, Equatable {
     /// Lifetime if the request states none, in seconds.
     public static let defaultDuration = 3600
+    /// Least remaining life of credentials that are handed out, in seconds, if the request states none.
+    public static let defaultLeastLife = 600
+    /// Time in seconds for which a session is handed out at least, if a least life is stated. What is allowed must
+    /// leave that much.
+    public static let freshness = 60
 
     /// The bucket.
     public let bucket: BucketName
@@ -11,6 +16,8 @@ public struct SessionRequest: Sendable, Equatable {
     public let actions: Set<Action>?
     /// Requested lifetime, in seconds.
     public let duration: Int?
+    /// Least remaining life of the credentials, in seconds.
+    public let leastLife: Int
 
     /// Validates a request.
     ///
@@ -20,9 +27,11 @@ public struct SessionRequest: Sendable, Equatable {
     ///     variables of session policies.
     ///   - actions: At least one action, or `nil` for all that are permitted.
     ///   - duration: 900…43,200 seconds, or `nil` for the default.
+    ///   - leastLife: Least remaining life of the credentials, in seconds.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``.
     public init(
-        bucket: BucketName, prefix: String, actions: Set<Action>?, duration: Int?
+        bucket: BucketName, prefix: String, actions: Set<Action>?, duration: Int?,
+        leastLife: Int = defaultLeastLife
     ) throws(GatewayError) {
         self.bucket = bucket
         self.prefix = ExactText(try KeyPrefix(literal: prefix).text)
@@ -40,5 +49,6 @@ public struct SessionRequest: Sendable, Equatable {
             throw .invalidArgument(field: "durationSeconds", reason: "The duration must be 900 to 43,200 seconds.")
         }
         self.duration = duration
+        self.leastLife = leastLife
     }
 }

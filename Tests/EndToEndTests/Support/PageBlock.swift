@@ -56,6 +56,7 @@ struct PageBlock {
         "objc": "apps on Apple's systems, with SDKs that Linux does not have",
         "kotlin": "apps on Android",
         "js": "pages in a browser, with the SDK of Alibaba OSS",
+        "ini": "a file of the reader's; ProtocolClientTests write the same one",
         "sql": "`docs/operations.md` prints the same statements for a shell",
     ]
 
@@ -90,6 +91,15 @@ struct PageBlock {
         Exception(
             page: "docs/operations.md", text: "systemctl enable --now sluice.socket",
             reason: "needs systemd; script/check-package does it"),
+        Exception(
+            page: "docs/protocols/README.md", text: "sluice admin buckets update",
+            reason: "needs the reader's bucket; ProtocolClientTests open protocols"),
+        Exception(
+            page: "docs/protocols/aws-credentials.md", text: "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            reason: "needs the reader's store; ProtocolClientTests run the clients"),
+        Exception(
+            page: "docs/protocols/aws-credentials.md", text: "AWS_WEB_IDENTITY_TOKEN_FILE",
+            reason: "needs the reader's store; ProtocolClientTests run the clients"),
         Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
         Exception(
             page: "CONTRIBUTING.md", text: "script/stores/radosgw start",

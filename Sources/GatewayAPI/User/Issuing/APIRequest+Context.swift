@@ -7,6 +7,6 @@ extension APIRequest {
     func context(of caller: Caller, timeout: Duration) -> RequestContext {
         RequestContext(
             caller: caller, sourceAddress: sourceAddress, requestID: id, deadline: start.advanced(by: timeout),
-            repeatable: repeatable, refusals: notes)
+            repeatable: repeatable, clientProtocol: route.clientProtocol, refusals: notes)
     }
 }

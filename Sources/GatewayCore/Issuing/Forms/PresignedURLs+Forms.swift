@@ -70,7 +70,13 @@ struct FormBody: ProvenBody {
         let subject = attempt.caller.subject
         let sourceAddress = attempt.context.sourceAddress
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
-        case .refuse(let refusal): return .refused(refusal)
+        case .refuse(let refusal):
+            guard case .entityTooLarge(let maxBytes) = refusal.error, let limited = request.limited(to: maxBytes) else {
+                return .refused(refusal)
+            }
+            let upload = limited.uploads[0].identified(at: 0, in: attempt.context)
+            return try FormBody(request: limited, upload: upload, signer: signer)
+                .draft(under: policy, in: attempt, at: instant, for: issuing)
         case .permit(let permit):
             let permit = try upload.repeated(permit, at: instant) { signedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)

@@ -2,7 +2,7 @@ public import FoundationEssentials
 import Synchronization
 
 /// Keeps sessions in memory and shares them between equal orders. Each is opened once, even for concurrent requests,
-/// and used until ten minutes before it ends.
+/// and used as long as it has the life that a request needs.
 ///
 /// The first request for an order opens the session, and the others wait for it. The cache needs no task of its own.
 public final class SessionCache: Sendable {
@@ -19,9 +19,6 @@ public final class SessionCache: Sendable {
             self.maxPerSecond = maxPerSecond
         }
     }
-
-    /// Minimum remaining life, in seconds, of a session that is handed out.
-    public static let leastLife: TimeInterval = 600
 
     private enum Turn {
         case found(SessionCredential)
@@ -58,33 +55,34 @@ public final class SessionCache: Sendable {
     /// Number of cached sessions, for metrics.
     public var count: Int { state.withLock { $0.sessions.count } }
 
-    /// Returns a session with at least ten minutes to live. It ends by `latestEnd`, if that is given.
+    /// Returns a session with at least `leastLife` seconds to live. It ends by `latestEnd`, if that is given.
     ///
     /// - Throws: The errors of opening a session; `slowDown` if too many sessions are being opened.
-    package func session(_ order: SessionOrder, endingBy latestEnd: Date?) async throws(GatewayError)
-        -> SessionCredential
-    {
+    package func session(
+        _ order: SessionOrder, endingBy latestEnd: Date?, leastLife: Int = SessionRequest.defaultLeastLife
+    ) async throws(GatewayError) -> SessionCredential {
+        let life = Life(least: TimeInterval(leastLife), latestEnd: latestEnd)
         while true {
-            switch await turn(order, latestEnd) {
+            switch await turn(order, life) {
             case .found(let session): return session
             case .refused:
                 throw .slowDown(retryAfter: 1, cause: "SLUICE_SESSIONS_PER_SECOND sessions were opened in this second")
             case .again: continue
             case .done(let result): return try result.get()
             case .lead:
-                let result = await outcome(of: order, latestEnd)
+                let result = await outcome(of: order, life)
                 finish(order, result)
                 return try result.get()
             }
         }
     }
 
-    private func turn(_ order: SessionOrder, _ latestEnd: Date?) async -> Turn {
+    private func turn(_ order: SessionOrder, _ life: Life) async -> Turn {
         await withCheckedContinuation { continuation in
             let instant = now()
             let turn = state.withLock { state -> Turn? in
                 if let session = state.sessions.value(for: order) {
-                    if Self.isGood(session, at: instant, latestEnd) { return .found(session) }
+                    if life.isGood(session, at: instant) { return .found(session) }
                     state.sessions.remove(order)
                 }
                 if state.opening[order] != nil {
@@ -110,12 +108,12 @@ public final class SessionCache: Sendable {
     }
 
     private func outcome(
-        of order: SessionOrder, _ latestEnd: Date?
+        of order: SessionOrder, _ life: Life
     ) async -> Result<SessionCredential, GatewayError> {
         do throws(GatewayError) {
             let session = try await opener.open(order)
             // The service's clock is wrong, or the service ignored the requested duration.
-            guard Self.isGood(session, at: now(), latestEnd) else {
+            guard life.isGood(session, at: now()) else {
                 throw .unavailable(
                     retryAfter: 60, cause: "the session that the service opened ends too early or too late")
             }
@@ -135,7 +133,13 @@ public final class SessionCache: Sendable {
         for waiter in waiters { waiter.resume(returning: turn) }
     }
 
-    private static func isGood(_ session: SessionCredential, at instant: Date, _ latestEnd: Date?) -> Bool {
-        session.expiresAt.timeIntervalSince(instant) >= leastLife && latestEnd.map { session.expiresAt <= $0 } ?? true
+    /// The life that a request needs.
+    private struct Life {
+        let least: TimeInterval
+        let latestEnd: Date?
+
+        func isGood(_ session: SessionCredential, at instant: Date) -> Bool {
+            session.expiresAt.timeIntervalSince(instant) >= least && latestEnd.map { session.expiresAt <= $0 } ?? true
+        }
     }
 }

@@ -74,10 +74,18 @@ struct SessionBody: ProvenBody {
                     Refusal(.notEnforceable(reason: reason + Self.otherDeliveries), grant: permit.grant))
             }
             try prove(text, in: role.dialect, by: permit)
+            let duration = min(permit.duration, role.maxDuration)
+            guard
+                request.leastLife <= SessionRequest.defaultLeastLife
+                    || duration >= request.leastLife + SessionRequest.freshness
+            else {
+                return .refused(Refusal(.notEnforceable(reason: Self.shortReason(duration)), grant: permit.grant))
+            }
             let order = SessionOrder(
                 credential: permit.credential, role: role, name: SessionName.text(for: attempt.caller.principal),
-                policy: text, duration: min(permit.duration, role.maxDuration), principal: attempt.caller.principal)
-            let session = try await sessions.session(order, endingBy: permit.latestEnd)
+                policy: text, duration: duration, principal: attempt.caller.principal)
+            let session = try await sessions.session(
+                order, endingBy: permit.latestEnd, leastLife: request.leastLife)
             let proposal = try proposal(for: session, permit, policy, attempt, issuing)
             return .draft(
                 Draft(proposal, Content(session: session, permit: permit), by: permit.bucket.scheme))
@@ -118,6 +126,12 @@ struct SessionBody: ProvenBody {
         "ask for a narrower prefix, or for presigned URLs (POST /v1/presigned-urls) instead."
     private static let tooManyReason =
         "More grants affect the prefix than a session policy can list; " + otherDeliveries
+    private static func shortReason(_ seconds: Int) -> String {
+        """
+        The client needs temporary credentials that live for a quarter of an hour after they are fetched, and only \
+        \(seconds) seconds are allowed here; the grant, the bucket or the role must allow 960.
+        """
+    }
     private static let noRoleReason =
         "This bucket's credential has no role for temporary credentials; ask for presigned URLs instead."
 }

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Signing
 
 /// Multipart uploads: the gateway starts and completes them, and issues URLs for the parts.
 ///
@@ -69,12 +70,26 @@ public struct MultipartUploads: Sendable {
 
     /// Reads an upload of the caller.
     ///
-    /// - Throws: `notFound`, also for an upload of another principal; `unavailable`.
+    /// - Throws: `notFound`, also for an upload of another principal, and for one that the caller's ticket does not
+    ///   cover; `unavailable`.
     public func upload(_ id: UUID, of caller: Caller) async throws(GatewayError) -> MultipartUpload {
-        guard let upload = try await rows.find(id), upload.principal == caller.principal else {
-            throw .notFound(.multipartUpload)
-        }
+        guard let upload = try await rows.find(id), upload.principal == caller.principal,
+            caller.subject.mayAsk(for: .putObject, on: upload.key, in: upload.bucket)
+        else { throw .notFound(.multipartUpload) }
         return upload
+    }
+
+    /// Returns the address of the bucket of an upload at its store, which `/` and the key follow; `nil` if the bucket is
+    /// gone.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {
+        guard let bucket = try await urls.issuing.cache.location(of: upload.bucket)?.bucket,
+            let endpoint = try? StoreEndpoint(bucket.endpoint),
+            let address = try? BucketAddress(
+                endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)
+        else { return nil }
+        return address.origin + address.path
     }
 
     /// Issues URLs for parts, independently of each other.

@@ -1,0 +1,68 @@
+import FoundationEssentials
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `GET /v1/sts/aws/{scope}`: temporary credentials as the AWS SDKs fetch them in a container.
+///
+/// The path names the bucket and, after a slash, the prefix. The SDKs send `AWS_CONTAINER_AUTHORIZATION_TOKEN` as the
+/// whole value of `Authorization`, so that it is either `Bearer` and a token or the token alone.
+struct ContainerCredentialsEndpoints: Sendable {
+    let useCase: Sessions
+    /// Longest time for a request to be recorded, including the answer of the token service.
+    let timeout: Duration
+
+    /// Issues credentials that live for at least another quarter of an hour.
+    @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["actions", "durationSeconds"])
+        let (bucket, prefix) = try CredentialScope.parts(of: request.parameter(0))
+        let actions = try request.words("actions", Action.self)
+        let duration = try request.query("durationSeconds").map { Int($0) ?? 0 }
+        let wanted = try SessionRequest(
+            bucket: bucket, prefix: prefix, actions: actions.isEmpty ? nil : actions, duration: duration,
+            leastLife: CredentialScope.leastLife)
+        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+        let credential = issued.credential
+        var response = ServerResponse.json(.ok) { json in
+            json.member("AccessKeyId", credential.accessKeyID)
+            json.member("SecretAccessKey", credential.secretAccessKey.reveal())
+            json.member("Token", credential.sessionToken.reveal())
+            json.member("Expiration", credential.expiresAt)
+        }
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+
+    /// Reads the token of a request, with or without `Bearer`.
+    @Sendable static func credential(of request: APIRequest) throws(GatewayError) -> Secret<String> {
+        try BearerToken.token(in: request.headers, mayBeBare: true)
+    }
+
+    /// Makes the answer for a refusal: what the SDKs print is `code` and `message`.
+    @Sendable static func refusal(_ problem: Problem, _ requestID: String) -> ServerResponse {
+        var response = ServerResponse.json(problem.kind.status) { json in
+            json.member("code", problem.code)
+            json.member("message", problem.detail ?? problem.kind.title)
+            json.member("requestId", requestID)
+        }
+        for field in problem.headers { response.head.headerFields[field.name] = field.value }
+        return response
+    }
+}
+
+/// What the credentials of both protocols are for.
+enum CredentialScope {
+    /// Least remaining life of the credentials in an answer, in seconds. The SDKs ask for new ones when a quarter of an
+    /// hour is left, and wait for them when ten minutes are.
+    static let leastLife = 900
+
+    /// Splits a scope: the bucket, and after a slash the prefix, which may be empty.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `bucket`.
+    static func parts(of text: String) throws(GatewayError) -> (bucket: BucketName, prefix: String) {
+        let bytes = text.utf8
+        let end = bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+        return (try BucketName(String(text[..<end])), String(Substring(bytes[end...].dropFirst())))
+    }
+}

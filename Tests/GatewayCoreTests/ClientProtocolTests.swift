@@ -1,0 +1,141 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+@Suite("Protocols of existing clients")
+struct ClientProtocolTests {
+    /// Keeps what is noted.
+    private final class Notes: RefusalNotes {
+        let kept = Mutex<[RefusalNote]>([])
+
+        func note(_ refusal: RefusalNote) { kept.withLock { $0.append(refusal) } }
+    }
+
+    private let source: ScriptedPolicy
+    private let notes = Notes()
+
+    init() throws {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        var credential = Fixture.credential()
+        credential.sessionRole = Fixture.role
+        tables.credential = credential
+        tables.grants = [try Fixture.sessionGrant(1)]
+        tables.apiKeys = [
+            APIKey(
+                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
+                createdAt: Fixture.now)
+        ]
+        source = ScriptedPolicy(tables)
+    }
+
+    /// Every way to issue, each by the same protocol.
+    private enum Delivery: CaseIterable {
+        case link, batch, form, session
+    }
+
+    private func issue(
+        _ delivery: Delivery, by clientProtocol: ClientProtocol?, _ cache: PolicyCache, _ ledger: ScriptedLedger
+    ) async throws {
+        let authenticator = CacheAuthenticator(cache: cache)
+        let issuing = ProvenIssuing(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 7, count: $0) })
+        let urls = PresignedURLs(issuing)
+        let context = RequestContext(
+            caller: try await authenticator.authenticate(Secret("key")), sourceAddress: nil, requestID: "r",
+            deadline: .now + .seconds(10), clientProtocol: clientProtocol, refusals: notes)
+        switch delivery {
+        case .link: _ = try await urls.issue(Fixture.put("team/a"), in: context)
+        case .batch: _ = try await urls.issue([Fixture.put("team/a")], in: context)[0].get()
+        case .form:
+            var fields = PostPolicyRequest.Fields()
+            (fields.bucket, fields.keyPrefix) = ("demo-bucket", "team/")
+            fields.contentTypes = ["image/png"]
+            fields.takesLargestAllowed = true
+            _ = try await urls.issue(urls.request(fields, in: context), in: context)
+        case .session:
+            let sessions = Sessions(
+                issuing, sessions: SessionCache(opener: ScriptedOpener(), now: { Fixture.now }))
+            _ = try await sessions.issue(
+                SessionRequest(bucket: try BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil),
+                in: context)
+        }
+    }
+
+    @Test func `a closed bucket refuses each delivery as one that does not exist, and operators learn why`()
+        async throws
+    {
+        for delivery in Delivery.allCases {
+            let ledger = ScriptedLedger()
+            try await issue(delivery, by: nil, PolicyCache(source: source), ledger)
+            #expect(ledger.proposals.count == 1, "\(delivery)")
+            await #expect(throws: GatewayError.accessDenied, "\(delivery)") {
+                try await issue(delivery, by: .gitLFS, PolicyCache(source: source), ledger)
+            }
+            #expect(ledger.proposals.count == 1, "\(delivery)")
+            #expect(ledger.denials.map(\.code) == ["AccessDenied"])
+            let note = try #require(notes.kept.withLock { $0.popLast() })
+            #expect(note.reason == .protocolClosed && note.subject == "git-lfs" && note.code == "AccessDenied")
+        }
+    }
+
+    @Test func `a protocol is open as soon as the change is committed, and closed as soon`() async throws {
+        let cache = PolicyCache(source: source)
+        for delivery in Delivery.allCases {
+            let ledger = ScriptedLedger()
+            await #expect(throws: GatewayError.accessDenied) {
+                try await issue(delivery, by: .gitLFS, cache, ledger)
+            }
+            source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.protocols = [.gitLFS] }
+            try await issue(delivery, by: .gitLFS, cache, ledger)
+            await #expect(throws: GatewayError.accessDenied) {
+                try await issue(delivery, by: .uppyCompanion, cache, ledger)
+            }
+            // Memory still has the row, and the recording finds it stale.
+            source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.protocols = [] }
+            let racing = ScriptedLedger { _, count in count == 0 ? .stale : .recorded(remaining: []) }
+            await #expect(throws: GatewayError.accessDenied) {
+                try await issue(delivery, by: .gitLFS, cache, racing)
+            }
+            #expect(ledger.proposals.count == 1 && racing.proposals.count == 1, "\(delivery)")
+        }
+    }
+
+    @Test func `a form without a size takes the largest that the grant allows`() async throws {
+        for (limit, largest) in [(Int64(1000), Int64(1000)), (nil, IssueRequest.maxContentLength)] {
+            let ledger = ScriptedLedger()
+            source.change([.principal(try Principal("user:alice"))]) {
+                $0.grants[0].conditions = GrantConditions(maxBytes: limit)
+            }
+            try await issue(.form, by: nil, PolicyCache(source: source), ledger)
+            #expect(ledger.proposals.first?.contentLength == largest)
+            #expect(ledger.denials.isEmpty)
+        }
+    }
+
+    @Test func `credentials that must live for a quarter of an hour are refused where less is allowed`() async throws {
+        let cache = PolicyCache(source: source)
+        for (allowed, isRefused) in [(900, true), (959, true), (960, false), (3600, false)] {
+            source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.maxSessionTTL = allowed }
+            let ledger = ScriptedLedger()
+            let authenticator = CacheAuthenticator(cache: cache)
+            let sessions = Sessions(
+                ProvenIssuing(
+                    cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                    randomBytes: { [UInt8](repeating: 7, count: $0) }),
+                sessions: SessionCache(opener: ScriptedOpener(), now: { Fixture.now }))
+            let request = try SessionRequest(
+                bucket: BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil, leastLife: 900)
+            let context = RequestContext.test(try await authenticator.authenticate(Secret("key")))
+            do throws(GatewayError) {
+                let issued = try await sessions.issue(request, in: context)
+                #expect(!isRefused && issued.credential.expiresAt.timeIntervalSince(Fixture.now) >= 900)
+            } catch {
+                guard case .notEnforceable = error else { throw error }
+                #expect(isRefused, "\(allowed)")
+            }
+        }
+    }
+}

@@ -17,6 +17,9 @@ struct Circumstances {
     func failure(of row: GrantRow, for request: IssueRequest, in place: BucketRow) -> GatewayError? {
         let isUncommon = !row.isUnconditional || request.action == .getObject || request.delivery == .redirect
         if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
+        if let endpoint = request.endpoint, endpoint != place.endpoint {
+            return .invalidArgument(field: "endpoint", reason: "The bucket has no endpoint of this name.")
+        }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }
 

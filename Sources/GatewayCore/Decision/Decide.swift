@@ -29,7 +29,7 @@ public func decide(
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
-    let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row }
+    let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row.chosen(by: request) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var match: Match?
     var rest: [Match] = []

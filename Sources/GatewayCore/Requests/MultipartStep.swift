@@ -36,6 +36,14 @@ extension IssueRequest {
         }
     }
 
+    /// Whether the gateway itself sends the request to the store.
+    var isSentByGateway: Bool {
+        switch multipart {
+        case .start, .complete, .upkeep: true
+        case .part, .none: false
+        }
+    }
+
     /// The identifier that the row in the ledger must have, if it was fixed in advance.
     var issuance: UUID? {
         if case .part(let part) = multipart { part.issuance } else { nil }

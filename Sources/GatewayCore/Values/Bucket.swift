@@ -47,8 +47,10 @@ public struct Bucket: Sendable, Equatable {
     public var name: BucketName
     /// The vendor of the store.
     public var provider: Provider
-    /// Origin of the store, `https://host[:port]`, without the bucket's name.
+    /// Origin of the store, `https://host[:port]`, without the bucket's name. The gateway itself calls it.
     public var endpoint: String
+    /// Addresses that links name in place of ``endpoint``.
+    public var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint]
     /// Region of the credential scope, for example `eu-west-1`. For Google Cloud Storage, the location or `auto`.
     public var region: String
     /// Where the bucket's name appears in a URL.
@@ -91,7 +93,8 @@ public struct Bucket: Sendable, Equatable {
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
-        maxSessionTTL: Int = SessionRole.durations.upperBound, createdAt: Date
+        maxSessionTTL: Int = SessionRole.durations.upperBound,
+        publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -110,6 +113,7 @@ public struct Bucket: Sendable, Equatable {
         self.callbackVar = callbackVar
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
+        self.publicEndpoints = publicEndpoints
         self.createdAt = createdAt
     }
 }

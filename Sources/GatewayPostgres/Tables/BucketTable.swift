@@ -23,6 +23,7 @@ enum BucketTable {
         Column("callback_var", as: "callbackVar") { $0.callbackVar },
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
+        Column("public_endpoints", as: "publicEndpoints", .sparseJSON) { $0.publicEndpoints.storedText },
         Column("created_at", as: "createdAt"))
 
     static let insert = columns.insert(into: "buckets")
@@ -90,7 +91,31 @@ extension Bucket {
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
             allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
-            createdAt: try row.next())
+            publicEndpoints: try row.nextPublicEndpoints(), createdAt: try row.next())
+    }
+}
+
+extension [PublicEndpoint.Name: PublicEndpoint] {
+    /// JSON.
+    fileprivate var storedText: String {
+        let members = Dictionary<String, PublicEndpoint>(uniqueKeysWithValues: map { ($0.rawValue, $1) })
+        guard let bytes = try? JSONEncoder().encode(members) else { return "{}" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension PostgresRow {
+    fileprivate mutating func nextPublicEndpoints() throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
+        let column = place
+        guard let members: [String: PublicEndpoint] = try nextJSON() else { return [:] }
+        var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
+        for (text, endpoint) in members {
+            guard let name = PublicEndpoint.Name(rawValue: text) else {
+                throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
+            }
+            endpoints[name] = endpoint
+        }
+        return endpoints
     }
 }
 

@@ -96,6 +96,7 @@ struct BindingPropertyTests {
         }
         #expect(try store.accepts(request), "refused as it stands: \(world) \(url)")
         #expect(headers == world.expectedHeaders, "\(world)")
+        #expect(url.hasPrefix(world.expectedFront), "\(world) \(url)")
         let meaning = store.meaning(of: url)
         #expect(meaning.key == world.fields.key && meaning.query == world.expectedQuery, "\(world) \(url)")
         let end = try store.end(of: url)

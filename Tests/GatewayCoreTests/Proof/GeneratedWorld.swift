@@ -45,6 +45,7 @@ struct GeneratedWorld: CustomStringConvertible {
         if chance(4) { bucket.maxTTL = 300 }
         drawConditions()
         drawFields()
+        drawAddresses()
     }
 
     var isUpload: Bool { fields.action == "PutObject" }
@@ -106,6 +107,16 @@ struct GeneratedWorld: CustomStringConvertible {
         if chance(3) { fields.metadata = ["owner": "a  b", "x": "1"] }
     }
 
+    private mutating func drawAddresses() {
+        guard chance(2) else { return }
+        bucket.publicEndpoints[.default] = chance(3) ? nil : PublicEndpoint(url: "https://files.example:8443")
+        bucket.publicEndpoints[.internal] = PublicEndpoint(
+            url: "http://store.internal",
+            addressing: [nil, .path, .cname, .virtual].randomElement(using: &random) ?? nil)
+        guard delivery != .start, delivery != .complete else { return }
+        fields.endpoint = [nil, "default", "internal", "accelerate"].randomElement(using: &random) ?? nil
+    }
+
     /// The validated request; throws where its fields are invalid.
     func request() throws -> IssueRequest {
         let step: MultipartStep? =
@@ -158,13 +169,13 @@ struct GeneratedWorld: CustomStringConvertible {
             case .gcsV2RSA: .gcsV2RSA
             }
         return StoreReading(
-            scheme: words, bucket: "demo-bucket", isPathStyle: bucket.addressing == .path,
+            scheme: words, bucket: "demo-bucket", isPathStyle: expectedPlace.addressing == .path,
             secret: scheme.credentialKind == .serviceAccount ? TestKey.pem : "not-a-secret")
     }
 
     var description: String {
         "\(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), unenforced "
-            + "\(bucket.allowsUnenforcedSize), \(fields)"
+            + "\(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), \(fields)"
     }
 }
 
@@ -177,6 +188,27 @@ extension GeneratedWorld {
         case .start, .complete: "POST"
         case .part: "PUT"
         case .single, .batch, .redirect: fields.method ?? (isUpload ? "PUT" : "GET")
+        }
+    }
+
+    private var expectedPlace: (scheme: String, host: String, addressing: Bucket.Addressing) {
+        let isOwn = delivery == .start || delivery == .complete
+        switch fields.endpoint ?? "default" {
+        case "default" where !isOwn && bucket.publicEndpoints[.default] != nil:
+            return ("https", "files.example:8443", bucket.addressing)
+        case "internal":
+            return ("http", "store.internal", bucket.publicEndpoints[.internal]?.addressing ?? bucket.addressing)
+        default: return ("https", "s3.example.com", bucket.addressing)
+        }
+    }
+
+    /// What the URL must begin with.
+    var expectedFront: String {
+        let (scheme, host, addressing) = expectedPlace
+        return switch addressing {
+        case .virtual: "\(scheme)://demo-bucket.\(host)/team/"
+        case .path: "\(scheme)://\(host)/demo-bucket/team/"
+        case .cname: "\(scheme)://\(host)/team/"
         }
     }
 
@@ -250,6 +282,9 @@ extension GeneratedWorld {
     /// The demand of grant, quota or bucket that the request does not meet; nothing may be issued then.
     var offence: String? {
         let conditions = grant.conditions
+        if let name = fields.endpoint, name != "default", name != "internal" || bucket.publicEndpoints.isEmpty {
+            return "endpoint"
+        }
         if isUpload {
             if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }
             if conditions.requireContentMD5 == true, carriesBytes, fields.contentMD5 == nil {

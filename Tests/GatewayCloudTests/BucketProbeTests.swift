@@ -168,7 +168,7 @@ extension ServerResponse {
         #expect(found[2].failure?.code == "SignatureDoesNotMatch" && found[2].advice?.contains("'cname'") == true)
         #expect(!validation.isValid && !validation.leavesProbe)
         #expect(other.requests.map(\.target).allSatisfy { $0.hasPrefix("/\(Self.key)?") } && other.requests.count == 1)
-        let hosts = peer.requests.map { ($0.headerFields[.host] ?? "").prefix { $0 != ":" } }
+        let hosts = peer.requests.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
         #expect(hosts.filter { $0 == "localhost" }.count == 2, "the object once, and the page's question: \(hosts)")
         #expect(hosts.last == "localhost", "pages use the address of links")
     }

@@ -102,6 +102,7 @@ import Testing
         #expect(try await use(id, "https://s3.example.mine") == CredentialUse(signsForEndpoint: false, soleMaker: nil))
         var named = bucket.row
         named.publicEndpoints[.internal] = PublicEndpoint(url: "https://s3.example.mine", addressing: .cname)
+        named.stableLinkWindow = 3600
         let kept = try await stores.buckets.update(named, from: bucket.revision, by: other)
         #expect(kept.row == named)
         #expect(try await stores.buckets.get(named.name.rawValue).row == named)

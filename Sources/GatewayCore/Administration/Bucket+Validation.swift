@@ -6,6 +6,8 @@ import StrictJSON
 extension Bucket {
     /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
     public static let maxCallbackBytes = 2048
+    /// A day, in seconds.
+    private static let day = 86_400
     /// Maximum number of origins of a bucket.
     public static let maxOrigins = 16
 
@@ -19,6 +21,12 @@ extension Bucket {
             maxSessionTTL == 0 || SessionRole.durations.contains(maxSessionTTL), "maxSessionTTL",
             "The value must be 900 to 43,200 seconds, or 0 to forbid sessions."
         )
+        try require(
+            stableLinkWindow == 0 || 1...Self.day ~= stableLinkWindow && Self.day % stableLinkWindow == 0,
+            "stableLinkWindow", "The window must be a number of seconds that divides a day, or 0 for none.")
+        try require(
+            stableLinkWindow < maxTTL, "stableLinkWindow",
+            "No link lives longer than 'maxTTL', so the window must be shorter.")
         let isRegion = region.utf8.allSatisfy {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }

@@ -88,7 +88,7 @@ private func permit(
             bucket: row,
             credential: credential,
             life: life,
-            signedAt: circumstances.signedAt,
+            decidedAt: circumstances.second,
             headers: request.boundHeaders(by: binding, size: size),
             query: request.boundQuery(
                 by: binding, in: row.bucket, forcesDownload: grant.grant.conditions.forceDownload == true),

@@ -86,7 +86,7 @@ public final class URLSigner: Sendable {
             artefact = PresignArtefact(
                 request: PresignRequest(
                     method: request.httpMethod, address: place.address, key: request.key.rawValue,
-                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.expiresIn),
+                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.signedSeconds),
                 instant: try Self.instant(permit.signedAt), binding: place.binding)
             url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
         } catch {

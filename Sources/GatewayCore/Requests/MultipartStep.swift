@@ -36,6 +36,11 @@ extension IssueRequest {
         }
     }
 
+    /// Whether the URL is for reading an object, by the caller.
+    var isDownloadLink: Bool {
+        action == .getObject && multipart == nil && (delivery == .presignedURL || delivery == .redirect)
+    }
+
     /// Whether the gateway itself sends the request to the store.
     var isSentByGateway: Bool {
         switch multipart {

@@ -84,6 +84,8 @@ public struct Bucket: Sendable, Equatable {
     public var allowedOrigins: [String]
     /// Longest lifetime of temporary credentials, in seconds; 0 if the bucket has none.
     public var maxSessionTTL: Int
+    /// The window within which download links are the same, in seconds; 0 if each link begins when it is issued.
+    public var stableLinkWindow: Int
     /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -94,7 +96,7 @@ public struct Bucket: Sendable, Equatable {
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
         maxSessionTTL: Int = SessionRole.durations.upperBound,
-        publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], createdAt: Date
+        publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], stableLinkWindow: Int = 0, createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -114,6 +116,7 @@ public struct Bucket: Sendable, Equatable {
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
         self.publicEndpoints = publicEndpoints
+        self.stableLinkWindow = stableLinkWindow
         self.createdAt = createdAt
     }
 }

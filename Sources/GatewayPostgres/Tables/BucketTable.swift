@@ -24,6 +24,7 @@ enum BucketTable {
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
         Column("public_endpoints", as: "publicEndpoints", .sparseJSON) { $0.publicEndpoints.storedText },
+        Column("stable_link_window", as: "stableLinkWindow") { Int32(clamping: $0.stableLinkWindow) },
         Column("created_at", as: "createdAt"))
 
     static let insert = columns.insert(into: "buckets")
@@ -91,7 +92,8 @@ extension Bucket {
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
             allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
-            publicEndpoints: try row.nextPublicEndpoints(), createdAt: try row.next())
+            publicEndpoints: try row.nextPublicEndpoints(),
+            stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())
     }
 }
 

@@ -46,6 +46,7 @@ struct GeneratedWorld: CustomStringConvertible {
         drawConditions()
         drawFields()
         drawAddresses()
+        bucket.stableLinkWindow = [0, 0, 3600, 86_400].randomElement(using: &random) ?? 0
     }
 
     var isUpload: Bool { fields.action == "PutObject" }
@@ -175,7 +176,8 @@ struct GeneratedWorld: CustomStringConvertible {
 
     var description: String {
         "\(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), unenforced "
-            + "\(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), \(fields)"
+            + "\(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), "
+            + "window \(bucket.stableLinkWindow), \(fields)"
     }
 }
 
@@ -210,6 +212,16 @@ extension GeneratedWorld {
         case .path: "\(scheme)://\(host)/demo-bucket/team/"
         case .cname: "\(scheme)://\(host)/team/"
         }
+    }
+
+    /// The instant from which the URL must be dead, in seconds since 1970.
+    var expectedEnd: Int {
+        let now = Int(Fixture.now.timeIntervalSince1970)
+        let limit = min(grant.conditions.maxTTL ?? .max, bucket.maxTTL, 604_800)
+        let life = min(fields.expiresIn ?? 900, limit)
+        let window = bucket.stableLinkWindow
+        guard !isUpload, window > 0, life + window <= limit else { return now + life }
+        return now / window * window + life + window
     }
 
     /// Headers that the store must require with exactly these values.

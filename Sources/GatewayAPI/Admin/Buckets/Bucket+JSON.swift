@@ -34,6 +34,7 @@ extension Bucket: AdminResource {
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRole.durations.upperBound,
             publicEndpoints: try body.publicEndpoints(),
+            stableLinkWindow: try body.integer("stableLinkWindow").map { Int(clamping: $0) } ?? 0,
             createdAt: new.now
         )
     }
@@ -61,6 +62,7 @@ extension Bucket: AdminResource {
         json.member("allowedOrigins", allowedOrigins)
         json.member("maxSessionTTL", maxSessionTTL)
         writePublicEndpoints(to: &json)
+        json.member("stableLinkWindow", stableLinkWindow)
         json.member("createdAt", createdAt)
     }
 

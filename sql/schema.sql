@@ -2124,11 +2124,15 @@ END) STORED NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     protocols text[] DEFAULT '{}'::text[] NOT NULL,
+    public_endpoints jsonb DEFAULT '{}'::jsonb NOT NULL,
+    stable_link_window integer DEFAULT 0 NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
     CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
+    CONSTRAINT buckets_public_endpoints_check CHECK ((jsonb_typeof(public_endpoints) = 'object'::text)),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
     CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
+    CONSTRAINT buckets_stable_link_window_check CHECK (((stable_link_window >= 0) AND (stable_link_window <= 86400))),
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
 );
 

@@ -32,6 +32,10 @@ static const char migration_0007[] = {
 #embed "../../sql/migrations/0007_sum_landings_and_callers.sql" suffix(, 0)
 };
 
+static const char migration_0008[] = {
+#embed "../../sql/migrations/0008_name_public_endpoints.sql" suffix(, 0)
+};
+
 static const char migration_0009[] = {
 #embed "../../sql/migrations/0009_open_protocols.sql" suffix(, 0)
 };
@@ -55,6 +59,7 @@ static const struct {
     {"0005_limit_roles.sql", migration_0005},
     {"0006_tell_gateways_apart.sql", migration_0006},
     {"0007_sum_landings_and_callers.sql", migration_0007},
+    {"0008_name_public_endpoints.sql", migration_0008},
     {"0009_open_protocols.sql", migration_0009},
     {"0010_note_deletions.sql", migration_0010},
     {"0011_list_and_delete.sql", migration_0011},

@@ -13,6 +13,7 @@ public struct BucketProbe: BucketValidator {
     /// Time for everything except the removal of the probe object, which is always attempted.
     static let patience = Duration.seconds(9)
     static let stepTimeout = Duration.seconds(4)
+    static let endpointTimeout = Duration.seconds(2)
     static let removalTimeout = Duration.seconds(3)
     static let urlLife = 60
     static let maxAnswerBytes = 65_536
@@ -27,7 +28,7 @@ public struct BucketProbe: BucketValidator {
         self.now = now
     }
 
-    /// Writes, reads and removes a probe object, and sends the preflight requests of the bucket's origins.
+    /// Writes, reads and removes a probe object, reads it through each public endpoint, and sends the preflight requests of the bucket's origins.
     public func validate(
         _ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey
     ) async -> BucketValidation {
@@ -46,6 +47,9 @@ struct ProbeRound {
     private let credential: StorageCredential
     private let body: [UInt8]
     private let deadline: ContinuousClock.Instant
+    /// The bucket at the address that links have by default.
+    private let linked: Bucket
+    /// Whether a server answered there.
     private var wasReached = false
     /// Versions of the probe object that the store made while unsigned headers were tested.
     private var trialVersions: [NamedValue] = []
@@ -59,6 +63,7 @@ struct ProbeRound {
         self.probe = probe
         self.bucket = bucket
         self.credential = credential
+        linked = bucket.at(.default) ?? bucket
         body = Array(("sluice probe " + key.rawValue).utf8)
         deadline = .now + BucketProbe.patience
         validation = BucketValidation(probeKey: key, findings: [], leavesProbe: false, clockDifference: nil)
@@ -76,9 +81,13 @@ struct ProbeRound {
             note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
             let length = Int64(body.count)
             note(.head, await ask("HEAD", .head)) { $0.status == 200 && $0.contentLength == length }
+            await tryEndpoints()
             if triesUnsigned { await tryUnsigned() }
         } else {
             skip(.get, .head)
+            for name in endpoints {
+                validation.findings.append(.init(step: .endpoint, outcome: .skipped, endpoint: name))
+            }
             if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .checksum) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
@@ -94,6 +103,19 @@ struct ProbeRound {
         note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
         if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
         if leavesCopy { validation.leavesProbe = true }
+    }
+
+    private var endpoints: [PublicEndpoint.Name] {
+        PublicEndpoint.Name.allCases.filter { bucket.publicEndpoints[$0] != nil }
+    }
+
+    /// Reads the probe object as users of each public endpoint do. The gateway need not reach them all.
+    private mutating func tryEndpoints() async {
+        let body = body
+        for name in endpoints {
+            let reply = await ask("GET", .get, at: bucket.at(name), timeout: BucketProbe.endpointTimeout)
+            note(.endpoint, reply, endpoint: name) { $0.status == 200 && $0.body == body }
+        }
     }
 
     /// Whether the store might obey unsigned headers. All other schemes sign every header of the vendor that is sent.
@@ -149,7 +171,7 @@ struct ProbeRound {
             .init("origin", origin), .init("access-control-request-method", "PUT"),
             .init("access-control-request-headers", "content-type"),
         ]
-        let reply = await ask("PUT", .options, headers: [Self.type], fields: fields)
+        let reply = await ask("PUT", .options, at: linked, headers: [Self.type], fields: fields)
         note(.preflight, reply, origin: origin) { answer in
             let methods = (answer.field("access-control-allow-methods") ?? "").split(separator: ",")
                 .map { $0.drop { $0 == " " } }
@@ -213,19 +235,21 @@ extension ProbeRound {
     }
 
     private mutating func ask(
-        _ signedMethod: String, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, headers: [NamedValue] = [],
-        query: [NamedValue] = [], fields: [HTTPTransfer.Field]? = nil, timeout: Duration? = nil
+        _ signedMethod: String, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, at place: Bucket? = nil,
+        headers: [NamedValue] = [], query: [NamedValue] = [], fields: [HTTPTransfer.Field]? = nil,
+        timeout: Duration? = nil
     ) async -> Reply {
         let left = timeout ?? min(BucketProbe.stepTimeout, ContinuousClock.now.duration(to: deadline))
         guard left > .milliseconds(10) else { return Reply(failure: .timedOut) }
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let url = try url(signedMethod, key ?? validation.probeKey, headers, query)
+            let place = place ?? bucket
+            let url = try url(signedMethod, key ?? validation.probeKey, place, headers, query)
             let sent = probe.now()
             let answer = try await probe.client.send(
                 method, url.reveal(), fields: fields ?? headers.map { .init($0.name, $0.value) },
                 maxBytes: BucketProbe.maxAnswerBytes, timeout: left)
-            wasReached = true
+            if place.endpoint == linked.endpoint { wasReached = true }
             noteClock(answer, sent)
             return Reply(answer: answer, duration: start.duration(to: ContinuousClock.now))
         } catch {
@@ -234,11 +258,11 @@ extension ProbeRound {
     }
 
     private func url(
-        _ method: String, _ key: ObjectKey, _ headers: [NamedValue], _ query: [NamedValue]
+        _ method: String, _ key: ObjectKey, _ place: Bucket, _ headers: [NamedValue], _ query: [NamedValue]
     ) throws(OutboundError) -> Secret<String> {
         do throws(GatewayError) {
             return try probe.signer.url(
-                method, of: key, in: bucket, with: credential, headers: headers, query: query,
+                method, of: key, in: place, with: credential, headers: headers, query: query,
                 expiresIn: BucketProbe.urlLife, at: probe.now())
         } catch {
             throw .notSignable
@@ -270,21 +294,23 @@ extension ProbeRound {
 
     @discardableResult
     private mutating func note(
-        _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil,
+        _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil, endpoint: PublicEndpoint.Name? = nil,
         isAsHoped: (HTTPTransfer.Answer) -> Bool
     ) -> Bool {
         var finding = BucketValidation.Finding(
-            step: step, outcome: .passed, origin: origin, failure: reply.failure, status: reply.answer?.status,
-            duration: reply.duration)
+            step: step, outcome: .passed, origin: origin, endpoint: endpoint, failure: reply.failure,
+            status: reply.answer?.status, duration: reply.duration)
         if let answer = reply.answer, !isAsHoped(answer) { finding.failure = ProbeFailure(answer) }
         if let failure = finding.failure { finding.outcome = Self.outcome(of: step, failure) }
         validation.findings.append(finding)
         return finding.failure == nil
     }
 
-    /// Links also work with credentials that may neither remove nor list objects.
+    /// Links also work with credentials that may neither remove nor list objects, and at endpoints that only others
+    /// than the gateway reach.
     private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
+        if step == .endpoint, failure.isOutOfReach { return .skipped }
         return .failed
     }
 

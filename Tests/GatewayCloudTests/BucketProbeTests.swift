@@ -127,7 +127,8 @@ extension ServerResponse {
         #expect(validation.isValid && !validation.leavesProbe && !store.holdsObject)
         #expect(
             outcomes(validation)
-                == BucketValidation.Step.allCases.filter { scheme == .awsV4 || !Self.unsigned.contains($0) }
+                == BucketValidation.Step.allCases
+                .filter { $0 != .endpoint && (scheme == .awsV4 || !Self.unsigned.contains($0)) }
                 .map { "\($0.rawValue) passed" }, "\(validation.findings)")
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
         let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put] : []
@@ -141,6 +142,35 @@ extension ServerResponse {
         #expect(peer.requests.allSatisfy { $0.target.contains("ignature=") })
         let preflight = try #require(peer.requests.last?.headerFields)
         #expect(preflight[.origin] == "https://app.example" && preflight[.accessControlRequestMethod] == "PUT")
+    }
+
+    @Test("reads the probe through each public endpoint that it reaches, and says what it found at each")
+    func publicEndpoints() async throws {
+        let store = ProbedStore()
+        let other = TestPeer { _ in .error("SignatureDoesNotMatch", 403) }
+        let peer = TestPeer { store.answer($0, Self.body) }
+        let validation = try await peer.serve { origin in
+            try await other.serve { wrong in
+                var bucket = try Self.bucket(origin)
+                bucket.publicEndpoints = [
+                    .default: PublicEndpoint(url: origin.replacing("127.0.0.1", with: "localhost")),
+                    .internal: PublicEndpoint(url: "http://10.255.255.1:9000"),
+                    .accelerate: PublicEndpoint(url: wrong, addressing: .cname),
+                ]
+                let allowed = [origin, wrong, origin.replacing("127.0.0.1", with: "localhost")]
+                return try await Self.validate(bucket, allow: allowed)
+            }
+        }
+        let found = validation.findings.filter { $0.step == .endpoint }
+        #expect(found.map(\.endpoint) == [.default, .internal, .accelerate])
+        #expect(found.map(\.outcome) == [.passed, .skipped, .failed], "\(found)")
+        #expect(found[1].failure == .blocked && found[1].advice?.contains("does not reach") == true)
+        #expect(found[2].failure?.code == "SignatureDoesNotMatch" && found[2].advice?.contains("'cname'") == true)
+        #expect(!validation.isValid && !validation.leavesProbe)
+        #expect(other.requests.map(\.target).allSatisfy { $0.hasPrefix("/\(Self.key)?") } && other.requests.count == 1)
+        let hosts = peer.requests.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
+        #expect(hosts.filter { $0 == "localhost" }.count == 2, "the object once, and the page's question: \(hosts)")
+        #expect(hosts.last == "localhost", "pages use the address of links")
     }
 
     private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .checksum]

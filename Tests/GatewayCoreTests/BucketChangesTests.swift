@@ -80,6 +80,25 @@ import Testing
         }
     }
 
+    @Test func `a public endpoint is an endpoint like any other`() async throws {
+        try await addCredential()
+        let old = try await addBucket()
+        var row = old.row
+        row.publicEndpoints[.cdn] = PublicEndpoint(url: "https://Mine.example:443")
+        await #expect(throws: Self.missing) { try await changes.update(row, over: old, showing: nil, by: change()) }
+        await #expect(throws: Self.wrong) {
+            try await changes.update(row, over: old, showing: Secret("another"), by: change())
+        }
+        let shown = try await changes.update(row, over: old, showing: Self.secret, by: change())
+        #expect(shown.publicEndpoints == [.cdn: PublicEndpoint(url: "https://mine.example")])
+        // What signs for an address may do so under another name, and for fewer addresses.
+        row.publicEndpoints = [.default: PublicEndpoint(url: "https://mine.example", addressing: .cname)]
+        let renamed = try await changes.update(row, over: shown, showing: nil, by: change())
+        row.endpoint = "https://mine.example"
+        row.publicEndpoints = [:]
+        _ = try await changes.update(row, over: renamed, showing: nil, by: change())
+    }
+
     @Test func `another credential shows its own secret, and has to exist`() async throws {
         try await addCredential()
         let old = try await addBucket()

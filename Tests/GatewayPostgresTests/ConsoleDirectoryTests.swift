@@ -27,6 +27,12 @@ import Testing
             var bucket = try Bucket.sample(name, credential: credential.id)
             bucket.addressing = addressing
             if addressing == .cname { bucket.endpoint = "https://objects.example" }
+            if name == "two" {
+                bucket.publicEndpoints = [
+                    .default: PublicEndpoint(url: "https://files.example", addressing: .virtual),
+                    .internal: PublicEndpoint(url: "https://internal.example"),
+                ]
+            }
             _ = try await world.stores.buckets.create(bucket, by: AdminWorld.change)
         }
         let found = try await world.stores.console.surroundings()
@@ -37,6 +43,7 @@ import Testing
             ])
         #expect(
             found.stores == [
+                StoreSite(endpoint: "https://files.example", hasBucketsAsHosts: true),
                 StoreSite(endpoint: "https://objects.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://s3.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://s3.example", hasBucketsAsHosts: true),

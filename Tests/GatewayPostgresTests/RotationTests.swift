@@ -100,6 +100,13 @@ import Testing
         let bucket = try await stores.buckets.create(.sample("demo", credential: id), by: other)
         #expect(try await use(id) == CredentialUse(signsForEndpoint: true, soleMaker: nil))
         #expect(try await use(id, "https://s3.example.mine") == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+        var named = bucket.row
+        named.publicEndpoints[.internal] = PublicEndpoint(url: "https://s3.example.mine", addressing: .cname)
+        named.stableLinkWindow = 3600
+        let kept = try await stores.buckets.update(named, from: bucket.revision, by: other)
+        #expect(kept.row == named)
+        #expect(try await stores.buckets.get(named.name.rawValue).row == named)
+        #expect(try await use(id, "https://s3.example.mine") == CredentialUse(signsForEndpoint: true, soleMaker: nil))
         try await stores.buckets.delete(bucket.row.name.rawValue, by: AdminWorld.change)
         #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
 

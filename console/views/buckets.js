@@ -22,6 +22,7 @@ const stepTitles = {
   put: "Upload with a link",
   get: "Download with a link",
   head: "Read what the store says about the object",
+  endpoint: "Download through this endpoint",
   "unsigned-acl": "Refuse an access rule that the link does not name",
   "unsigned-copy": "Refuse a copy that the link does not name",
   checksum: "Refuse bytes that do not match their digest",
@@ -49,7 +50,10 @@ function showList(page) {
     columns: columnsOf(page.contract, "listBuckets", {
       show: ["name", "provider", "endpoint", "scheme", "maxTTL", "allowedOrigins"],
       hide: ["region", "addressing", "credentialID", "defaultTTL", "maxSessionTTL", "createdAt", "externalDeletions"],
-      omit: ["allowsUnenforcedSize", "allowsRedirects", "honoursUnsignedHeaders", "callback", "callbackVar", "protocols"],
+      omit: [
+        "allowsUnenforcedSize", "allowsRedirects", "honoursUnsignedHeaders", "callback", "callbackVar", "publicEndpoints",
+        "protocols",
+      ],
       titles: { maxTTL: "Links live up to", allowedOrigins: "Pages" },
       cells: {
         allowedOrigins: (row) =>

@@ -43,6 +43,7 @@ export function stepList(steps, titles) {
             " ",
             badge(step.outcome, outcome.tone),
             step.origin ? [" ", code(step.origin)] : null,
+            step.endpoint ? [" ", code(step.endpoint)] : null,
             step.found ? [" ", code(step.found)] : null,
           ),
           step.url ? h("p", { class: "faint" }, code(step.url)) : null,

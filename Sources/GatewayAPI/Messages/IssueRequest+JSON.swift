@@ -29,6 +29,7 @@ extension IssueRequest.Fields {
         ifNoneMatch = try body.string("ifNoneMatch")
         process = try body.string("process")
         versionID = try body.string("versionID")
+        endpoint = try body.string("endpoint")
     }
 }
 

@@ -6,6 +6,8 @@ import StrictJSON
 extension Bucket {
     /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
     public static let maxCallbackBytes = 2048
+    /// A day, in seconds.
+    private static let day = 86_400
     /// Maximum number of origins of a bucket.
     public static let maxOrigins = 16
 
@@ -19,6 +21,12 @@ extension Bucket {
             maxSessionTTL == 0 || SessionRole.durations.contains(maxSessionTTL), "maxSessionTTL",
             "The value must be 900 to 43,200 seconds, or 0 to forbid sessions."
         )
+        try require(
+            stableLinkWindow == 0 || 1...Self.day ~= stableLinkWindow && Self.day % stableLinkWindow == 0,
+            "stableLinkWindow", "The window must be a number of seconds that divides a day, or 0 for none.")
+        try require(
+            stableLinkWindow < maxTTL, "stableLinkWindow",
+            "No link lives longer than 'maxTTL', so the window must be shorter.")
         let isRegion = region.utf8.allSatisfy {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }
@@ -30,25 +38,22 @@ extension Bucket {
             provider.schemes.contains(scheme), "scheme",
             "Buckets of '\(provider.rawValue)' must use one of these schemes: \(provider.schemes.map(\.quoted).joined(separator: ", "))."
         )
+        try require(
+            provider != .oss || !region.utf8.starts(with: "oss-".utf8), "region",
+            "The region must not begin with 'oss-': for example, 'cn-hangzhou'."
+        )
         try checkOrigins()
         try require(
             !honoursUnsignedHeaders || provider == .s3, "honoursUnsignedHeaders",
             "Only stores of 's3' may obey unsigned headers; those of '\(provider.rawValue)' refuse them.")
         try checkCallback()
-        let endpoint = try origin()
-        try checkOSS(endpoint)
-        let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
-        try require(
-            !(isDotted && addressing == .virtual && endpoint.scheme == "https"), "addressing",
-            "No certificate covers a bucket name with dots as part of the host; use 'path'."
-        )
-        do throws(SigningError) {
-            _ = try BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
-        } catch {
-            throw .invalidArgument(field: "addressing", reason: error.detail)
-        }
         var bucket = self
-        bucket.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
+        bucket.endpoint = try origin(endpoint, addressing, fields: ("endpoint", "addressing"))
+        for (name, place) in publicEndpoints {
+            let member = "publicEndpoints.\(name.rawValue)"
+            bucket.publicEndpoints[name]?.url = try origin(
+                place.url, place.addressing ?? addressing, fields: (member + ".url", member + ".addressing"))
+        }
         return bucket
     }
 
@@ -102,29 +107,32 @@ extension Bucket {
             Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "The list names an origin twice.")
     }
 
-    /// Checks the rules of Alibaba OSS for names and addresses.
-    private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
-        guard provider == .oss else { return }
-        try require(
-            !region.utf8.starts(with: "oss-".utf8), "region",
-            "The region must not begin with 'oss-': for example, "
-                + "'cn-hangzhou'."
-        )
-        try require(
-            addressing != .path || endpoint.isAddress, "addressing",
-            "OSS accepts the bucket in the path only if the endpoint is an IP address; use 'virtual' or 'cname'."
-        )
-    }
-
-    private func origin() throws(GatewayError) -> StoreEndpoint {
+    /// Checks an address of the bucket and returns it in the stored form.
+    private func origin(
+        _ text: String, _ addressing: Addressing, fields: (url: String, addressing: String)
+    ) throws(GatewayError) -> String {
         let endpoint: StoreEndpoint
         do throws(SigningError) {
-            endpoint = try StoreEndpoint(self.endpoint)
+            endpoint = try StoreEndpoint(text)
         } catch {
-            throw .invalidArgument(field: "endpoint", reason: error.detail)
+            throw .invalidArgument(field: fields.url, reason: error.detail)
         }
-        try require(endpoint.path.isEmpty, "endpoint", "The endpoint must be 'http(s)://host[:port]', without a path.")
-        return endpoint
+        try require(endpoint.path.isEmpty, fields.url, "The endpoint must be 'http(s)://host[:port]', without a path.")
+        try require(
+            provider != .oss || addressing != .path || endpoint.isAddress, fields.addressing,
+            "OSS accepts the bucket in the path only if the endpoint is an IP address; use 'virtual' or 'cname'."
+        )
+        let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
+        try require(
+            !(isDotted && addressing == .virtual && endpoint.scheme == "https"), fields.addressing,
+            "No certificate covers a bucket name with dots as part of the host; use 'path'."
+        )
+        do throws(SigningError) {
+            _ = try BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
+        } catch {
+            throw .invalidArgument(field: fields.addressing, reason: error.detail)
+        }
+        return "\(endpoint.scheme)://\(endpoint.authority)"
     }
 }
 

@@ -6,7 +6,12 @@ struct BucketAdvice {
 
     /// Returns one or two sentences of advice.
     func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
-        switch failure {
+        if step == .endpoint, failure.isOutOfReach {
+            return
+                "The gateway does not reach this endpoint (\(failure.word)), so nothing is known about it. Try a link of "
+                + "it from where its users are."
+        }
+        return switch failure {
         case .blocked:
             "The endpoint's address is not public, so nothing was sent there. If you mean this address, list it in "
                 + "SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
@@ -159,12 +164,25 @@ struct BucketAdvice {
 extension BucketValidation {
     /// Adds advice to every finding that did not pass.
     public func advised(for bucket: Bucket) -> BucketValidation {
-        let advice = BucketAdvice(bucket: bucket, clockDifference: clockDifference)
+        func advice(_ finding: Finding) -> BucketAdvice {
+            BucketAdvice(
+                bucket: finding.endpoint.flatMap { bucket.at($0) } ?? bucket, clockDifference: clockDifference)
+        }
         var validation = self
         for index in findings.indices {
             guard let failure = findings[index].failure else { continue }
-            validation.findings[index].advice = advice.text(for: failure, in: findings[index].step)
+            validation.findings[index].advice = advice(findings[index]).text(for: failure, in: findings[index].step)
         }
         return validation
+    }
+}
+
+extension ProbeFailure {
+    /// Whether the request reached no server, which says nothing about those who can reach one.
+    public var isOutOfReach: Bool {
+        switch self {
+        case .blocked, .nameNotFound, .unreachable, .timedOut: true
+        default: false
+        }
     }
 }

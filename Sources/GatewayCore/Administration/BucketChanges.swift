@@ -4,7 +4,8 @@ import LibCrypto
 /// Creates and changes buckets, and prevents credentials from signing for endpoints that their owners did not intend.
 ///
 /// To make a credential sign for another endpoint, an admin must present its secret. Otherwise anyone who can change
-/// rows, but does not know the secret, could have requests signed with it and sent to a host of their own.
+/// rows, but does not know the secret, could have requests signed with it and sent to a host of their own. The same
+/// holds for public endpoints: the gateway sends requests there when it validates a bucket, and users do with links.
 ///
 /// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
 /// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket.
@@ -59,14 +60,19 @@ public struct BucketChanges: Sendable {
     private func check(
         _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
     ) async throws(GatewayError) {
-        if let old, old.endpoint == new.endpoint, old.credentialID == new.credentialID { return }
+        let known = old.map { $0.credentialID == new.credentialID ? $0.origins : [] } ?? []
+        let origins = new.origins.subtracting(known).sorted()
+        guard !origins.isEmpty else { return }
         do throws(GatewayError) {
             if let secret {
                 try await compare(secret, with: new.credentialID)
             } else {
-                let use = try await dependency.use(of: new.credentialID, at: new.endpoint)
-                guard use.signsForEndpoint || use.soleMaker == actor else {
-                    throw Self.invalid("The credential does not yet sign for this endpoint, so its secret is required.")
+                for origin in origins {
+                    let use = try await dependency.use(of: new.credentialID, at: origin)
+                    guard use.signsForEndpoint || use.soleMaker == actor else {
+                        throw Self.invalid(
+                            "The credential does not yet sign for this endpoint, so its secret is required.")
+                    }
                 }
             }
         } catch {

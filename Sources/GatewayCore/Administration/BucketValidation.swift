@@ -10,6 +10,8 @@ public struct BucketValidation: Sendable, Equatable {
         case get
         /// Asks for the probe object's length.
         case head
+        /// Reads the probe object through one of the bucket's public endpoints.
+        case endpoint
         /// Sends an upload link with an access list that the link does not bind. The store must not obey it.
         case unsignedACL = "unsigned-acl"
         /// Sends an upload link with a copy source that the link does not bind. The store must not copy the object.
@@ -44,6 +46,8 @@ public struct BucketValidation: Sendable, Equatable {
         public var outcome: Outcome
         /// The origin, for a preflight step.
         public var origin: String?
+        /// The name of the public endpoint, for an endpoint step.
+        public var endpoint: PublicEndpoint.Name?
         /// The reason why the step did not pass.
         public var failure: ProbeFailure?
         /// The status of the store's answer, if there was one.
@@ -55,12 +59,13 @@ public struct BucketValidation: Sendable, Equatable {
 
         /// Creates the finding of a step.
         public init(
-            step: Step, outcome: Outcome, origin: String? = nil, failure: ProbeFailure? = nil, status: Int? = nil,
-            duration: Duration? = nil, advice: String? = nil
+            step: Step, outcome: Outcome, origin: String? = nil, endpoint: PublicEndpoint.Name? = nil,
+            failure: ProbeFailure? = nil, status: Int? = nil, duration: Duration? = nil, advice: String? = nil
         ) {
             self.step = step
             self.outcome = outcome
             self.origin = origin
+            self.endpoint = endpoint
             self.failure = failure
             self.status = status
             self.duration = duration

@@ -1,12 +1,24 @@
 import FoundationEssentials
 
+/// When a credential begins and ends.
+struct LinkLife {
+    /// Instant of signing.
+    var signedAt: Date
+    /// Seconds from the instant of signing to the end.
+    var signedSeconds: Int
+    /// Seconds from the decision to the end.
+    var seconds: Int
+    /// What determined the life.
+    let origin: ExpiryOrigin
+}
+
 /// The time and source address of a request, with checks against the conditions of grants.
 struct Circumstances {
     let sourceAddress: IPAddress?
     let now: Date
 
-    /// Instant of signing. Signatures use whole seconds; rounding down keeps every limit.
-    var signedAt: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
+    /// The whole second of the decision. Signatures use whole seconds; rounding down keeps every limit.
+    var second: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
 
     /// Whether the current time lies in a grant's validity.
     func isDuring(_ grant: Grant) -> Bool {
@@ -17,6 +29,9 @@ struct Circumstances {
     func failure(of row: GrantRow, for request: IssueRequest, in place: BucketRow) -> GatewayError? {
         let isUncommon = !row.isUnconditional || request.action == .getObject || request.delivery == .redirect
         if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
+        if let endpoint = request.endpoint, endpoint != place.endpoint {
+            return .invalidArgument(field: "endpoint", reason: "The bucket has no endpoint of this name.")
+        }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }
 
@@ -36,10 +51,10 @@ struct Circumstances {
         }
     }
 
-    /// Returns the lifetime of a URL in seconds and what determined it; `nil` if less than a second is left.
+    /// Returns the life of a URL and what determined it; `nil` if less than a second is left.
     func life(
         of request: IssueRequest, by row: GrantRow, in place: BucketRow, credential: CredentialRow
-    ) -> (seconds: Int, origin: ExpiryOrigin)? {
+    ) -> LinkLife? {
         var life: (seconds: Int, origin: ExpiryOrigin) =
             request.expiresIn.map { ($0, .request) } ?? (place.bucket.defaultTTL, .bucketDefault)
         func cut(to limit: Int?, _ origin: ExpiryOrigin) {
@@ -50,11 +65,36 @@ struct Circumstances {
         cut(to: place.bucket.maxTTL, .bucketMaxTTL)
         cut(to: schemeMaxTTL, .scheme)
         cut(to: credential.credential.expiresAt.map(secondsLeft), .credential)
-        return life.seconds >= 1 ? life : nil
+        guard life.seconds >= 1 else { return nil }
+        let plain = LinkLife(
+            signedAt: second, signedSeconds: life.seconds, seconds: life.seconds, origin: life.origin)
+        guard place.bucket.stableLinkWindow > 0, request.isDownloadLink else { return plain }
+        return stable(plain, by: row, in: place.bucket, credential: credential.credential) ?? plain
+    }
+
+    /// Returns the life of a link that is the same throughout a window: it begins with the window, and is longer by the
+    /// window, so that no less is left than without one. `nil` if the link would exceed a limit.
+    ///
+    /// Temporary credentials have no window: it could begin before they did.
+    private func stable(
+        _ plain: LinkLife, by row: GrantRow, in bucket: Bucket, credential: StorageCredential
+    ) -> LinkLife? {
+        let window = bucket.stableLinkWindow
+        let past = Int(second.timeIntervalSince1970) % window
+        var life = plain
+        life.signedAt = second.addingTimeInterval(TimeInterval(-past))
+        life.signedSeconds += window
+        life.seconds += window - past
+        guard credential.sessionToken == nil, life.signedSeconds <= row.grant.conditions.maxTTL ?? .max,
+            life.signedSeconds <= bucket.maxTTL, life.signedSeconds <= schemeMaxTTL,
+            life.seconds <= row.grant.notAfter.map(secondsLeft) ?? .max,
+            life.seconds <= credential.expiresAt.map(secondsLeft) ?? .max
+        else { return nil }
+        return life
     }
 
     private func secondsLeft(until end: Date) -> Int {
-        let seconds = end.timeIntervalSince(signedAt).rounded(.down)
+        let seconds = end.timeIntervalSince(second).rounded(.down)
         return Int(min(max(seconds, 0), TimeInterval(schemeMaxTTL) + 1))
     }
 

@@ -31,7 +31,7 @@ public func decide(
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
-    let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row }
+    let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row.chosen(by: request) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var match: Match?
     var rest: [Match] = []
@@ -95,7 +95,7 @@ private func permit(
             bucket: row,
             credential: credential,
             life: life,
-            signedAt: circumstances.signedAt,
+            decidedAt: circumstances.second,
             headers: request.boundHeaders(by: binding, size: size),
             query: request.boundQuery(
                 by: binding, in: row.bucket, forcesDownload: grant.grant.conditions.forceDownload == true),

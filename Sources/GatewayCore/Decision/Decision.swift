@@ -21,12 +21,16 @@ public final class Permit: Sendable {
     public var credential: StorageCredential { credentialRow.credential }
     /// Number of bytes of the key that the grant's prefix covers, with variables filled in.
     public let matchedByteCount: Int
-    /// Lifetime of the URL, in seconds.
+    /// Lifetime of the URL after ``decidedAt``, in seconds.
     public let expiresIn: Int
     /// What determined the lifetime.
     public let expiryOrigin: ExpiryOrigin
-    /// Instant of signing: a whole second, not later than the instant of the decision.
+    /// Instant of signing: the beginning of the bucket's window of stable links, or ``decidedAt``.
     public let signedAt: Date
+    /// Seconds from the instant of signing to the expiry.
+    public let signedSeconds: Int
+    /// The instant of the decision, rounded down to a whole second.
+    public let decidedAt: Date
     /// Headers that the signature binds and that the client must send.
     public let headers: [NamedValue]
     /// Parameters that the signature binds, decoded.
@@ -45,8 +49,8 @@ public final class Permit: Sendable {
     let credentialRow: CredentialRow
 
     init(
-        match: Match, bucket: BucketRow, credential: CredentialRow, life: (seconds: Int, origin: ExpiryOrigin),
-        signedAt: Date, headers: [NamedValue], query: [NamedValue], size: SizeBinding?,
+        match: Match, bucket: BucketRow, credential: CredentialRow, life: LinkLife,
+        decidedAt: Date, headers: [NamedValue], query: [NamedValue], size: SizeBinding?,
         charges: [QuotaCharge], reservedBytes: Int64?
     ) {
         grantRow = match.row
@@ -55,7 +59,9 @@ public final class Permit: Sendable {
         matchedByteCount = match.byteCount
         expiresIn = life.seconds
         expiryOrigin = life.origin
-        self.signedAt = signedAt
+        signedAt = life.signedAt
+        signedSeconds = life.signedSeconds
+        self.decidedAt = decidedAt
         self.headers = headers
         self.query = query
         enforcedBy = size?.enforcedBy ?? .none
@@ -65,7 +71,7 @@ public final class Permit: Sendable {
     }
 
     /// When the URL expires, by the signing clock; not valid at this instant or later.
-    public var expiresAt: Date { signedAt.addingTimeInterval(TimeInterval(expiresIn)) }
+    public var expiresAt: Date { signedAt.addingTimeInterval(TimeInterval(signedSeconds)) }
 }
 
 /// What determined the lifetime of a URL: the request, the bucket's default, or the limit that shortened it.

@@ -3,8 +3,9 @@ import LibCrypto
 
 /// Makes a request with an idempotency key produce the same issuances each time it is sent.
 ///
-/// Identifiers are derived from the key's row and the item's index in the request. Their timestamp is the signing
-/// instant. A recorded issuance can therefore be signed again although the credential itself was not stored.
+/// Identifiers are derived from the key's row and the item's index in the request. Their timestamp is that of the
+/// decision. A recorded issuance can therefore be decided and signed again although the credential itself was not
+/// stored.
 ///
 /// This is a class because few requests carry one.
 public final class RepeatableIssuing: Sendable {

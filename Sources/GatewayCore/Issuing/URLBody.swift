@@ -30,8 +30,8 @@ struct URLBody: ProvenBody {
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
-            let permit = try request.repeated(permit, at: instant) { signedAt in
-                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
+            let permit = try request.repeated(permit, at: instant) { decidedAt in
+                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
             let proposal = try IssuanceProposal(request, permit, policy, attempt, for: issuing)
             return .draft(
@@ -74,8 +74,8 @@ extension IssueRequest {
     func repeated(
         _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
     ) throws(GatewayError) -> Permit {
-        guard let signedAt = repeatable?.signedAt else { return permit }
-        guard case .permit(let then) = decideAt(signedAt), then.expiresAt > instant else {
+        guard let decidedAt = repeatable?.decidedAt else { return permit }
+        guard case .permit(let then) = decideAt(decidedAt), then.expiresAt > instant else {
             throw .idempotency(.answerGone)
         }
         return then
@@ -91,7 +91,7 @@ extension IssuanceProposal {
         let caller = attempt.caller
         let id =
             if let fixed = request.issuance { fixed } else {
-                try issuing.id(of: request.repeatable, at: permit.signedAt)
+                try issuing.id(of: request.repeatable, at: permit.decidedAt)
             }
         self.init(
             id: id,

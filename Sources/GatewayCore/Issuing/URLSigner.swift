@@ -4,9 +4,9 @@ public import Signing
 import Synchronization
 
 /// Signs for buckets, each by its scheme. Signing keys are derived once per bucket and day, and addresses are built
-/// once per bucket.
+/// once per address of a bucket.
 public final class URLSigner: Sendable {
-    /// The state cached for a bucket: its address, and the signer for its credential.
+    /// The state cached for an address of a bucket: the address, and the signer for the bucket's credential.
     private final class Place: Sendable {
         enum Signer: Sendable {
             case version4(V4Presigner)
@@ -47,11 +47,15 @@ public final class URLSigner: Sendable {
 
         /// Returns whether the bucket and credential are unchanged since this value was built.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing
-                && endpoint.isSameBytes(as: bucket.endpoint)
+            binding === bucket.binding && scheme == bucket.scheme && isAt(bucket)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
                 && hasToken(other.sessionToken?.reveal())
+        }
+
+        /// Returns whether the bucket has the same address as when this value was built.
+        func isAt(_ bucket: Bucket) -> Bool {
+            endpoint.isSameBytes(as: bucket.endpoint) && addressing == bucket.addressing
         }
 
         private func hasToken(_ token: String?) -> Bool {
@@ -64,7 +68,7 @@ public final class URLSigner: Sendable {
 
     private static let maxPlaces = 1024
 
-    private let places = Mutex<[BucketName: Place]>([:])
+    private let places = Mutex<[BucketName: [Place]]>([:])
 
     /// Creates a signer with an empty cache.
     public init() {}
@@ -82,7 +86,7 @@ public final class URLSigner: Sendable {
             artefact = PresignArtefact(
                 request: PresignRequest(
                     method: request.httpMethod, address: place.address, key: request.pathKey,
-                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.expiresIn),
+                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.signedSeconds),
                 instant: try Self.instant(permit.signedAt), binding: place.binding)
             url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
         } catch {
@@ -189,11 +193,15 @@ public final class URLSigner: Sendable {
 
     private func place(of bucket: Bucket, with credential: StorageCredential) throws(SigningError) -> Place {
         let held = places.withLock { $0[bucket.name] }
-        if let held, held.isFor(bucket, credential) { return held }
+        if let place = held?.first(where: { $0.isFor(bucket, credential) }) { return place }
         let place = try Place(bucket, credential.forSigning)
         places.withLock { places in
             if places.count >= Self.maxPlaces { places.removeAll() }
-            places[bucket.name] = place
+            var others = places[bucket.name, default: []]
+            others.removeAll { $0.isAt(bucket) }
+            // More than these are left over from addresses that the bucket no longer has.
+            if others.count > PublicEndpoint.Name.allCases.count { others.removeFirst() }
+            places[bucket.name] = others + [place]
         }
         return place
     }

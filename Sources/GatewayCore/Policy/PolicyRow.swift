@@ -59,17 +59,43 @@ final class BucketRow: Sendable {
     let bucket: Bucket
     /// The binding of the scheme that signs.
     let binding: SchemeBinding
+    /// The name of the address that ``bucket`` has.
+    let endpoint: PublicEndpoint.Name
+    /// The same bucket as links name it at its public addresses; empty if it has none.
+    private let places: [BucketRow]
 
     /// Computes the derived values of a bucket.
     init(_ bucket: Bucket) {
         self.bucket = bucket
         binding = bucket.binding
+        endpoint = .default
+        places = PublicEndpoint.Name.allCases.compactMap { name in
+            bucket.publicEndpoints[name].flatMap { _ in bucket.at(name) }.map { BucketRow($0, at: name) }
+        }
+    }
+
+    private init(_ bucket: Bucket, at name: PublicEndpoint.Name) {
+        self.bucket = bucket
+        binding = bucket.binding
+        endpoint = name
+        places = []
     }
 
     /// Creates a row of the same bucket for another signing scheme than its own.
     init(_ other: BucketRow, signedBy binding: SchemeBinding) {
         bucket = other.bucket
         self.binding = binding
+        endpoint = .default
+        places = []
+    }
+
+    /// Returns the bucket at the address that a request chooses. The gateway itself calls the bucket's own. The row is
+    /// this one if the bucket has no address of the chosen name; a decision then refuses the request.
+    @inline(__always)
+    func chosen(by request: IssueRequest) -> BucketRow {
+        guard !places.isEmpty, !request.isSentByGateway else { return self }
+        let name = request.endpoint ?? .default
+        return places.first { $0.endpoint == name } ?? self
     }
 }
 

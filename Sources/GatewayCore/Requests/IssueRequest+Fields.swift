@@ -48,6 +48,8 @@ extension IssueRequest {
         public var metadata: [String: String]?
         /// Only `*`: write only if the object does not exist.
         public var ifNoneMatch: String?
+        /// Name of the bucket's address that the URL is to have; `nil` for the default.
+        public var endpoint: String?
 
         /// Whether the key was recorded earlier, so that limits introduced later do not apply to it.
         var isKeyOnRecord = false

@@ -43,6 +43,8 @@ public final class IssueRequest: Sendable {
     public let metadata: ObjectMetadata
     /// Whether the upload must not replace an existing object.
     public let createsOnly: Bool
+    /// The address of the bucket that the URL names; `nil` for the default.
+    public let endpoint: PublicEndpoint.Name?
     /// The form in which the issued credential reaches the caller.
     public let delivery: Delivery
     /// The step of a multipart upload that the request performs; `nil` for a whole object.
@@ -107,6 +109,7 @@ public final class IssueRequest: Sendable {
             throw .invalidArgument(field: "ifNoneMatch", reason: "The value must be '*'.")
         }
         createsOnly = fields.ifNoneMatch != nil
+        endpoint = if let endpoint = fields.endpoint { try PublicEndpoint.Name(parsing: endpoint) } else { nil }
     }
 
     private init(_ other: IssueRequest, multipart: MultipartStep?, repeatable: RepeatableIssuance?) {
@@ -127,6 +130,7 @@ public final class IssueRequest: Sendable {
         versionID = other.versionID
         metadata = other.metadata
         createsOnly = other.createsOnly
+        endpoint = other.endpoint
         delivery = other.delivery
         self.multipart = multipart
         self.repeatable = repeatable

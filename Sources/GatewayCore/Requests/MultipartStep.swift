@@ -36,6 +36,19 @@ extension IssueRequest {
         }
     }
 
+    /// Whether the URL is for reading an object, by the caller.
+    var isDownloadLink: Bool {
+        action == .getObject && multipart == nil && (delivery == .presignedURL || delivery == .redirect)
+    }
+
+    /// Whether the gateway itself sends the request to the store.
+    var isSentByGateway: Bool {
+        switch multipart {
+        case .start, .complete, .upkeep: true
+        case .part, .none: false
+        }
+    }
+
     /// The identifier that the row in the ledger must have, if it was fixed in advance.
     var issuance: UUID? {
         if case .part(let part) = multipart { part.issuance } else { nil }

@@ -28,6 +28,8 @@ public struct PostPolicyRequest: Sendable {
         public var metadata: [String: String]?
         /// Status of the store's answer to an upload: 200, 201 or 204.
         public var successActionStatus: Int64?
+        /// Name of the bucket's address that the form is sent to; `nil` for the default.
+        public var endpoint: String?
 
         /// Creates fields that are all absent.
         public init() {}
@@ -118,6 +120,7 @@ public struct PostPolicyRequest: Sendable {
         upload.contentLength = fields.maxBytes
         upload.expiresIn = fields.expiresIn
         upload.metadata = fields.metadata
+        upload.endpoint = fields.endpoint
         var uploads: [IssueRequest] = []
         for (index, type) in types.enumerated() {
             upload.contentType = type

@@ -10,10 +10,10 @@ final class RepeatableIssuance: Sendable, Equatable {
         self.fixed = fixed
     }
 
-    /// The signing instant, if it is fixed.
-    var signedAt: Date? { fixed?.version7Instant }
+    /// The instant of the decision, if it is fixed.
+    var decidedAt: Date? { fixed?.version7Instant }
 
-    /// The identifier of the issuance if it is signed at an instant.
+    /// The identifier of the issuance if it is decided at an instant.
     func id(at instant: Date) -> UUID {
         fixed ?? .version7(at: instant, randomBytes: tag)
     }

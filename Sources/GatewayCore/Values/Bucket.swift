@@ -47,8 +47,10 @@ public struct Bucket: Sendable, Equatable {
     public var name: BucketName
     /// The vendor of the store.
     public var provider: Provider
-    /// Origin of the store, `https://host[:port]`, without the bucket's name.
+    /// Origin of the store, `https://host[:port]`, without the bucket's name. The gateway itself calls it.
     public var endpoint: String
+    /// Addresses that links name in place of ``endpoint``.
+    public var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint]
     /// Region of the credential scope, for example `eu-west-1`. For Google Cloud Storage, the location or `auto`.
     public var region: String
     /// Where the bucket's name appears in a URL.
@@ -84,6 +86,8 @@ public struct Bucket: Sendable, Equatable {
     public var maxSessionTTL: Int
     /// The protocols of existing clients that the bucket opens.
     public var protocols: Set<ClientProtocol>
+    /// The window within which download links are the same, in seconds; 0 if each link begins when it is issued.
+    public var stableLinkWindow: Int
     /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -93,7 +97,8 @@ public struct Bucket: Sendable, Equatable {
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
-        maxSessionTTL: Int = SessionRole.durations.upperBound, protocols: Set<ClientProtocol> = [], createdAt: Date
+        maxSessionTTL: Int = SessionRole.durations.upperBound, protocols: Set<ClientProtocol> = [],
+        publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], stableLinkWindow: Int = 0, createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -113,6 +118,8 @@ public struct Bucket: Sendable, Equatable {
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
         self.protocols = protocols
+        self.publicEndpoints = publicEndpoints
+        self.stableLinkWindow = stableLinkWindow
         self.createdAt = createdAt
     }
 }

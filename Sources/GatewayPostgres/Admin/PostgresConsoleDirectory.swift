@@ -38,7 +38,9 @@ extension PostgresConsoleDirectory {
 
     static let stores = Statement<Int64, StoreSite>(
         """
-        SELECT DISTINCT b.endpoint, b.addressing = 'virtual' FROM buckets b ORDER BY 1, 2 LIMIT $1
+        SELECT DISTINCT coalesce(b.public_endpoints #>> '{default,url}', b.endpoint),
+            coalesce(b.public_endpoints #>> '{default,addressing}', b.addressing) = 'virtual'
+        FROM buckets b ORDER BY 1, 2 LIMIT $1
         """, onlyReads: true
     ) {
         [$0]

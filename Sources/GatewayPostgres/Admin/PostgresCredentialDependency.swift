@@ -70,7 +70,13 @@ public struct PostgresCredentialDependency: CredentialDependency {
     /// credential's creation, the statement names no maker.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
-        SELECT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id AND b.endpoint = $2),
+        SELECT EXISTS (
+                SELECT FROM buckets b
+                WHERE b.credential_id = c.id AND (
+                    b.endpoint = $2
+                    OR EXISTS (SELECT FROM jsonb_each(b.public_endpoints) e WHERE e.value ->> 'url' = $2)
+                )
+            ),
             CASE WHEN NOT EXISTS (
                 SELECT FROM admin_audit a
                 WHERE a.kind = 'Bucket' AND c.id::text IN (a.before ->> 'credentialID', a.after ->> 'credentialID')

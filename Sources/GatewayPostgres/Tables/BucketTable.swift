@@ -24,6 +24,8 @@ enum BucketTable {
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
         Column("protocols", as: "protocols") { $0.protocols.map(\.rawValue).sorted() },
+        Column("public_endpoints", as: "publicEndpoints", .sparseJSON) { $0.publicEndpoints.storedText },
+        Column("stable_link_window", as: "stableLinkWindow") { Int32(clamping: $0.stableLinkWindow) },
         Column("created_at", as: "createdAt"))
 
     static let insert = columns.insert(into: "buckets")
@@ -91,7 +93,33 @@ extension Bucket {
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
             allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
-            protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)), createdAt: try row.next())
+            protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)),
+            publicEndpoints: try row.nextPublicEndpoints(),
+            stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())
+    }
+}
+
+extension [PublicEndpoint.Name: PublicEndpoint] {
+    /// JSON.
+    fileprivate var storedText: String {
+        let members = Dictionary<String, PublicEndpoint>(uniqueKeysWithValues: map { ($0.rawValue, $1) })
+        guard let bytes = try? JSONEncoder().encode(members) else { return "{}" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension PostgresRow {
+    fileprivate mutating func nextPublicEndpoints() throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
+        let column = place
+        guard let members: [String: PublicEndpoint] = try nextJSON() else { return [:] }
+        var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
+        for (text, endpoint) in members {
+            guard let name = PublicEndpoint.Name(rawValue: text) else {
+                throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
+            }
+            endpoints[name] = endpoint
+        }
+        return endpoints
     }
 }
 

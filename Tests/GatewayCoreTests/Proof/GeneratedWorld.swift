@@ -52,6 +52,8 @@ struct GeneratedWorld: CustomStringConvertible {
         case .listing, .batchOfListings: drawListing()
         default: drawFields()
         }
+        drawAddresses()
+        bucket.stableLinkWindow = [0, 0, 3600, 86_400].randomElement(using: &random) ?? 0
     }
 
     /// Draws a deletion under a grant that may lack it.
@@ -144,6 +146,16 @@ struct GeneratedWorld: CustomStringConvertible {
         if chance(3) { fields.metadata = ["owner": "a  b", "x": "1"] }
     }
 
+    private mutating func drawAddresses() {
+        guard chance(2) else { return }
+        bucket.publicEndpoints[.default] = chance(3) ? nil : PublicEndpoint(url: "https://files.example:8443")
+        bucket.publicEndpoints[.internal] = PublicEndpoint(
+            url: "http://store.internal",
+            addressing: [nil, .path, .cname, .virtual].randomElement(using: &random) ?? nil)
+        guard delivery != .start, delivery != .complete else { return }
+        fields.endpoint = [nil, "default", "internal", "accelerate"].randomElement(using: &random) ?? nil
+    }
+
     /// The validated request; throws where its fields are invalid.
     func request() throws -> IssueRequest {
         let step: MultipartStep? =
@@ -197,13 +209,14 @@ struct GeneratedWorld: CustomStringConvertible {
             case .gcsV2RSA: .gcsV2RSA
             }
         return StoreReading(
-            scheme: words, bucket: "demo-bucket", isPathStyle: bucket.addressing == .path,
+            scheme: words, bucket: "demo-bucket", isPathStyle: expectedPlace.addressing == .path,
             secret: scheme.credentialKind == .serviceAccount ? TestKey.pem : "not-a-secret")
     }
 
     var description: String {
         "\(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), unenforced "
-            + "\(bucket.allowsUnenforcedSize), \(fields)"
+            + "\(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), "
+            + "window \(bucket.stableLinkWindow), \(fields)"
     }
 }
 
@@ -219,6 +232,37 @@ extension GeneratedWorld {
         case .deletion: "DELETE"
         case .listing, .batchOfListings: "GET"
         }
+    }
+
+    private var expectedPlace: (scheme: String, host: String, addressing: Bucket.Addressing) {
+        let isOwn = delivery == .start || delivery == .complete
+        switch fields.endpoint ?? "default" {
+        case "default" where !isOwn && bucket.publicEndpoints[.default] != nil:
+            return ("https", "files.example:8443", bucket.addressing)
+        case "internal":
+            return ("http", "store.internal", bucket.publicEndpoints[.internal]?.addressing ?? bucket.addressing)
+        default: return ("https", "s3.example.com", bucket.addressing)
+        }
+    }
+
+    /// What the URL must begin with.
+    var expectedFront: String {
+        let (scheme, host, addressing) = expectedPlace
+        return switch addressing {
+        case .virtual: "\(scheme)://demo-bucket.\(host)/team/"
+        case .path: "\(scheme)://\(host)/demo-bucket/team/"
+        case .cname: "\(scheme)://\(host)/team/"
+        }
+    }
+
+    /// The instant from which the URL must be dead, in seconds since 1970.
+    var expectedEnd: Int {
+        let now = Int(Fixture.now.timeIntervalSince1970)
+        let limit = min(grant.conditions.maxTTL ?? .max, bucket.maxTTL, 604_800)
+        let life = min(fields.expiresIn ?? 900, limit)
+        let window = bucket.stableLinkWindow
+        guard !isUpload, window > 0, life + window <= limit else { return now + life }
+        return now / window * window + life + window
     }
 
     /// Headers that the store must require with exactly these values.
@@ -342,6 +386,9 @@ extension GeneratedWorld {
 
     /// The demand of grant, quota or bucket that the request does not meet; nothing may be issued then.
     var offence: String? {
+        if let name = fields.endpoint, name != "default", name != "internal" || bucket.publicEndpoints.isEmpty {
+            return "endpoint"
+        }
         if isListingOrDeletion { return offenceOfOthers }
         let conditions = grant.conditions
         if isUpload {

@@ -34,6 +34,8 @@ extension Bucket: AdminResource {
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRole.durations.upperBound,
             protocols: try body.protocols("protocols"),
+            publicEndpoints: try body.publicEndpoints(),
+            stableLinkWindow: try body.integer("stableLinkWindow").map { Int(clamping: $0) } ?? 0,
             createdAt: new.now
         )
     }
@@ -61,10 +63,46 @@ extension Bucket: AdminResource {
         json.member("allowedOrigins", allowedOrigins)
         json.member("maxSessionTTL", maxSessionTTL)
         json.member("protocols", protocols.map(\.rawValue).sorted())
+        writePublicEndpoints(to: &json)
+        json.member("stableLinkWindow", stableLinkWindow)
         json.member("createdAt", createdAt)
     }
 
     static func identifier(from segment: String) -> String? {
         (try? BucketName(segment))?.rawValue
+    }
+}
+
+extension Bucket {
+    fileprivate func writePublicEndpoints(to json: inout JSONWriter) {
+        guard !publicEndpoints.isEmpty else { return }
+        json.name("publicEndpoints")
+        json.object { json in
+            for name in PublicEndpoint.Name.allCases {
+                guard let endpoint = publicEndpoints[name] else { continue }
+                json.name(name.rawValue)
+                json.object { json in
+                    json.member("url", endpoint.url)
+                    json.member("addressing", endpoint.addressing?.rawValue)
+                }
+            }
+        }
+    }
+}
+
+extension JSONObject {
+    /// Reads the member `publicEndpoints`; empty where it is absent.
+    fileprivate mutating func publicEndpoints() throws(GatewayError) -> [PublicEndpoint.Name: PublicEndpoint] {
+        guard var body = try object("publicEndpoints") else { return [:] }
+        var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
+        for name in PublicEndpoint.Name.allCases {
+            guard var endpoint = try body.object(name.rawValue) else { continue }
+            endpoints[name] = PublicEndpoint(
+                url: try endpoint.required("url", endpoint.string("url")),
+                addressing: try endpoint.word("addressing", Bucket.Addressing.self))
+            try endpoint.end()
+        }
+        try body.end()
+        return endpoints
     }
 }

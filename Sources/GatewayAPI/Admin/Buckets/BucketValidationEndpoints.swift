@@ -34,6 +34,7 @@ extension BucketValidation.Finding {
         json.member("step", step.rawValue)
         json.member("outcome", outcome.rawValue)
         json.member("origin", origin)
+        json.member("endpoint", endpoint?.rawValue)
         if let status { json.member("status", status) }
         json.member("code", failure?.code)
         json.member("reason", failure?.word)

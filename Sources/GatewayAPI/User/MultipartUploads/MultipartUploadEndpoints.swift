@@ -47,6 +47,7 @@ struct MultipartUploadEndpoints: Sendable {
         try request.allowQuery([])
         var body = try request.jsonObject()
         let expiresIn = try body.integer("expiresIn").map { Int($0) }
+        let endpoint = try body.string("endpoint")
         let items = try body.required("parts", body.values("parts", atMost: PresignedURLs.maxBatch))
         try body.end()
         try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
@@ -57,7 +58,7 @@ struct MultipartUploadEndpoints: Sendable {
                 PartWish(
                     number: Int(clamping: try part.required("partNumber", part.integer("partNumber"))),
                     contentMD5: try part.string("contentMD5"), checksumSHA256: try part.string("checksumSHA256"),
-                    contentLength: try part.integer("contentLength"), expiresIn: expiresIn))
+                    contentLength: try part.integer("contentLength"), expiresIn: expiresIn, endpoint: endpoint))
             try part.end()
         }
         let answers = try await useCase.issue(

@@ -39,6 +39,7 @@ extension PostPolicyRequest.Fields {
         expiresIn = try body.integer("expiresIn").map { Int($0) }
         metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
         successActionStatus = try body.integer("successActionStatus")
+        endpoint = try body.string("endpoint")
     }
 }
 

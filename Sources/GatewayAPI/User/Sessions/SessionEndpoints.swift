@@ -79,9 +79,10 @@ extension IssuedSession {
         }
         json.member("expiresAt", credential.expiresAt)
         json.member("bucket", bucket.name.rawValue)
-        json.member("endpoint", bucket.endpoint)
-        json.member("region", bucket.region)
-        json.member("addressing", bucket.addressing.rawValue)
+        let place = bucket.at(.default) ?? bucket
+        json.member("endpoint", place.endpoint)
+        json.member("region", place.region)
+        json.member("addressing", place.addressing.rawValue)
         json.name("scope")
         json.array(Action.allCases.filter(scope.actions.contains)) { json, action in
             json.object { json in

@@ -78,8 +78,8 @@ struct FormBody: ProvenBody {
             return try FormBody(request: limited, upload: upload, signer: signer)
                 .draft(under: policy, in: attempt, at: instant, for: issuing)
         case .permit(let permit):
-            let permit = try upload.repeated(permit, at: instant) { signedAt in
-                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
+            let permit = try upload.repeated(permit, at: instant) { decidedAt in
+                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
             var proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing)
             proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
@@ -126,7 +126,7 @@ extension URLSigner {
         if types.count > 1 { conditions.append(.oneOf(field: "content-type", values: types)) }
         let form = try form(
             key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
-            expiresIn: permit.expiresIn, at: permit.signedAt
+            expiresIn: permit.signedSeconds, at: permit.signedAt
         )
         let artefact = try FormArtefact(form, of: request, binding: binding)
         try prove(artefact, by: permit, of: request.uploads[0])

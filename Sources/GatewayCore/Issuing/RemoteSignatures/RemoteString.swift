@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LibCrypto
 public import Signing
 
 /// A string that a client wants signed, parsed but not yet trusted.
@@ -124,10 +125,9 @@ public enum RemoteString: Sendable {
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in try string.permitted(by: rules)
             }
         case .hashed(let text, let request):
-            guard let endpoint = try? StoreEndpoint(bucket.endpoint),
-                let address = try? BucketAddress(
-                    endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)
-            else { throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint") }
+            guard let address = bucket.address(named: request.headers.first { $0.name == "host" }?.value) else {
+                throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint")
+            }
             let signer = ReceivedCanonicalRequest.Signer(
                 address: address, scope: .oss(region: bucket.region), accessKeyID: credential.accessKeyID)
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in
@@ -163,5 +163,20 @@ extension [NamedValue] {
     /// The value of a parameter; `nil` if it is absent or empty.
     fileprivate func value(of name: String) -> String? {
         first { $0.name == name && !$0.value.isEmpty }?.value
+    }
+}
+
+extension Bucket {
+    /// Returns the address of the bucket that has a host; that of the bucket's `endpoint` if no host is given, or none
+    /// has it. `nil` if the endpoint is unusable.
+    fileprivate func address(named host: String?) -> BucketAddress? {
+        guard let host else { return address }
+        let others = PublicEndpoint.Name.allCases.lazy.compactMap { at($0)?.address }
+        return others.first { $0.authority.isSameBytes(as: host) } ?? address
+    }
+
+    private var address: BucketAddress? {
+        guard let endpoint = try? StoreEndpoint(endpoint) else { return nil }
+        return try? BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
     }
 }

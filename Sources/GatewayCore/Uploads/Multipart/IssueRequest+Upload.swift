@@ -34,6 +34,7 @@ extension IssueRequest {
         fields.checksumSHA256 = wish.checksumSHA256
         fields.contentLength = wish.contentLength
         fields.expiresIn = wish.expiresIn
+        fields.endpoint = wish.endpoint
         let part = MultipartStep.Part(storeUploadID: storeUploadID, number: wish.number, issuance: issuance)
         try self.init(
             fields, delivery: .multipartPart, multipart: .part(part), repeatable: repeatable, newName: nil)

@@ -10,16 +10,19 @@ public struct PartWish: Sendable {
     public var contentLength: Int64?
     /// Lifetime of the URL in seconds, at least 1.
     public var expiresIn: Int?
+    /// Name of the bucket's address that the URL is to have; `nil` for the default.
+    public var endpoint: String?
 
     /// Creates a request for a part.
     public init(
         number: Int, contentMD5: String? = nil, checksumSHA256: String? = nil, contentLength: Int64? = nil,
-        expiresIn: Int? = nil
+        expiresIn: Int? = nil, endpoint: String? = nil
     ) {
         self.number = number
         self.contentMD5 = contentMD5
         self.checksumSHA256 = checksumSHA256
         self.contentLength = contentLength
         self.expiresIn = expiresIn
+        self.endpoint = endpoint
     }
 }

@@ -3,9 +3,9 @@
 const MiB = 1 << 20;
 const maxParts = 10_000;
 const maxPut = 5 * 1024 * MiB;
-// Seconds that an answer may ask a client to wait. A quota that opens tomorrow is not worth waiting for.
+// Seconds. A quota that opens tomorrow is not worth waiting for.
 const longestPause = 60;
-// Seconds before the end of its life from which a link is not used any more.
+// Seconds before its end from which a link is not used.
 const margin = 5;
 
 export const PAUSE = "sluice:pause";
@@ -62,7 +62,7 @@ function pause(time, signal) {
   });
 }
 
-/** A signal that also fires when nothing has happened for a time. `alive()` says that something has. */
+// Also fires when nothing has happened for a time. `alive()` says that something has.
 function watched(signal, time) {
   const controller = new AbortController();
   const stop = () => controller.abort();
@@ -208,10 +208,21 @@ export class SHA256 extends Digest {
   }
 }
 
-async function* pieces(stream) {
-  const reader = stream.getReader();
+// With a buffer, a piece is there until the next one is taken. So browsers need no memory for what was read.
+async function* pieces(stream, buffer) {
+  let reader;
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+    reader = stream.getReader(buffer && { mode: "byob" });
+  } catch {
+    [reader, buffer] = [stream.getReader()];
+  }
+  try {
+    for (;;) {
+      const { done, value } = await reader.read(buffer && new Uint8Array(buffer));
+      if (done) return;
+      if (buffer) buffer = value.buffer;
+      yield value;
+    }
   } finally {
     reader.cancel().catch(() => {});
   }
@@ -223,7 +234,7 @@ const sourceOfBlob = (blob) => ({
   type: blob.type,
   modified: blob.lastModified,
   blob: async (start, end) => (start === 0 && end === blob.size ? blob : blob.slice(start, end)),
-  read: (start, end) => pieces(blob.slice(start, end).stream()),
+  read: (start, end, buffer) => pieces(blob.slice(start, end).stream(), buffer),
   isUnchanged: async () => true,
 });
 
@@ -258,15 +269,14 @@ async function sourceOf(file) {
 
 async function digested(source, start, end, names, signal) {
   const digests = names.map((name) => (name === "contentMD5" ? new MD5() : new SHA256()));
-  for await (const piece of source.read(start, end)) {
+  for await (const piece of source.read(start, end, new ArrayBuffer(65_536))) {
     if (signal?.aborted) throw stopped(signal);
     for (const digest of digests) digest.update(piece);
   }
   return digests.map((digest) => digest.digest());
 }
 
-// Asks for a link that binds as much as the bucket can, and what grant and store require. `bound` learns from refusals
-// what links of this upload bind.
+// Asks for a link that binds what the bucket can, and what is required. `bound` learns that from refusals.
 async function adapted(bound, source, start, end, signal, ask) {
   const known = {};
   for (;;) {
@@ -294,7 +304,7 @@ async function adapted(bound, source, start, end, signal, ask) {
 const binding = (options) => ({ contentMD5: options?.md5 !== false, checksumSHA256: false, contentLength: true });
 
 const hasXHR = typeof XMLHttpRequest === "function";
-// Clients write these themselves; browsers forbid scripts to set them.
+// Browsers write these themselves.
 const settable = (headers) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !/^(content-length|host)$/i.test(name)));
 
@@ -304,7 +314,7 @@ function sendXHR(link, body, { signal, timeout, onBytes }) {
     const watch = watched(signal, timeout);
     const fail = () => {
       watch.end();
-      reject(lost("The store did not answer. Its CORS rules may keep the answer from this page."));
+      reject(lost("The store did not answer, or its CORS rules hide the answer."));
     };
     xhr.open(link.method, link.url);
     for (const [name, value] of Object.entries(settable(link.headers))) xhr.setRequestHeader(name, value);
@@ -364,11 +374,11 @@ function accepted(answer) {
   throw refusedByStore(answer.status, answer.text, seconds(answer.header("retry-after")));
 }
 
-/** Whether the link may have expired: stores answer that with 403, and some with 400 or 401. */
+// Stores answer an expired link with 403, and some with 400 or 401.
 const mayBeExpiry = (error, attempt) =>
   (error.source === "store" &&
     (error.status === 403 || ([400, 401].includes(error.status) && /Expired/.test(error.code)))) ||
-  // Most stores let no page read a refusal.
+  // Many let no page read it.
   (hasXHR && error.source === "network" && attempt > 0);
 
 export const memoryStore = (states = new Map()) => ({
@@ -378,21 +388,20 @@ export const memoryStore = (states = new Map()) => ({
 });
 
 export function indexedDBStore(database = "sluice") {
-  const open = () =>
+  const result = (request) =>
     new Promise((resolve, reject) => {
-      const request = indexedDB.open(database, 1);
-      request.onupgradeneeded = () => request.result.createObjectStore("transfers");
       request.onsuccess = () => resolve(request.result);
       request.onerror = () => reject(request.error);
     });
+  const open = () => {
+    const request = indexedDB.open(database, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("transfers");
+    return result(request);
+  };
   let opened;
   const run = async (mode, call) => {
-    const store = (await (opened ??= open())).transaction("transfers", mode).objectStore("transfers");
-    return new Promise((resolve, reject) => {
-      const request = call(store);
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
+    opened ??= open();
+    return result(call((await opened).transaction("transfers", mode).objectStore("transfers")));
   };
   return {
     get: (name) => run("readonly", (store) => store.get(name)),
@@ -405,7 +414,6 @@ export function fileStore(directory) {
   const path = (name) => `${directory}/${hex(new SHA256().update(new TextEncoder().encode(name)).digest())}.json`;
   const files = () => node("fs/promises");
   return {
-    // A store that fails has nothing.
     get: async (name) => JSON.parse(await (await files()).readFile(path(name), "utf8")),
     async set(name, state) {
       const { mkdir, writeFile, rename } = await files();
@@ -417,7 +425,7 @@ export function fileStore(directory) {
   };
 }
 
-/** A store whose failures cost the ability to resume, and not the transfer. */
+// A store that fails costs the ability to resume, and not the transfer.
 const forgiving = (store) => {
   const tried = (call) => async (...args) => {
     try {
@@ -604,8 +612,7 @@ export class Sluice {
         const request = { bucket, key, keyPrefix, keyExtension, contentType, metadata, contentLength: source.size };
         if (signal?.aborted) throw stopped(signal);
         const upload = await this.startParts(request);
-        // Whole mebibytes, so that the parts of two runs agree.
-        const partSize = Math.max(job.partSize, Math.ceil(source.size / maxParts / MiB) * MiB);
+        const partSize = Math.max(job.partSize, Math.ceil(source.size / maxParts));
         begun = { id: upload.id, bucket, key: upload.key, partSize, tags: {} };
         await this.#store.set(name, begun);
       }
@@ -714,7 +721,7 @@ export class Sluice {
   }
 
   async #confirmed(isWanted, id, size) {
-    // The store has taken the bytes. A gateway that may not ask the store changes nothing about that.
+    // The store has the bytes, even if the gateway may not ask it.
     const found = isWanted ? await this.confirm(id).catch(() => undefined) : undefined;
     if (found && (!["landed", "unverified"].includes(found.state) || (found.size ?? size) !== size)) {
       const what = (found.mismatches ?? []).join(", ");
@@ -862,7 +869,7 @@ export class Sluice {
   async #call(method, path, body, signal) {
     const headers = { accept: "application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
-    // So the request takes effect once, even if its answer is lost and it is sent again.
+    // It takes effect once, even if it is sent again.
     if (method === "POST") headers["idempotency-key"] = unique();
     const request = { method, headers, body: body && JSON.stringify(body) };
     let isRefreshed = false;
@@ -954,8 +961,7 @@ export function uppyOptions(client, target, { partSize = client.partSize } = {})
 const location = (client, { bucket, key }) =>
   `${client.url}/v1/objects/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}`;
 
-// The gateway starts, lists, completes and aborts uploads in parts itself. So the URL for these contains the answer that
-// Uppy expects of a store.
+// What the gateway does itself has a URL that contains the answer of a store.
 export function uppySigner(client, target) {
   const escaped = (text) => String(text).replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
   const element = (tag, value) =>

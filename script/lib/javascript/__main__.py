@@ -35,6 +35,10 @@ COMMON = {
     "form": "a form uploads a file, and none that is too large",
     "download": "a download that was cut goes on, and never mixes two objects",
 }
+IN_NODE = {
+    "paths": "a later program goes on with a file that is downloaded",
+    "changed": "a file that changes during its upload makes no object",
+}
 IN_PAGES = {
     "uppy5": "the calls of Uppy 5 upload 1 MB and 60 MB",
     "uppy6": "the calls of Uppy 6 upload 1 MB and 60 MB",
@@ -55,6 +59,8 @@ def checks(binary):
             for step, name in COMMON.items():
                 yield f"Node: {name}", lambda step=step: node.run(made, step)
                 yield f"Chromium: {name}", lambda step=step: same_files(made, step, pages.run(step))
+            for step, name in IN_NODE.items():
+                yield f"Node: {name}", lambda step=step: node.run(made, step)
             for step, name in IN_PAGES.items():
                 yield f"Chromium: {name}", lambda step=step: same_files(made, step, pages.run(step))
             size = f"{large // world.MIB} MiB arrive whole, once, through cuts, refusals and a kill"

@@ -21,7 +21,7 @@ class FaultProxy:
     - `cut` forwards `after` bytes of the request's body, then resets both connections.
     - `cut-answer` forwards `after` bytes of the answer's body, then resets.
     - `lose` forwards the request, and resets when the answer is there.
-    - `answer` reads the request and answers `status` itself, with `retryAfter` or `body`; pages can read it with `cors`.
+    - `answer` reads the request and answers `status`, with `retryAfter` or `body`; with `cors`, pages can read it.
     - `delay` waits `seconds` first.
 
     Clients replace the plan by `POST /.faults`, which answers what of the last one has not happened.
@@ -33,6 +33,7 @@ class FaultProxy:
         self.happened = []
         # What arrived for the server, by method: requests, and bytes of their bodies.
         self.requests, self.bytes = {}, {}
+        self.serving = set()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
 
@@ -53,16 +54,19 @@ class FaultProxy:
 
     async def _end(self):
         self.server.close()
-        running = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in running:
+        for task in self.serving:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*self.serving, return_exceptions=True)
 
     async def _serve(self, reader, writer):
+        # The loop itself holds tasks only weakly.
+        task = asyncio.current_task()
+        self.serving.add(task)
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 await self._exchange(reader, writer)
         finally:
+            self.serving.discard(task)
             writer.close()
 
     async def _exchange(self, reader, writer):
@@ -88,20 +92,26 @@ class FaultProxy:
             kept = [line for line in lines if not line.lower().startswith((b"connection:", b"keep-alive:"))]
             up_writer.write(b"\r\n".join([first, *kept, b"Connection: close"]) + b"\r\n\r\n")
             sent = min(length, fault.get("after", 0)) if kind == "cut" else length
-            # A server may answer before it has read everything.
             sending = asyncio.ensure_future(self._pass(reader, up_writer, sent))
-            try:
-                if kind == "cut":
-                    await sending
-                    reset(writer)
-                    return
-                await self._return(up_reader, writer, fault)
-            finally:
-                sending.cancel()
-                with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                    self.bytes[method] = self.bytes.get(method, 0) + await sending
+            if kind == "cut":
+                await sending
+                self._count(method, sent)
+                reset(writer)
+                return
+            returning = asyncio.ensure_future(self._return(up_reader, writer, fault))
+            # A server may answer before it has read everything, and a client may go away.
+            await asyncio.wait({sending, returning}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done() and not sending.exception():
+                self._count(method, sent)
+                await returning
+            for one in (sending, returning):
+                one.cancel()
+            await asyncio.gather(sending, returning, return_exceptions=True)
         finally:
             up_writer.close()
+
+    def _count(self, method, length):
+        self.bytes[method] = self.bytes.get(method, 0) + length
 
     async def _return(self, reader, writer, fault):
         kind = fault["kind"] if fault else ""

@@ -16,7 +16,7 @@ def start(made, step, **more):
     configuration = made.configuration(
         "node", module=MODULE.as_uri(), files=str(made.folder), states=str(made.folder / "states"), **more)
     process = subprocess.Popen(
-        ["node", HERE / "node.mjs", step], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ["node", "--no-warnings", HERE / "node.mjs", step], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True)
     process.stdin.write(json.dumps(configuration))
     process.stdin.close()

@@ -304,6 +304,47 @@ export const steps = {
     await faults(kit.store_);
   },
 
+  async paths(kit) {
+    const { readFile, writeFile } = await import("node:fs/promises");
+    const object = { bucket: kit.bucket, key: `${kit.folder}paths` };
+    await clientOf(kit).upload(kit.file("six.bin"), object);
+    const to = `${kit.files}/copy.bin`;
+    await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "paths", after: 2 * MiB });
+    const error = await refused(clientOf(kit, { retries: 0 }).download(object, { to }));
+    expect(error.source === "network", "a download that ends early", String(error));
+    const seen = [];
+    const done = await clientOf(kit).download(object, { to, onProgress: ({ loaded }) => seen.push(loaded) });
+    expect(seen[0] > MiB && done.size === 6 * MiB && done.path === to, "it went on", seen[0], done);
+    const bytes = [await readFile(to), await readFile(kit.file("six.bin"))].map((content) => md5(kit, content));
+    expect(bytes[0] === bytes[1], "the bytes differ");
+    // An object that is another one meanwhile is downloaded from its beginning.
+    await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "paths", after: 2 * MiB });
+    await refused(clientOf(kit, { retries: 0 }).download(object, { to }));
+    const other = bytesOf(3 * MiB);
+    await clientOf(kit).upload(other, object);
+    await clientOf(kit).download(object, { to });
+    expect(md5(kit, await readFile(to)) === md5(kit, other), "the bytes of the other object differ");
+    await writeFile(to, "");
+  },
+
+  async changed(kit) {
+    const { appendFile, copyFile } = await import("node:fs/promises");
+    const client = clientOf(kit);
+    const path = `${kit.files}/changing.bin`;
+    await copyFile(kit.file("six.bin"), path);
+    const ids = [];
+    const link = client.partLink.bind(client);
+    client.partLink = async (id, ...rest) => {
+      if (ids.push(id) === 2) await appendFile(path, "x");
+      return link(id, ...rest);
+    };
+    const error = await refused(client.upload(path, {
+      bucket: kit.bucket, key: `${kit.folder}changed`, partSize: 5 * MiB, parallel: 1 }));
+    expect(error.code === "FileChanged", "what is thrown", String(error));
+    const parts = await refused(client.storedParts(ids[0]));
+    expect(parts.status === 409, "the upload is aborted", parts);
+  },
+
   /** The large upload, to which the driver does what it can. */
   async large(kit) {
     const client = clientOf(kit, { retries: 8 });

@@ -1,0 +1,1034 @@
+// Uploads and downloads by links of a Sluice gateway, in browsers and in Node 18. sluice.d.ts describes every function.
+
+const MiB = 1 << 20;
+const maxParts = 10_000;
+const maxPut = 5 * 1024 * MiB;
+// Seconds. A quota that opens tomorrow is not worth waiting for.
+const longestPause = 60;
+// Seconds before its end from which a link is not used.
+const margin = 5;
+
+export const PAUSE = "sluice:pause";
+
+export class SluiceError extends Error {
+  constructor(message, members) {
+    super(message);
+    this.name = "SluiceError";
+    Object.assign(this, { status: 0 }, members);
+  }
+
+  get mayPass() {
+    if ((this.retryAfter ?? 0) > longestPause) return false;
+    if (this.source === "network") return true;
+    if (this.source === "client" || this.status === 501) return false;
+    return (
+      [408, 429].includes(this.status) || this.status >= 500 ||
+      ["IdempotencyKeyInUse", "RequestTimeout"].includes(this.code)
+    );
+  }
+}
+
+const failure = (source, code, message, members) => new SluiceError(message, { source, code, ...members });
+const lost = (message) => failure("network", "NetworkError", message);
+const refusedByGateway = (problem, retryAfter) =>
+  failure("gateway", problem.code, problem.detail ?? problem.title ?? problem.code, { ...problem, retryAfter });
+
+function refusedByStore(status, text, retryAfter) {
+  const element = (name) => text.match(`<${name}>([^<]*)</${name}>`)?.[1];
+  const code = element("Code") ?? `HTTP${status}`;
+  return failure("store", code, element("Message") ?? `The store answered ${status}.`, { status, retryAfter });
+}
+
+const stopped = (signal) =>
+  signal.reason instanceof Error ? signal.reason : new DOMException("The transfer was stopped.", "AbortError");
+
+const seconds = (text) => (/^\d+$/.test(text ?? "") ? Number(text) : undefined);
+const unquoted = (tag) => tag?.replace(/^"(.*)"$/, "$1");
+const unique = () => [1, 2, 3].map(() => Math.random().toString(36).slice(2)).join("-");
+const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+// Bundlers for browsers must not look for modules of Node.
+const node = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
+
+function pause(time, signal) {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, time);
+    signal?.addEventListener("abort", end);
+  });
+}
+
+// Also fires when nothing has happened for a time. `alive()` says that something has.
+function watched(signal, time) {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  let timer;
+  const alive = () => {
+    clearTimeout(timer);
+    timer = setTimeout(stop, time);
+  };
+  const end = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  };
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop);
+  alive();
+  return { signal: controller.signal, alive, end };
+}
+
+// Digests in a stream, which WebCrypto cannot compute.
+
+class Digest {
+  #block = new Uint8Array(64);
+  #held = 0;
+  #length = 0;
+  words = new Int32Array(64);
+
+  constructor(state, isLittle) {
+    Object.assign(this, { state, isLittle });
+  }
+
+  update(bytes) {
+    this.#length += bytes.length;
+    let at = 0;
+    if (this.#held) {
+      at = Math.min(64 - this.#held, bytes.length);
+      this.#block.set(bytes.subarray(0, at), this.#held);
+      this.#held += at;
+      if (this.#held < 64) return this;
+      this.#mix(this.#block, 0, 64);
+    }
+    const end = bytes.length - ((bytes.length - at) & 63);
+    this.#mix(bytes, at, end);
+    this.#held = bytes.length - end;
+    this.#block.set(bytes.subarray(end));
+    return this;
+  }
+
+  #mix(bytes, at, end) {
+    const { words, isLittle } = this;
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    for (; at < end; at += 64) {
+      for (let i = 0; i < 16; i++) words[i] = view.getInt32(at + 4 * i, isLittle);
+      this.mix(words, this.state);
+    }
+  }
+
+  digest() {
+    const { state, isLittle } = this;
+    const rest = new Uint8Array(this.#held < 56 ? 64 - this.#held : 128 - this.#held);
+    const view = new DataView(rest.buffer);
+    rest[0] = 0x80;
+    const length = BigInt(this.#length) * 8n;
+    view.setBigUint64(rest.length - 8, length, isLittle);
+    this.update(rest);
+    const found = new DataView(new ArrayBuffer(state.length * 4));
+    state.forEach((word, index) => found.setInt32(index * 4, word, isLittle));
+    return new Uint8Array(found.buffer);
+  }
+}
+
+const sines = Int32Array.from({ length: 64 }, (_, index) => Math.floor(Math.abs(Math.sin(index + 1)) * 2 ** 32));
+const turns = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
+
+export class MD5 extends Digest {
+  constructor() {
+    super(Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476), true);
+  }
+
+  mix(words, state) {
+    let a = state[0], b = state[1], c = state[2], d = state[3];
+    for (let i = 0; i < 64; i++) {
+      let mixed, word;
+      if (i < 16) mixed = (b & c) | (~b & d), word = i;
+      else if (i < 32) mixed = (d & b) | (~d & c), word = 5 * i + 1;
+      else if (i < 48) mixed = b ^ c ^ d, word = 3 * i + 5;
+      else mixed = c ^ (b | ~d), word = 7 * i;
+      const sum = (a + mixed + sines[i] + words[word & 15]) | 0;
+      const turn = turns[((i >> 4) << 2) | (i & 3)];
+      a = d;
+      d = c;
+      c = b;
+      b = (b + ((sum << turn) | (sum >>> (32 - turn)))) | 0;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+  }
+}
+
+const primes = [];
+for (let number = 2; primes.length < 64; number++) {
+  if (primes.every((prime) => number % prime)) primes.push(number);
+}
+const fractions = (roots) => Int32Array.from(roots, (root) => Math.floor((root % 1) * 2 ** 32));
+const cubes = fractions(primes.map(Math.cbrt));
+
+export class SHA256 extends Digest {
+  constructor() {
+    super(fractions(primes.slice(0, 8).map(Math.sqrt)), false);
+  }
+
+  mix(words, state) {
+    let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    for (let i = 0; i < 64; i++) {
+      if (i > 15) {
+        const x = words[i - 15], y = words[i - 2];
+        words[i] = words[i - 16] + words[i - 7] +
+          (((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)) +
+          (((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10));
+      }
+      const first = (h + cubes[i] + words[i] + ((e & f) ^ (~e & g)) +
+        (((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7)))) | 0;
+      const second = ((a & b) ^ (a & c) ^ (b & c)) +
+        (((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10)));
+      h = g;
+      g = f;
+      f = e;
+      e = (d + first) | 0;
+      d = c;
+      c = b;
+      b = a;
+      a = (first + second) | 0;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
+  }
+}
+
+// With a buffer, a piece is there until the next one is taken. So browsers need no memory for what was read.
+async function* pieces(stream, buffer) {
+  let reader;
+  try {
+    reader = stream.getReader(buffer && { mode: "byob" });
+  } catch {
+    [reader, buffer] = [stream.getReader()];
+  }
+  try {
+    for (;;) {
+      const { done, value } = await reader.read(buffer && new Uint8Array(buffer));
+      if (done) return;
+      if (buffer) buffer = value.buffer;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+const sourceOfBlob = (blob) => ({
+  size: blob.size,
+  name: blob.name,
+  type: blob.type,
+  modified: blob.lastModified,
+  blob: async (start, end) => (start === 0 && end === blob.size ? blob : blob.slice(start, end)),
+  read: (start, end, buffer) => pieces(blob.slice(start, end).stream(), buffer),
+  isUnchanged: async () => true,
+});
+
+async function sourceOfPath(path) {
+  const [{ createReadStream }, files] = [await node("fs"), await node("fs/promises")];
+  const { size, mtimeMs } = await files.stat(path);
+  async function* read(start, end) {
+    if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
+  }
+  return {
+    size,
+    name: path,
+    type: "",
+    modified: mtimeMs,
+    blob: async (start, end) => {
+      const all = [];
+      for await (const piece of read(start, end)) all.push(piece);
+      return new Blob(all);
+    },
+    read,
+    isUnchanged: async () => {
+      const now = await files.stat(path);
+      return now.size === size && now.mtimeMs === mtimeMs;
+    },
+  };
+}
+
+async function sourceOf(file) {
+  if (typeof file === "string") return sourceOfPath(file);
+  return sourceOfBlob(file instanceof Blob ? file : new Blob([file]));
+}
+
+async function digested(source, start, end, names, signal) {
+  const digests = names.map((name) => (name === "contentMD5" ? new MD5() : new SHA256()));
+  for await (const piece of source.read(start, end, new ArrayBuffer(65_536))) {
+    if (signal?.aborted) throw stopped(signal);
+    for (const digest of digests) digest.update(piece);
+  }
+  return digests.map((digest) => digest.digest());
+}
+
+// Asks for a link that binds what the bucket can, and what is required. `bound` learns that from refusals.
+async function adapted(bound, source, start, end, signal, ask) {
+  const known = {};
+  for (;;) {
+    const names = ["contentMD5", "checksumSHA256"].filter((name) => bound[name]);
+    const missing = names.filter((name) => !known[name]);
+    const found = missing.length ? await digested(source, start, end, missing, signal) : [];
+    missing.forEach((name, index) => (known[name] = base64(found[index])));
+    const members = Object.fromEntries(names.map((name) => [name, known[name]]));
+    if (bound.contentLength) members.contentLength = end - start;
+    try {
+      return await ask(members);
+    } catch (error) {
+      const wanted =
+        error.status === 400 && error.field === "checksumSHA256" ? "checksumSHA256"
+        : error.condition === "requireContentMD5" ? "contentMD5"
+        : undefined;
+      // Another part may have learned the same meanwhile.
+      if (wanted && !(wanted in members)) bound[wanted] = true;
+      else if (error.code === "NotEnforceable" && "contentLength" in members) bound.contentLength = false;
+      else throw error;
+    }
+  }
+}
+
+const binding = (options) => ({ contentMD5: options?.md5 !== false, checksumSHA256: false, contentLength: true });
+
+const hasXHR = typeof XMLHttpRequest === "function";
+// Browsers write these themselves.
+const settable = (headers) =>
+  Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !/^(content-length|host)$/i.test(name)));
+
+function sendXHR(link, body, { signal, timeout, onBytes }) {
+  return new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest();
+    const watch = watched(signal, timeout);
+    const fail = () => {
+      watch.end();
+      reject(lost("The store did not answer, or its CORS rules hide the answer."));
+    };
+    xhr.open(link.method, link.url);
+    for (const [name, value] of Object.entries(settable(link.headers))) xhr.setRequestHeader(name, value);
+    xhr.upload.onprogress = (event) => {
+      watch.alive();
+      onBytes?.(event.loaded);
+    };
+    xhr.onerror = fail;
+    xhr.onabort = fail;
+    xhr.onload = () => {
+      watch.end();
+      resolve({ status: xhr.status, text: xhr.responseText, header: (name) => xhr.getResponseHeader(name) });
+    };
+    watch.signal.addEventListener("abort", () => xhr.abort());
+    xhr.send(body);
+  });
+}
+
+async function sendNode(link, source, start, end, { signal, timeout, onBytes }) {
+  const [{ pipeline, Readable }, http] = [await node("stream"), await node(new URL(link.url).protocol.slice(0, -1))];
+  async function* counted() {
+    let sent = 0;
+    for await (const piece of source.read(start, end)) {
+      yield piece;
+      onBytes?.((sent += piece.length));
+    }
+  }
+  return new Promise((resolve, reject) => {
+    const headers = { ...settable(link.headers), "content-length": end - start };
+    const request = http.request(link.url, { method: link.method, headers });
+    const stop = () => request.destroy();
+    const fail = (error) => {
+      signal?.removeEventListener("abort", stop);
+      reject(error instanceof SluiceError ? error : lost(`The store did not answer: ${error?.message}`));
+    };
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    request.setTimeout(timeout, stop);
+    request.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece) => (text += text.length < 65_536 ? piece : ""));
+      response.on("error", fail);
+      response.on("end", () => {
+        signal?.removeEventListener("abort", stop);
+        if (!request.writableFinished) request.destroy();
+        resolve({ status: response.statusCode, text, header: (name) => response.headers[name] });
+      });
+    });
+    request.on("error", fail);
+    pipeline(Readable.from(counted(), { objectMode: false }), request, (error) => error && fail(error));
+  });
+}
+
+function accepted(answer) {
+  if (answer.status >= 200 && answer.status < 300) return answer;
+  throw refusedByStore(answer.status, answer.text, seconds(answer.header("retry-after")));
+}
+
+// Stores answer an expired link with 403, and some with 400 or 401.
+const mayBeExpiry = (error, attempt) =>
+  (error.source === "store" &&
+    (error.status === 403 || ([400, 401].includes(error.status) && /Expired/.test(error.code)))) ||
+  // Many let no page read it.
+  (hasXHR && error.source === "network" && attempt > 0);
+
+export const memoryStore = (states = new Map()) => ({
+  get: async (name) => states.get(name),
+  set: async (name, state) => states.set(name, structuredClone(state)),
+  delete: async (name) => states.delete(name),
+});
+
+export function indexedDBStore(database = "sluice") {
+  const result = (request) =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+  const open = () => {
+    const request = indexedDB.open(database, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("transfers");
+    return result(request);
+  };
+  let opened;
+  const run = async (mode, call) => {
+    opened ??= open();
+    return result(call((await opened).transaction("transfers", mode).objectStore("transfers")));
+  };
+  return {
+    get: (name) => run("readonly", (store) => store.get(name)),
+    set: (name, state) => run("readwrite", (store) => store.put(state, name)),
+    delete: (name) => run("readwrite", (store) => store.delete(name)),
+  };
+}
+
+export function fileStore(directory) {
+  const path = (name) => `${directory}/${hex(new SHA256().update(new TextEncoder().encode(name)).digest())}.json`;
+  const files = () => node("fs/promises");
+  return {
+    get: async (name) => JSON.parse(await (await files()).readFile(path(name), "utf8")),
+    async set(name, state) {
+      const { mkdir, writeFile, rename } = await files();
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await writeFile(`${path(name)}.new`, JSON.stringify(state), { mode: 0o600 });
+      await rename(`${path(name)}.new`, path(name));
+    },
+    delete: async (name) => (await files()).rm(path(name), { force: true }),
+  };
+}
+
+// A store that fails costs the ability to resume, and not the transfer.
+const forgiving = (store) => {
+  const tried = (call) => async (...args) => {
+    try {
+      return await store[call](...args);
+    } catch {}
+  };
+  return { get: tried("get"), set: tried("set"), delete: tried("delete") };
+};
+
+const sinkOfBlob = () => {
+  let parts = [];
+  return {
+    size: 0,
+    write: (bytes) => parts.push(bytes),
+    restart: () => (parts = []),
+    end: (type) => ({ blob: new Blob(parts, { type: type ?? "" }) }),
+  };
+};
+
+const sinkOfStream = (stream) => {
+  const writer = stream.getWriter();
+  return {
+    size: 0,
+    write: (bytes) => writer.write(bytes),
+    restart() {
+      throw failure("client", "ObjectChanged", "The object changed during the download.");
+    },
+    end: () => writer.close(),
+    close: (error) => writer.abort(error).catch(() => {}),
+  };
+};
+
+// The file gets its name once it is complete. A later program can go on.
+async function sinkOfPath(path, store, name) {
+  const files = await node("fs/promises");
+  const partial = `${path}.sluice-part`;
+  const begun = await store.get(name);
+  const file = await files.open(partial, begun ? "a" : "w");
+  return {
+    size: (await file.stat()).size,
+    known: begun,
+    write: (bytes) => file.appendFile(bytes),
+    restart: () => file.truncate(0),
+    begin: (known) => store.set(name, known),
+    async end() {
+      await file.close();
+      await files.rename(partial, path);
+      await store.delete(name);
+      return { path };
+    },
+    close: () => file.close(),
+  };
+}
+
+export class Sluice {
+  #token;
+  #store;
+
+  constructor({ url, token, store, retries = 6, timeout = 60_000, parallel = 4, partSize = 16 * MiB }) {
+    this.url = String(url).replace(/\/+$/, "");
+    this.#token = token;
+    this.#store = forgiving(store ?? (typeof indexedDB === "object" ? indexedDBStore() : memoryStore()));
+    Object.assign(this, { retries, timeout, parallel, partSize });
+  }
+
+  link(request, { signal } = {}) {
+    return this.#call("POST", "/v1/presigned-urls", request, signal);
+  }
+
+  async batch(items, { signal } = {}) {
+    const results = [];
+    for (let start = 0; start < items.length; start += 1000) {
+      const part = { items: items.slice(start, start + 1000) };
+      results.push(...(await this.#call("POST", "/v1/presigned-urls/batch", part, signal)).results);
+    }
+    return results.map((result) => ("status" in result ? refusedByGateway(result) : result));
+  }
+
+  form(request, { signal } = {}) {
+    return this.#call("POST", "/v1/post-policies", request, signal);
+  }
+
+  confirm(id, { signal } = {}) {
+    return this.#call("POST", `/v1/issuances/${id}:confirm`, {}, signal);
+  }
+
+  startParts(request) {
+    return this.#call("POST", "/v1/multipart-uploads", request);
+  }
+
+  async partLink(id, part, { signal } = {}) {
+    const { results } = await this.#call("POST", `/v1/multipart-uploads/${id}/parts`, { parts: [part] }, signal);
+    if ("status" in results[0]) throw refusedByGateway(results[0]);
+    return results[0];
+  }
+
+  async storedParts(id, { signal } = {}) {
+    const parts = [];
+    for (let token = ""; token !== undefined; ) {
+      const query = `pageSize=1000${token && `&pageToken=${encodeURIComponent(token)}`}`;
+      const page = await this.#call("GET", `/v1/multipart-uploads/${id}/parts?${query}`, undefined, signal);
+      parts.push(...page.items);
+      token = page.nextPageToken;
+    }
+    return parts;
+  }
+
+  completeParts(id, parts) {
+    return this.#call("POST", `/v1/multipart-uploads/${id}/complete`, { parts });
+  }
+
+  async abortParts(id) {
+    await this.#call("DELETE", `/v1/multipart-uploads/${id}`);
+  }
+
+  async downloadURL(object, options) {
+    return (await this.link({ action: "GetObject", ...object }, options)).url;
+  }
+
+  async upload(file, { md5, confirm = true, resume = true, signal, onProgress, parallel, partSize, ...target }) {
+    const source = await sourceOf(file);
+    const { size } = source;
+    const contentType = target.contentType || source.type || "application/octet-stream";
+    const counts = {};
+    let loaded = 0;
+    const progress = (place, bytes) => {
+      loaded += bytes - (counts[place] ?? 0);
+      counts[place] = bytes;
+      onProgress?.({ loaded, total: size });
+    };
+    const job = {
+      source, signal, progress, confirm, resume, bound: binding({ md5 }), target: { ...target, contentType },
+      parallel: parallel ?? this.parallel, partSize: partSize ?? this.partSize,
+    };
+    // Only a link binds that the object is new.
+    if (size <= job.partSize || target.ifNoneMatch) return this.#whole(job);
+    return this.#inParts(job);
+  }
+
+  async #whole({ source, signal, progress, bound, confirm, target }) {
+    const { size } = source;
+    if (size > maxPut) throw failure("client", "EntityTooLarge", "Only uploads in parts may be longer than 5 GiB.");
+    let request = { action: "PutObject", ...target };
+    const ids = [];
+    let last;
+    const ask = async () => {
+      const link = await adapted(bound, source, 0, size, signal, (members) =>
+        this.link({ ...request, ...members }, { signal }));
+      // A name that the gateway has given stays.
+      request = { ...request, key: link.key, keyPrefix: undefined, keyExtension: undefined };
+      ids.push(link.id);
+      return (last = link);
+    };
+    let wasLost = false;
+    const answer = await this.#use(ask, signal, async (link) => {
+      try {
+        return await this.#put(link, source, [0, size], signal, (bytes) => progress(0, bytes));
+      } catch (error) {
+        progress(0, 0);
+        // The object that exists may be the one whose answer was lost.
+        if (error.status === 412 && wasLost) return undefined;
+        wasLost ||= error.source === "network";
+        throw error;
+      }
+    });
+    progress(0, size);
+    await this.#check(source);
+    const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size);
+    const etag = found?.etag ?? unquoted(answer?.header("etag") ?? undefined);
+    return { id: last.id, bucket: last.bucket, key: last.key, size, etag, state: found?.state };
+  }
+
+  async #inParts(job) {
+    const { source, signal, target } = job;
+    const { bucket, key, keyPrefix, keyExtension, contentType, metadata } = target;
+    const name = JSON.stringify([
+      "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.modified,
+      Object.entries(metadata ?? {}).sort(),
+    ]);
+    let begun;
+    try {
+      begun = job.resume ? await this.#found(name, job) : undefined;
+      if (!begun) {
+        const request = { bucket, key, keyPrefix, keyExtension, contentType, metadata, contentLength: source.size };
+        if (signal?.aborted) throw stopped(signal);
+        const upload = await this.startParts(request);
+        const partSize = Math.max(job.partSize, Math.ceil(source.size / maxParts));
+        begun = { id: upload.id, bucket, key: upload.key, partSize, tags: {} };
+        await this.#store.set(name, begun);
+      }
+      return await this.#finish(begun, name, job);
+    } catch (error) {
+      const isGivenUp = (signal?.aborted && signal.reason !== PAUSE) || error.code === "FileChanged";
+      if (begun && isGivenUp) {
+        await this.#store.delete(name);
+        // The gateway gives up after a day what nobody aborts.
+        await this.abortParts(begun.id).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
+  async #found(name, { source, signal }) {
+    const begun = await this.#store.get(name);
+    if (!begun) return undefined;
+    const count = Math.ceil(source.size / begun.partSize);
+    const isAll = Object.keys(begun.tags).length === count;
+    const upload = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
+      if (error.status === 404) return {};
+      throw error;
+    });
+    // A completion whose answer was lost is repeated.
+    if (isAll && ["open", "completing", "completed"].includes(upload.state)) return begun;
+    if (upload.state !== "open") {
+      await this.#store.delete(name);
+      return undefined;
+    }
+    const tags = {};
+    for (const { partNumber, etag, size } of await this.storedParts(begun.id, { signal })) {
+      const [start, end] = range(begun, source, partNumber);
+      if (size !== end - start) continue;
+      // A file has a time at which it changed. Other bytes are compared.
+      const isKnown = source.modified !== undefined && begun.tags[partNumber] === etag;
+      const isSame = isKnown || hex((await digested(source, start, end, ["contentMD5"], signal))[0]) === etag;
+      if (isSame) tags[partNumber] = etag;
+    }
+    return { ...begun, tags };
+  }
+
+  async #finish(begun, name, { source, signal, progress, bound, confirm, parallel }) {
+    const { id, tags } = begun;
+    const count = Math.ceil(source.size / begun.partSize);
+    const numbers = Array.from({ length: count }, (_, index) => index + 1);
+    const missing = numbers.filter((number) => !tags[number]);
+    for (const number in tags) progress(number, range(begun, source, number).reduce((start, end) => end - start));
+    const controller = new AbortController();
+    const inner = controller.signal;
+    const stop = () => controller.abort();
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    let reason;
+    let saved = Promise.resolve();
+    const send = async (number) => {
+      const [start, end] = range(begun, source, number);
+      const ask = () =>
+        adapted(bound, source, start, end, inner, (members) =>
+          this.partLink(id, { partNumber: number, ...members }, { signal: inner }));
+      const answer = await this.#use(ask, inner, async (link) => {
+        try {
+          return await this.#put(link, source, [start, end], inner, (bytes) => progress(number, bytes));
+        } catch (error) {
+          progress(number, 0);
+          throw error;
+        }
+      });
+      progress(number, end - start);
+      tags[number] = unquoted(answer.header("etag") ?? "");
+      saved = saved.then(() => this.#store.set(name, begun));
+    };
+    const work = async () => {
+      while (missing.length && !inner.aborted) {
+        await send(missing.shift()).catch((error) => {
+          reason ??= error;
+          stop();
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, work));
+    signal?.removeEventListener("abort", stop);
+    await saved;
+    if (signal?.aborted) throw stopped(signal);
+    if (reason) throw reason;
+    await this.#check(source);
+    if (numbers.some((number) => !tags[number])) {
+      // The store's CORS rules hide the tags from pages. The gateway can ask.
+      for (const { partNumber, etag } of await this.storedParts(id, { signal })) tags[partNumber] ||= etag;
+    }
+    const done = await this.completeParts(id, numbers.map((number) => ({ partNumber: number, etag: tags[number] })));
+    await this.#store.delete(name);
+    const found = await this.#confirmed(confirm, id, source.size);
+    const { bucket, key } = begun;
+    return { id, bucket, key, size: source.size, etag: found?.etag ?? done.etag, state: found?.state, parts: count };
+  }
+
+  async #put(link, source, [start, end], signal, onBytes) {
+    const options = { signal, timeout: this.timeout, onBytes };
+    if (hasXHR) return accepted(await sendXHR(link, await source.blob(start, end), options));
+    return accepted(await sendNode(link, source, start, end, options));
+  }
+
+  async #check(source) {
+    if (!(await source.isUnchanged())) throw failure("client", "FileChanged", "The file changed during the upload.");
+  }
+
+  async #confirmed(isWanted, id, size) {
+    // The store has the bytes, even if the gateway may not ask it.
+    const found = isWanted ? await this.confirm(id).catch(() => undefined) : undefined;
+    if (found && (!["landed", "unverified"].includes(found.state) || (found.size ?? size) !== size)) {
+      const what = (found.mismatches ?? []).join(", ");
+      throw failure("client", "Mismatch", `The object at the store is not what was sent: ${found.state} ${what}`);
+    }
+    return found;
+  }
+
+  async #landed(ids, size) {
+    for (const id of ids) {
+      const found = await this.confirm(id);
+      if (found.state === "landed" && found.size === size) return found;
+    }
+    throw failure("store", "PreconditionFailed", "An object with this key exists.", { status: 412 });
+  }
+
+  async sendForm(form, file, { contentType, signal, onProgress } = {}) {
+    const source = await sourceOf(file);
+    const data = new FormData();
+    for (const [name, value] of Object.entries(form.fields)) data.append(name, value);
+    if (form.contentTypes) data.append("Content-Type", contentType ?? source.type);
+    data.append("file", await source.blob(0, source.size), source.name?.split("/").pop() ?? "file");
+    const answer = await this.#retry(signal, async () => {
+      if (hasXHR) {
+        const { size: total } = source;
+        const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
+        return accepted(await sendXHR(form, data, { signal, timeout: this.timeout, onBytes }));
+      }
+      const answer = await this.#fetch(form.url, { method: form.method, body: data }, signal);
+      return accepted({ status: answer.status, text: answer.text, header: (name) => answer.headers.get(name) });
+    });
+    const etag = unquoted(answer.header("etag") ?? undefined);
+    return { id: form.id, bucket: form.bucket, key: form.key, size: source.size, etag };
+  }
+
+  async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {
+    const request = { action: "GetObject", bucket, key, versionID, response };
+    const name = JSON.stringify(["get", this.url, bucket, key, versionID, to]);
+    const sink =
+      typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
+    const known = sink.known ?? {};
+    let type;
+    try {
+      await this.#use(() => this.link(request, { signal }), signal, async (link) => {
+        type = await this.#get(link, sink, known, signal, onProgress);
+      });
+      return { bucket, key, size: sink.size, etag: known.etag, contentType: type, ...(await sink.end(type)) };
+    } catch (error) {
+      await sink.close?.(error);
+      throw error;
+    }
+  }
+
+  async #get(link, sink, known, signal, onProgress) {
+    const headers = settable(link.headers);
+    if (sink.size) headers.range = `bytes=${sink.size}-`;
+    const watch = watched(signal, this.timeout);
+    const restart = async () => {
+      await sink.restart();
+      sink.size = 0;
+    };
+    try {
+      const answer = await fetch(link.url, { ...quiet, headers, signal: watch.signal }).catch((error) => {
+        throw lost(`The store did not answer: ${error.message}`);
+      });
+      if (answer.status === 416 && sink.size) {
+        if (sink.size === known.total) return known.type;
+        await restart();
+        throw lost("The object changed.");
+      }
+      if (!answer.ok) {
+        throw refusedByStore(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
+      }
+      const etag = unquoted(answer.headers.get("etag") ?? undefined);
+      const isOther = known.etag && etag !== known.etag;
+      if (sink.size && (answer.status !== 206 || isOther)) {
+        await restart();
+        if (answer.status === 206) throw lost("The object changed.");
+      }
+      const length = answer.headers.get("content-length");
+      // Bytes that fetch decodes have another length, and no place to go on from.
+      const isDecoded = ![null, "identity"].includes(answer.headers.get("content-encoding"));
+      known.total = length && !isDecoded ? sink.size + Number(length) : undefined;
+      known.type = answer.headers.get("content-type") ?? undefined;
+      known.etag = etag;
+      await sink.begin?.(known);
+      let broken;
+      try {
+        for await (const bytes of pieces(answer.body)) {
+          watch.alive();
+          try {
+            await sink.write(bytes);
+          } catch (error) {
+            throw (broken = error);
+          }
+          sink.size += bytes.length;
+          onProgress?.({ loaded: sink.size, total: known.total });
+        }
+      } catch (error) {
+        if (isDecoded) await restart();
+        throw broken ?? lost(`The answer ended early: ${error.message}`);
+      }
+      if (sink.size < known.total) throw lost("The answer ended early.");
+      return known.type;
+    } finally {
+      watch.end();
+    }
+  }
+
+  // A link that has expired is renewed first, and so is, once, one whose refusal may mean the same.
+  async #use(ask, signal, action) {
+    let link, end, hasRenewed = false;
+    const renew = async () => {
+      link = await ask();
+      end = performance.now() + Math.max(0, link.expiresIn - margin) * 1000;
+    };
+    await renew();
+    return this.#retry(signal, async (attempt) => {
+      if (performance.now() > end) await renew();
+      try {
+        return await action(link);
+      } catch (error) {
+        if (hasRenewed || signal?.aborted || !mayBeExpiry(error, attempt)) throw error;
+        hasRenewed = true;
+        await renew();
+        return action(link);
+      }
+    });
+  }
+
+  async #retry(signal, attempt) {
+    for (let number = 0; ; number++) {
+      if (signal?.aborted) throw stopped(signal);
+      try {
+        return await attempt(number);
+      } catch (error) {
+        if (signal?.aborted) throw stopped(signal);
+        if (!(error instanceof SluiceError) || !error.mayPass || number >= this.retries) throw error;
+        const longest = Math.min(20_000, 500 * 2 ** number);
+        await pause((error.retryAfter ?? 0) * 1000 + (longest / 2) * (1 + Math.random()), signal);
+      }
+    }
+  }
+
+  async #call(method, path, body, signal) {
+    const headers = { accept: "application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    // It takes effect once, even if it is sent again.
+    if (method === "POST") headers["idempotency-key"] = unique();
+    const request = { method, headers, body: body && JSON.stringify(body) };
+    let isRefreshed = false;
+    return this.#retry(signal, async () => {
+      try {
+        return await this.#ask(path, request, signal, isRefreshed);
+      } catch (error) {
+        if (error.status !== 401 || isRefreshed || typeof this.#token !== "function") throw error;
+        isRefreshed = true;
+        return this.#ask(path, request, signal, true);
+      }
+    });
+  }
+
+  async #ask(path, request, signal, refresh) {
+    const token = typeof this.#token === "function" ? await this.#token({ refresh }) : this.#token;
+    const headers = { ...request.headers, authorization: `Bearer ${token}` };
+    const answer = await this.#fetch(this.url + path, { ...request, headers }, signal);
+    let content = {};
+    try {
+      content = JSON.parse(answer.text || "{}");
+    } catch {
+      if (answer.ok) throw lost("The answer is not one of a gateway.");
+    }
+    if (answer.ok) return content;
+    const problem = { code: `HTTP${answer.status}`, ...content, status: answer.status };
+    throw refusedByGateway(problem, seconds(answer.headers.get("retry-after")));
+  }
+
+  async #fetch(url, request, signal) {
+    const watch = watched(signal, this.timeout);
+    try {
+      const answer = await fetch(url, { ...quiet, ...request, signal: watch.signal });
+      return { ok: answer.ok, status: answer.status, headers: answer.headers, text: await answer.text() };
+    } catch (error) {
+      throw lost(`${new URL(url).origin} did not answer: ${error.cause?.message ?? error.message}`);
+    } finally {
+      watch.end();
+    }
+  }
+}
+
+const quiet = { redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
+
+function range(begun, source, number) {
+  const start = (number - 1) * begun.partSize;
+  return [start, Math.min(source.size, start + begun.partSize)];
+}
+
+// Uppy sets the type as well. Under the same name, it is sent once.
+const uppyHeaders = ({ "content-type": type, ...others }) =>
+  settable({ ...others, ...(type && { "Content-Type": type }) });
+
+export function uppyOptions(client, target, { partSize = client.partSize } = {}) {
+  const members = (file) => ({ contentType: file.type || "application/octet-stream", ...target(file) });
+  const parameters = ({ url, method, headers, expiresIn }) => ({
+    method, url, headers: uppyHeaders(headers), expires: expiresIn,
+  });
+  return {
+    shouldUseMultipart: (file) => file.size > partSize,
+    getChunkSize: ({ size }) => Math.max(partSize, Math.ceil(size / maxParts)),
+    async getUploadParameters(file, { signal } = {}) {
+      const link = await adapted(binding(), sourceOfBlob(file.data), 0, file.data.size, signal, (bound) =>
+        client.link({ action: "PutObject", ...members(file), ...bound }, { signal }));
+      return { ...parameters(link), fields: {} };
+    },
+    async createMultipartUpload(file) {
+      const upload = await client.startParts({ ...members(file), contentLength: file.data.size });
+      return { uploadId: upload.id, key: upload.key };
+    },
+    async signPart(file, { uploadId, partNumber, body, signal }) {
+      return parameters(
+        await adapted(binding(), sourceOfBlob(body), 0, body.size, signal, (bound) =>
+          client.partLink(uploadId, { partNumber, ...bound }, { signal })));
+    },
+    async listParts(file, { uploadId, signal }) {
+      const parts = await client.storedParts(uploadId, { signal });
+      return parts.map(({ partNumber, etag, size }) => ({ PartNumber: partNumber, ETag: etag, Size: size }));
+    },
+    async completeMultipartUpload(file, { uploadId, key, parts }) {
+      const list = parts.map(({ PartNumber, ETag }) => ({ partNumber: PartNumber, etag: ETag }));
+      const done = await client.completeParts(uploadId, list);
+      return { location: location(client, done), bucket: done.bucket, key };
+    },
+    abortMultipartUpload: (file, { uploadId }) => client.abortParts(uploadId),
+  };
+}
+
+const location = (client, { bucket, key }) =>
+  `${client.url}/v1/objects/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}`;
+
+// What the gateway does itself has a URL that contains the answer of a store.
+export function uppySigner(client, target) {
+  const escaped = (text) => String(text).replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  const element = (tag, value) =>
+    Array.isArray(value) ? value.map((one) => element(tag, one)).join("")
+    : typeof value === "object" ? `<${tag}>${Object.entries(value).map((one) => element(...one)).join("")}</${tag}>`
+    : `<${tag}>${escaped(value)}</${tag}>`;
+  const answer = (...told) => ({ url: `data:application/xml,${encodeURIComponent(element(...told))}` });
+  const listed = async (id) =>
+    (await client.storedParts(id)).map(({ partNumber, etag }) => ({ PartNumber: partNumber, ETag: etag }));
+  return async (request) => {
+    const { method, key, uploadId, partNumber } = request;
+    const members = () => ({ contentType: request.contentType || "application/octet-stream", ...target(request) });
+    if (!uploadId && method === "PUT") {
+      const link = await client.link({ action: "PutObject", ...members() });
+      return { url: link.url, key: link.key, headers: uppyHeaders(link.headers) };
+    }
+    if (!uploadId && method === "POST") {
+      const upload = await client.startParts(members());
+      const told = { Bucket: upload.bucket, Key: upload.key, UploadId: upload.id };
+      return { ...answer("InitiateMultipartUploadResult", told), key: upload.key };
+    }
+    if (method === "PUT") {
+      const link = await client.partLink(uploadId, { partNumber });
+      return { url: link.url, headers: uppyHeaders(link.headers) };
+    }
+    if (method === "GET") return answer("ListPartsResult", { Part: await listed(uploadId) });
+    if (method === "DELETE" && uploadId) return answer("AbortResult", (await client.abortParts(uploadId)) ?? "");
+    if (method !== "POST") throw failure("client", "NotSupported", `Links for ${method} ${key} do not exist.`);
+    // Uppy sends the list of parts to the URL, so it is asked for here.
+    const parts = (await listed(uploadId)).map(({ PartNumber, ETag }) => ({ partNumber: PartNumber, etag: ETag }));
+    const done = await client.completeParts(uploadId, parts);
+    const told = { Location: location(client, done), Bucket: done.bucket, Key: done.key, ETag: done.etag ?? "" };
+    return answer("CompleteMultipartUploadResult", told);
+  };
+}
+
+export function filePond(client, target) {
+  return (fieldName, file, metadata, load, error, progress, abort) => {
+    const controller = new AbortController();
+    const onProgress = ({ loaded, total }) => progress(true, loaded, total);
+    client.upload(file, { ...target(file, metadata), signal: controller.signal, onProgress }).then(
+      ({ key }) => load(key),
+      (reason) => controller.signal.aborted || error(reason.message),
+    );
+    return {
+      abort() {
+        controller.abort();
+        abort();
+      },
+    };
+  };
+}
+
+export function dropzone(client, zone, target) {
+  zone.uploadFiles = (files) => {
+    for (const file of files) {
+      const controller = new AbortController();
+      file.xhr = { abort: () => controller.abort() };
+      const onProgress = ({ loaded, total }) => {
+        Object.assign(file.upload, { progress: total ? (100 * loaded) / total : 100, total, bytesSent: loaded });
+        zone.emit("uploadprogress", file, file.upload.progress, loaded);
+      };
+      client.upload(file, { ...target(file), signal: controller.signal, onProgress }).then(
+        (result) => zone._finished([file], result),
+        (reason) => controller.signal.aborted || zone._errorProcessing([file], reason.message),
+      );
+    }
+  };
+  return zone;
+}

@@ -1,0 +1,98 @@
+"""Checks clients/javascript and examples/web. Prints one line per check.
+
+Usage: python3 script/lib/javascript [--binary PROGRAM] [--only WORDS]
+
+Without a program it checks what needs none: size and types. With one, it uploads and downloads in Node and in Chromium,
+by a gateway of its own and the radosgw that SLUICE_TEST_RADOSGW_… name, through proxies that cut connections, refuse
+and delay. SLUICE_TEST_JAVASCRIPT_MIB is the length of the large upload, 30 MiB by default. The status is 1 if a check
+fails.
+"""
+
+import argparse
+import os
+import sys
+
+import browser
+import documents
+import example
+import node
+import static
+import world
+
+# What both platforms do, by the names of the steps.
+COMMON = {
+    "digests": "digests are those of the standards",
+    "small": "a small file arrives by one link, bound to its MD5, and is confirmed",
+    "errors": "an error has the code, status, detail and request of the problem",
+    "token": "a token that is refused is asked for again, once",
+    "retryAfter": "requests are repeated, not before Retry-After, and not after an hour",
+    "expired": "a link that the store refuses is renewed once",
+    "needs": "MD5 and SHA-256 are sent where grant and bucket need them",
+    "existing": "an object that exists is kept, and an upload whose answer was lost is recognised",
+    "abort": "a signal aborts the upload at the store",
+    "pause": "a paused upload goes on, and one that is gone begins anew",
+    "batch": "a batch answers links and problems",
+    "form": "a form uploads a file, and none that is too large",
+    "download": "a download that was cut goes on, and never mixes two objects",
+}
+IN_NODE = {
+    "paths": "a later program goes on with a file that is downloaded",
+    "changed": "a file that changes during its upload makes no object",
+}
+IN_PAGES = {
+    "uppy5": "the calls of Uppy 5 upload 1 MB and 60 MB",
+    "uppy6": "the calls of Uppy 6 upload 1 MB and 60 MB",
+    "widgets": "FilePond and Dropzone upload, fail and cancel",
+}
+UPPY = {"uppy5": ["one.bin", "sixty.bin"], "uppy6": ["one.bin", "sixty.bin"]}
+
+
+def checks(binary):
+    """Each check's name, and a function that raises or yields flaws."""
+    yield "sluice.js is one module of at most 12 KiB compressed, without dependencies", static.size
+    yield "sluice.d.ts declares what sluice.js exports, and its types are strict", static.types
+    if not binary:
+        return
+    large = int(os.environ.get("SLUICE_TEST_JAVASCRIPT_MIB", "30")) * world.MIB
+    with world.World(binary, large) as made:
+        with browser.Pages(made) as pages:
+            for step, name in COMMON.items():
+                yield f"Node: {name}", lambda step=step: node.run(made, step)
+                yield f"Chromium: {name}", lambda step=step: same_files(made, step, pages.run(step))
+            for step, name in IN_NODE.items():
+                yield f"Node: {name}", lambda step=step: node.run(made, step)
+            for step, name in IN_PAGES.items():
+                yield f"Chromium: {name}", lambda step=step: same_files(made, step, pages.run(step))
+            size = f"{large // world.MIB} MiB arrive whole, once, through cuts, refusals and a kill"
+            yield f"Node: {size}", lambda: node.large(made)
+            yield f"Chromium: {size}", pages.large
+            yield "the web example signs in, uploads and shows what it uploaded", lambda: example.flaws(made, pages)
+        yield "the samples of the README run as they stand", lambda: documents.flaws(made)
+
+
+def same_files(made, step, result):
+    """What Uppy's calls left at the store, compared with the files."""
+    for name, key in zip(UPPY.get(step, ()), (result or {}).get("objects", ())):
+        if made.md5_of_object(key) != made.digests[name]:
+            yield f"{key} differs from {name}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", help="the program sluice")
+    parser.add_argument("--only", help="checks whose name contains this text", default="")
+    chosen = parser.parse_args()
+    has_failed = False
+    for name, find in checks(chosen.binary):
+        if chosen.only not in name:
+            continue
+        try:
+            flaws = list(find() or ())
+        except Exception as error:  # The other checks go on.
+            flaws = [f"{type(error).__name__}: {error}"]
+        print(f"{'FAIL ' if flaws else 'ok   '} {name}", *flaws, sep="\n" if flaws else "", flush=True)
+        has_failed |= bool(flaws)
+    return 1 if has_failed else 0
+
+
+sys.exit(main())

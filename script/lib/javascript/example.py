@@ -1,0 +1,82 @@
+"""Uses the web example as a person does."""
+
+import hashlib
+import re
+from pathlib import Path
+
+# Drops a file on an element, as a browser does when a person lets go of it.
+DROP = """([selector, name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name, { type: "text/plain" }));
+    for (const kind of ["dragover", "drop"]) {
+        document.querySelector(selector).dispatchEvent(
+            new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+    }
+}"""
+PICTURE = ('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>')
+
+
+def flaws(made, pages):
+    context = pages.browser.new_context()
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        address = f"{made.pages.base}/examples/web/index.html"
+        page.goto(address)
+        sign_in(made, page, "nobody")
+        page.locator("#message.bad").wait_for()
+        sign_in(made, page, made.token)
+        page.locator("#place").select_option(label=f"{made.bucket}/files/")
+        if page.input_value("[name=token]") or made.token in page.content():
+            yield "the page keeps the key where it can be seen"
+        yield from upload(made, page)
+        page.goto(f"{address}#gateway={made.front.base}&token={made.token}")
+        page.reload()
+        page.locator("#gallery li").first.wait_for()
+        if "token" in page.url or page.locator("#gallery li").count() != 3:
+            yield f"after a reload: {page.url}, {page.locator('#gallery').inner_text()}"
+        page.click("#sign-out")
+        if page.locator("#gallery li").count():
+            yield "the gallery is there after signing out"
+        # The browser itself reports the refusal of the key, and the connection that was cut.
+        yield from (line for line in complaints if "401" not in line and "ERR_CONNECTION_RESET" not in line)
+    finally:
+        context.close()
+
+
+def sign_in(made, page, token):
+    page.fill("[name=gateway]", made.front.base)
+    page.fill("[name=token]", token)
+    page.click("#sign-in button")
+
+
+def upload(made, page):
+    arrived = page.locator("#uploads li", has_text="has arrived")
+    page.evaluate(DROP, ["#drop", "dropped.txt", "Hello"])
+    arrived.nth(0).wait_for()
+    # A file that needs parts, and a picture.
+    picture = made.folder / "example.svg"
+    picture.write_text(PICTURE)
+    made.store.plan = [{"kind": "cut", "method": "PUT", "after": 100_000}]
+    page.set_input_files("#files", [made.folder / "large.bin", picture])
+    arrived.nth(2).wait_for()
+    bars = page.eval_on_selector_all("#uploads progress", "bars => bars.map((bar) => bar.value)")
+    if bars != [1, 1, 1] or made.store.plan:
+        yield f"the bars are at {bars}; faults that did not happen: {made.store.plan}"
+    if made.md5_of_object("files/large.bin") != made.digests["large.bin"]:
+        yield "the object differs from the file"
+    page.locator("#gallery li").nth(2).wait_for()
+    page.wait_for_timeout(200)
+    shown = page.eval_on_selector_all("#gallery img", "all => all.map((one) => one.naturalWidth)")
+    if shown != [9]:
+        yield f"the picture is not shown: {shown}"
+    with page.expect_download() as waiting:
+        page.click("#gallery a:has-text('large.bin')")
+    download = waiting.value
+    if download.suggested_filename != "large.bin" or not re.fullmatch("http://.*", download.url):
+        yield f"the download is {download.suggested_filename}"
+    if hashlib.md5(Path(download.path()).read_bytes()).hexdigest() != made.digests["large.bin"]:
+        yield "the download differs from the file"

@@ -1,0 +1,487 @@
+// What the tests do with the module, in pages and in Node alike. A step throws if something is not as it should be.
+//
+// `kit` has the module, the addresses of the gateway and the store, both behind fault proxies, tokens, buckets, files.
+
+const MiB = 1 << 20;
+
+function expect(condition, text, ...found) {
+  if (!condition) throw new Error(`${text}: ${JSON.stringify(found)}`);
+}
+
+async function refused(work) {
+  try {
+    return { result: await work };
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Sets the faults of a proxy, and answers what of the last ones has not happened. */
+async function faults(proxy, ...plan) {
+  const answer = await fetch(`${proxy}/.faults`, { method: "POST", body: JSON.stringify(plan) });
+  return answer.json();
+}
+
+async function allHappened(...proxies) {
+  for (const proxy of proxies) {
+    const left = await faults(proxy);
+    expect(left.length === 0, "faults that did not happen", left);
+  }
+}
+
+const clientOf = (kit, changes = {}) =>
+  new kit.module.Sluice({ url: kit.gateway, token: kit.tokens.alice, store: kit.store, ...changes });
+
+const bytesOf = (length, seed = 7) => Uint8Array.from({ length }, (_, index) => (index * 31 + seed + (index >> 8)) & 255);
+
+const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const md5 = (kit, bytes) => base64(new kit.module.MD5().update(bytes).digest());
+
+async function stored(kit, client, object) {
+  const { blob } = await client.download(object);
+  return new Uint8Array(await blob.arrayBuffer());
+}
+
+async function expectSame(kit, client, object, bytes) {
+  expect(md5(kit, await stored(kit, client, object)) === md5(kit, bytes), "the object has other bytes", object);
+}
+
+/** Uses a link as Uppy does: by XMLHttpRequest, with the headers that it was told. */
+function uppyRequest({ url, method, headers = {}, body }) {
+  return new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest();
+    xhr.open(method, url);
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
+    xhr.onload = () => (xhr.status < 300 ? resolve(xhr) : reject(new Error(`${xhr.status} ${xhr.responseText}`)));
+    xhr.onerror = () => reject(new Error(`${method} ${url.slice(0, 60)} failed`));
+    xhr.send(body);
+  });
+}
+
+export const steps = {
+  async digests({ module: { MD5, SHA256 } }) {
+    // RFC 1321, A.5, and FIPS 180-4 with its examples.
+    const text = (characters) => new TextEncoder().encode(characters);
+    const digits = "1234567890".repeat(8);
+    const vectors = [
+      [MD5, "", "d41d8cd98f00b204e9800998ecf8427e"],
+      [MD5, "message digest", "f96b697d7cb7938d525a2f31aaf161d0"],
+      [MD5, digits, "57edf4a22be3c955ac49da2e2107b67a"],
+      [SHA256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+      [SHA256, "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
+      [SHA256, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"],
+      [SHA256, "a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"],
+    ];
+    for (const [Kind, message, digest] of vectors) {
+      for (const step of [1_000_003, 37, 64]) {
+        const [bytes, kind] = [text(message), new Kind()];
+        for (let at = 0; at < bytes.length; at += step) kind.update(bytes.subarray(at, at + step));
+        const found = hex(kind.digest());
+        expect(found === digest, "the digest differs", Kind.name, message.length, step, found);
+      }
+    }
+  },
+
+  async small(kit) {
+    const client = clientOf(kit);
+    const seen = [];
+    const bytes = bytesOf(100_000);
+    const done = await client.upload(new Blob([bytes], { type: "image/png" }), {
+      bucket: kit.bucket, key: `${kit.folder}small ü+.png`, metadata: { camera: "x100" },
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(done.state === "landed" && done.size === bytes.length && /^[0-9a-f]{32}$/.test(done.etag), "result", done);
+    expect(seen.at(-1).loaded === bytes.length && seen.at(-1).total === bytes.length, "progress", seen.at(-1));
+    await expectSame(kit, client, done, bytes);
+    const empty = await client.upload(new Blob([]), {
+      bucket: kit.bucket, keyPrefix: kit.folder, keyExtension: "bin", md5: false });
+    expect(empty.state === "landed" && empty.key.endsWith(".bin") && empty.size === 0, "an empty object", empty);
+    const url = await client.downloadURL({ bucket: kit.bucket, key: done.key, response: { filename: "a.png" } });
+    const answer = await fetch(url);
+    expect(answer.headers.get("content-type") === "image/png", "content type", [...answer.headers]);
+  },
+
+  async errors(kit) {
+    const client = clientOf(kit);
+    const target = { bucket: kit.bucket, key: "elsewhere/x.bin", contentType: "image/png" };
+    const error = await refused(client.upload(new Blob(["x"]), target));
+    expect(error instanceof kit.module.SluiceError && error.source === "gateway", "class", String(error));
+    expect(error.code === "AccessDenied" && error.status === 403, "code and status", error.code, error.status);
+    expect(error.message === "Access denied" && error.requestId.length > 30, "title", error);
+    const wrong = await refused(client.upload(new Blob(["x"]), { ...target, key: "/x" }));
+    expect(wrong.field === "key" && wrong.message === wrong.detail && wrong.detail.length > 10, "detail", wrong);
+    expect(!error.mayPass, "a refusal is final");
+    const unknown = await refused(clientOf(kit, { token: "nobody" }).link({ action: "GetObject", ...target }));
+    expect(unknown.status === 401, "status", unknown.status);
+    await faults(kit.gateway, ...Array(3).fill({ kind: "answer", status: 503, cors: true, body: "busy" }));
+    const busy = await refused(clientOf(kit, { retries: 2 }).downloadURL({ bucket: kit.bucket, key: "files/x" }));
+    expect(busy.code === "HTTP503" && busy.mayPass, "an answer that is not the gateway's", busy);
+    await allHappened(kit.gateway);
+  },
+
+  async token(kit) {
+    const asked = [];
+    const token = async (wish) => (asked.push(wish.refresh), wish.refresh ? kit.tokens.alice : "expired");
+    const url = await clientOf(kit, { token }).downloadURL({ bucket: kit.bucket, key: `${kit.folder}x` });
+    expect(url.startsWith("http") && JSON.stringify(asked) === "[false,true]", "questions", asked);
+  },
+
+  async retryAfter(kit) {
+    const client = clientOf(kit);
+    await faults(kit.gateway, { kind: "answer", status: 503, retryAfter: 2, cors: true }, { kind: "lose" });
+    const before = performance.now();
+    await client.downloadURL({ bucket: kit.bucket, key: `${kit.folder}x` });
+    const took = performance.now() - before;
+    expect(took >= 2000, "the pause is shorter than the gateway asked for", took);
+    await faults(kit.gateway, { kind: "answer", status: 503, retryAfter: 3600, cors: true });
+    const error = await refused(client.downloadURL({ bucket: kit.bucket, key: `${kit.folder}x` }));
+    expect(error.retryAfter === 3600 && performance.now() - before < 30_000, "an hour is not waited for", error);
+    await allHappened(kit.gateway);
+  },
+
+  async expired(kit) {
+    const client = clientOf(kit);
+    const body = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>";
+    // As stores do, without leave for pages to read it. So a page sees it as a lost connection, at first.
+    const refusal = { kind: "answer", method: "PUT", status: 403, body };
+    await faults(kit.store_, ...Array(kit.isBrowser ? 2 : 1).fill(refusal));
+    const bytes = bytesOf(5_000);
+    const issued = [];
+    const link = client.link.bind(client);
+    client.link = async (...request) => (issued.push(request), link(...request));
+    const done = await client.upload(new Blob([bytes]), { bucket: kit.bucket, key: `${kit.folder}expired` });
+    expect(done.state === "landed" && issued.length === 2, "links", issued.length);
+    await faults(kit.store_, ...Array(kit.isBrowser ? 12 : 2).fill(refusal));
+    const error = await refused(
+      Object.assign(clientOf(kit, { retries: 2 })).upload(new Blob([bytes]), { bucket: kit.bucket, key: `${kit.folder}expired` }));
+    expect(kit.isBrowser ? error.source === "network" : error.status === 403, "a refusal that stays", error);
+    await faults(kit.store_);
+  },
+
+  async needs(kit) {
+    const client = clientOf(kit);
+    const bytes = bytesOf(70_000);
+    const checked = await client.upload(new Blob([bytes], { type: "image/png" }), {
+      bucket: kit.bucket, key: `${kit.folder.replace("files/", "md5/")}a.png`, md5: false });
+    expect(checked.state === "landed", "a grant that needs MD5", checked);
+    // A bucket whose links need the SHA-256.
+    const hashed = await client.upload(new Blob([bytes], { type: "image/png" }), {
+      bucket: kit.strictBucket, key: `${kit.folder}a.png` });
+    expect(["landed", "unverified"].includes(hashed.state), "a bucket that needs SHA-256", hashed);
+    const file = await kit.blob("six.bin");
+    const parts = await client.upload(file, { bucket: kit.strictBucket, key: `${kit.folder}b.png`, partSize: 5 * MiB });
+    expect(["landed", "unverified"].includes(parts.state) && parts.parts === 2, "parts with SHA-256", parts);
+    await expectSame(kit, client, parts, new Uint8Array(await file.arrayBuffer()));
+  },
+
+  async existing(kit) {
+    const client = clientOf(kit);
+    const target = { bucket: kit.bucket, key: `${kit.folder}once`, ifNoneMatch: "*" };
+    const bytes = bytesOf(3_000);
+    await faults(kit.store_, { kind: "lose", method: "PUT" });
+    const done = await client.upload(new Blob([bytes]), target);
+    expect(done.state === "landed", "an upload whose answer was lost", done);
+    await allHappened(kit.store_);
+    const error = await refused(clientOf(kit, { retries: 1 }).upload(new Blob([bytesOf(3_000, 9)]), target));
+    // Some stores let no page read the refusal.
+    expect(error.status === 412 || (kit.isBrowser && error.source === "network"), "an object that exists", error);
+    await expectSame(kit, client, target, bytes);
+  },
+
+  async abort(kit) {
+    const client = clientOf(kit);
+    const controller = new AbortController();
+    const ids = [];
+    const start = client.startParts.bind(client);
+    client.startParts = async (request) => {
+      const upload = await start(request);
+      ids.push(upload.id);
+      return upload;
+    };
+    await faults(kit.store_, { kind: "delay", seconds: 3, method: "PUT", skip: 1 });
+    const onProgress = ({ loaded }) => loaded >= 5 * MiB && controller.abort();
+    const options = { bucket: kit.bucket, key: `${kit.folder}aborted`, partSize: 5 * MiB, parallel: 2 };
+    const file = await kit.file("six.bin");
+    const error = await refused(client.upload(file, { ...options, signal: controller.signal, onProgress }));
+    expect(error.name === "AbortError", "what is thrown", String(error));
+    const found = await (await fetch(`${kit.gateway}/v1/multipart-uploads/${ids[0]}`, {
+      headers: { authorization: `Bearer ${kit.tokens.alice}` } })).json();
+    expect(ids.length === 1 && found.state === "aborted", "the upload at the gateway", found);
+    await faults(kit.store_);
+    const early = await refused(client.upload(file, { ...options, signal: AbortSignal.abort() }));
+    expect(early.name === "AbortError" && ids.length === 1, "a signal that fired before", ids);
+  },
+
+  async pause(kit) {
+    const client = clientOf(kit);
+    const controller = new AbortController();
+    const starts = [];
+    const start = client.startParts.bind(client);
+    client.startParts = async (request) => {
+      const upload = await start(request);
+      starts.push(upload.id);
+      return upload;
+    };
+    const options = { bucket: kit.bucket, key: `${kit.folder}paused`, partSize: 5 * MiB, parallel: 1 };
+    const file = await kit.file("six.bin");
+    // The first part has arrived when the second begins.
+    const onProgress = ({ loaded }) => loaded > 5 * MiB && controller.abort(kit.module.PAUSE);
+    const error = await refused(client.upload(file, { ...options, signal: controller.signal, onProgress }));
+    expect(error.name === "AbortError", "what is thrown", String(error));
+    const seen = [];
+    const done = await client.upload(file, { ...options, onProgress: ({ loaded }) => seen.push(loaded) });
+    expect(done.state === "landed" && starts.length === 1, "it was continued", starts.length, done);
+    expect(seen[0] === 5 * MiB, "the part that had arrived was not sent again", seen[0]);
+    const bytes = new Uint8Array(await (await kit.blob("six.bin")).arrayBuffer());
+    await expectSame(kit, client, done, bytes);
+    // An upload that was aborted meanwhile begins anew.
+    const again = new AbortController();
+    const stop = ({ loaded }) => loaded > 5 * MiB && again.abort(kit.module.PAUSE);
+    const other = { ...options, key: `${options.key}2` };
+    await refused(client.upload(file, { ...other, signal: again.signal, onProgress: stop }));
+    await client.abortParts(starts[1]);
+    const fresh = await client.upload(file, other);
+    expect(fresh.state === "landed" && starts.length === 3 && fresh.id === starts[2], "begun anew", starts, fresh);
+  },
+
+  async batch(kit) {
+    const client = clientOf(kit);
+    const items = Array.from({ length: 3 }, (_, index) => ({
+      action: "GetObject", bucket: kit.bucket, key: index === 1 ? "elsewhere/x" : `${kit.folder}${index}` }));
+    const results = await client.batch(items);
+    expect(results.length === 3 && results[0].url && results[2].url, "links", results.length);
+    expect(results[1] instanceof kit.module.SluiceError && results[1].code === "AccessDenied", "a refusal", results[1]);
+  },
+
+  async form(kit) {
+    const client = clientOf(kit);
+    const bytes = bytesOf(50_000);
+    const form = await client.form({
+      bucket: kit.bucket, keyPrefix: kit.folder, keyExtension: "png", contentTypes: ["image/png"], maxBytes: 60_000 });
+    const done = await client.sendForm(form, new Blob([bytes], { type: "image/png" }));
+    expect(done.key === form.key && done.size === bytes.length, "result", done);
+    expect((await client.confirm(form.id)).state === "landed", "confirmation");
+    await expectSame(kit, client, done, bytes);
+    const error = await refused(client.sendForm(form, new Blob([bytesOf(70_000)], { type: "image/png" })));
+    expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
+  },
+
+  async download(kit) {
+    const client = clientOf(kit);
+    const file = await kit.blob("six.bin");
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const object = { bucket: kit.bucket, key: `${kit.folder}download` };
+    await client.upload(file, object);
+    const cut = (after) => ({ kind: "cut-answer", method: "GET", path: "download", after });
+    const busy = { kind: "answer", method: "GET", path: "download", status: 503, cors: true };
+    await faults(kit.store_, cut(2 * MiB), cut(1 * MiB), busy, cut(1000));
+    const seen = [];
+    const whole = await client.download(object, { onProgress: ({ loaded }) => seen.push(loaded) });
+    expect(whole.size === bytes.length && seen.at(-1) === bytes.length, "size", whole.size);
+    expect(seen.every((loaded, index) => !index || loaded >= seen[index - 1]), "it went on where it stopped");
+    expect(md5(kit, new Uint8Array(await whole.blob.arrayBuffer())) === md5(kit, bytes), "the bytes differ");
+    await allHappened(kit.store_);
+    await faults(kit.store_, cut(2 * MiB));
+    const { readable, writable } = new TransformStream();
+    const [read] = await Promise.all([new Response(readable).arrayBuffer(), client.download(object, { to: writable })]);
+    expect(md5(kit, new Uint8Array(read)) === md5(kit, bytes), "the bytes of the stream differ");
+    // An object that was replaced between two answers is read from its beginning.
+    await faults(kit.store_, { ...cut(3 * MiB) });
+    const other = bytesOf(4_000);
+    let replaced;
+    const onProgress = ({ loaded }) => {
+      if (loaded > MiB) replaced ??= client.upload(new Blob([other]), object);
+    };
+    const impatient = clientOf(kit);
+    const link = impatient.link.bind(impatient);
+    impatient.link = async (...request) => (await replaced, link(...request));
+    const newest = await impatient.download(object, { onProgress });
+    await replaced;
+    const found = md5(kit, new Uint8Array(await newest.blob.arrayBuffer()));
+    expect([md5(kit, other), md5(kit, bytes)].includes(found), "a mixture of two objects", newest.size);
+    await faults(kit.store_);
+  },
+
+  async paths(kit) {
+    const { readFile, writeFile } = await import("node:fs/promises");
+    const object = { bucket: kit.bucket, key: `${kit.folder}paths` };
+    await clientOf(kit).upload(kit.file("six.bin"), object);
+    const to = `${kit.files}/copy.bin`;
+    await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "paths", after: 2 * MiB });
+    const error = await refused(clientOf(kit, { retries: 0 }).download(object, { to }));
+    expect(error.source === "network", "a download that ends early", String(error));
+    const seen = [];
+    const done = await clientOf(kit).download(object, { to, onProgress: ({ loaded }) => seen.push(loaded) });
+    expect(seen[0] > MiB && done.size === 6 * MiB && done.path === to, "it went on", seen[0], done);
+    const bytes = [await readFile(to), await readFile(kit.file("six.bin"))].map((content) => md5(kit, content));
+    expect(bytes[0] === bytes[1], "the bytes differ");
+    // An object that is another one meanwhile is downloaded from its beginning.
+    await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "paths", after: 2 * MiB });
+    await refused(clientOf(kit, { retries: 0 }).download(object, { to }));
+    const other = bytesOf(3 * MiB);
+    await clientOf(kit).upload(other, object);
+    await clientOf(kit).download(object, { to });
+    expect(md5(kit, await readFile(to)) === md5(kit, other), "the bytes of the other object differ");
+    await writeFile(to, "");
+  },
+
+  async changed(kit) {
+    const { appendFile, copyFile } = await import("node:fs/promises");
+    const client = clientOf(kit);
+    const path = `${kit.files}/changing.bin`;
+    await copyFile(kit.file("six.bin"), path);
+    const ids = [];
+    const link = client.partLink.bind(client);
+    client.partLink = async (id, ...rest) => {
+      if (ids.push(id) === 2) await appendFile(path, "x");
+      return link(id, ...rest);
+    };
+    const error = await refused(client.upload(path, {
+      bucket: kit.bucket, key: `${kit.folder}changed`, partSize: 5 * MiB, parallel: 1 }));
+    expect(error.code === "FileChanged", "what is thrown", String(error));
+    const parts = await refused(client.storedParts(ids[0]));
+    expect(parts.status === 409, "the upload is aborted", parts);
+  },
+
+  /** The large upload, to which the driver does what it can. */
+  async large(kit) {
+    const client = clientOf(kit, { retries: 8 });
+    return client.upload(await kit.file(kit.large), {
+      bucket: kit.bucket, key: kit.key, contentType: "video/mp4", partSize: 5 * MiB,
+      onProgress: ({ loaded }) => kit.told(loaded),
+    });
+  },
+
+  /** The calls that @uppy/aws-s3 5 makes, in its order. */
+  async uppy5(kit) {
+    const client = clientOf(kit);
+    const hooks = kit.module.uppyOptions(client, (file) => ({ bucket: kit.bucket, key: kit.folder + file.name }));
+    for (const name of ["one.bin", "sixty.bin"]) {
+      const data = await kit.blob(name);
+      const file = { id: name, name, type: "image/png", size: data.size, data, meta: { name, type: "image/png" } };
+      const { signal } = new AbortController();
+      if (!hooks.shouldUseMultipart(file)) {
+        expect(name === "one.bin", "one request", name);
+        const { method = "POST", url, fields, headers } = await hooks.getUploadParameters(file, { signal });
+        expect(method === "PUT" && Object.keys(fields).length === 0, "parameters", method, fields);
+        expect((await uppyRequest({ url, method, headers, body: data })).getResponseHeader("etag"), "ETag");
+        continue;
+      }
+      const { uploadId, key } = await hooks.createMultipartUpload(file, signal);
+      const size = Math.max(5 * MiB, hooks.getChunkSize(file));
+      const count = Math.ceil(data.size / size);
+      const parts = [];
+      const send = async (number) => {
+        const body = data.slice((number - 1) * size, number * size);
+        const signed = await hooks.signPart(file, { uploadId, key, partNumber: number, body, signal });
+        expect(signed.expires > 0, "expiry", signed);
+        const xhr = await uppyRequest({ ...signed, method: signed.method ?? "PUT", body });
+        const etag = xhr.getResponseHeader("etag");
+        parts[number - 1] = { PartNumber: number, ETag: etag, etag };
+      };
+      for (let number = 1; number < count; number++) await send(number);
+      // A paused upload lists its parts when it is continued.
+      const listed = await hooks.listParts(file, { uploadId, key, signal }, signal);
+      expect(listed.length === count - 1 && listed[0].PartNumber === 1 && listed[0].Size === size, "parts", listed);
+      await send(count);
+      const done = await hooks.completeMultipartUpload(file, { key, uploadId, parts, signal }, signal);
+      expect(done.location.endsWith("/sixty.bin") && done.key === key, "completion", done);
+    }
+    const data = await kit.blob("six.bin");
+    const file = { id: "x", name: "aborted", type: "", size: data.size, data };
+    const begun = await hooks.createMultipartUpload(file);
+    await hooks.abortMultipartUpload(file, begun);
+    expect((await refused(hooks.listParts(file, begun))).status === 409, "an aborted upload has no parts");
+    return { objects: ["one.bin", "sixty.bin"].map((name) => kit.folder + name) };
+  },
+
+  /** The calls that @uppy/aws-s3 6 makes: each request is signed, sent, and its answer read as a store's XML. */
+  async uppy6(kit) {
+    const sign = kit.module.uppySigner(clientOf(kit), ({ key }) => ({ bucket: kit.bucket, key: kit.folder + key }));
+    const read = (xhr, tag) => {
+      const found = [...new DOMParser().parseFromString(xhr.responseText, "application/xml").getElementsByTagName(tag)];
+      return found.map((element) => element.textContent);
+    };
+    const request = async (wish, body, contentType) => {
+      const { url, key, headers } = await sign(wish);
+      const type = contentType ? { "Content-Type": contentType } : {};
+      return { xhr: await uppyRequest({ url, method: wish.method, headers: { ...type, ...headers }, body }), key };
+    };
+    const one = await kit.blob("one.bin");
+    const put = await request({ method: "PUT", key: "v6/one.bin", contentType: "image/png" }, one, "image/png");
+    expect(put.xhr.getResponseHeader("etag") && put.key === `${kit.folder}v6/one.bin`, "one request", put.key);
+    const data = await kit.blob(kit.uppyFile);
+    const started = await request({ method: "POST", key: "v6/<large> & ü.bin" }, undefined, "image/png");
+    const [uploadId] = read(started.xhr, "UploadId");
+    const { key } = started;
+    const parts = [];
+    for (let number = 1; (number - 1) * 5 * MiB < data.size; number++) {
+      const body = data.slice((number - 1) * 5 * MiB, number * 5 * MiB);
+      const { xhr } = await request({ method: "PUT", key, uploadId, partNumber: number }, body);
+      parts.push({ number, etag: xhr.getResponseHeader("etag").replaceAll('"', "") });
+    }
+    const listed = await request({ method: "GET", key, uploadId });
+    const tags = read(listed.xhr, "ETag");
+    expect(JSON.stringify(tags) === JSON.stringify(parts.map(({ etag }) => etag)), "parts", tags.length, parts.length);
+    const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${etag}</ETag></Part>`);
+    const xml = `<CompleteMultipartUpload>${list.join("")}</CompleteMultipartUpload>`;
+    const done = await request({ method: "POST", key, uploadId }, xml, "application/xml");
+    expect(read(done.xhr, "Key")[0] === key && read(done.xhr, "Location")[0].startsWith("http"), "completion", key);
+    const begun = await request({ method: "POST", key: "v6/aborted" });
+    const [id] = read(begun.xhr, "UploadId");
+    await request({ method: "DELETE", key: begun.key, uploadId: id });
+    const error = await refused(request({ method: "GET", key: begun.key, uploadId: id }));
+    expect(error.status === 409, "an aborted upload has no parts", error);
+    return { objects: [put.key, key] };
+  },
+
+  /** FilePond calls `process`, and Dropzone `uploadFiles`; both are told of the progress and the end. */
+  async widgets(kit) {
+    const client = clientOf(kit);
+    const data = await kit.blob("one.bin");
+    const file = new File([data], "pond ü.bin", { type: "image/png" });
+    const process = kit.module.filePond(client, (one) => ({ bucket: kit.bucket, key: kit.folder + one.name }));
+    const seen = [];
+    const key = await new Promise((load, error) => {
+      process("file", file, {}, load, error, (...progress) => seen.push(progress), () => {}, () => {}, {});
+    });
+    const last = seen.at(-1);
+    expect(key === `${kit.folder}pond ü.bin` && last[0] && last[1] === data.size && last[2] === data.size, "FilePond", last);
+    const reason = await new Promise((error) => {
+      const denied = kit.module.filePond(client, () => ({ bucket: kit.bucket, key: "elsewhere/x" }));
+      denied("file", file, {}, () => error("loaded"), error, () => {}, () => {});
+    });
+    expect(/denied/i.test(reason), "FilePond's error", reason);
+    await faults(kit.store_, { kind: "delay", method: "PUT", seconds: 5 });
+    await new Promise((abort) => {
+      const running = process("file", file, {}, () => {}, () => {}, () => {}, abort);
+      setTimeout(() => running.abort(), 50);
+    });
+    await faults(kit.store_);
+    const events = [];
+    const zone = {
+      emit: (name, one, percent, bytes) => events.push([name, percent, bytes]),
+      _finished: (files, answer) => events.push(["finished", files.length, answer.key]),
+      _errorProcessing: (files, message) => events.push(["error", files.length, message]),
+    };
+    kit.module.dropzone(client, zone, (one) => ({ bucket: kit.bucket, key: one.folder + one.name }));
+    const until = async (name) => {
+      while (!events.some((event) => event[0] === name)) await new Promise((resolve) => setTimeout(resolve, 20));
+      return events.find((event) => event[0] === name);
+    };
+    const dropped = Object.assign(new File([data], "drop.bin"), { upload: {}, folder: kit.folder });
+    zone.uploadFiles([dropped]);
+    expect((await until("finished"))[2] === `${kit.folder}drop.bin`, "Dropzone", events);
+    expect(dropped.upload.progress === 100 && dropped.upload.bytesSent === data.size, "progress", dropped.upload);
+    zone.uploadFiles([Object.assign(new File([data], "no.bin"), { upload: {}, folder: "elsewhere/" })]);
+    expect(/denied/i.test((await until("error"))[2]), "Dropzone's error", events.at(-1));
+    const cancelled = Object.assign(new File([data], "cancelled.bin"), { upload: {}, folder: kit.folder });
+    const before = events.filter(([name]) => name !== "uploadprogress").length;
+    zone.uploadFiles([cancelled]);
+    cancelled.xhr.abort();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(events.filter(([name]) => name !== "uploadprogress").length === before, "a cancelled file ends in silence");
+  },
+};

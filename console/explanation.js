@@ -313,5 +313,5 @@ export function verdictBadge(verdict) {
   const words = verdict.dependsOn.length
     ? `${verdict.outcome}: depends on ${verdict.dependsOn.join(", ")}`
     : verdict.outcome;
-  return badge(`${verdict.action.replace(/Object$/, "")} ${words}`, tone, { title: `${reasonText(verdict.reason)}` });
+  return badge(`${verdict.action.replace(/Objects?$/, "")} ${words}`, tone, { title: `${reasonText(verdict.reason)}` });
 }

@@ -168,7 +168,9 @@ export function whyForm(page, { asked, digest, starts, onAsk }) {
     action: h(
       "select",
       {},
-      page.contract.schema("Action").enum.map((name) => h("option", { value: name, selected: name === asked.action }, name)),
+      page.contract
+        .schema("Action")
+        .enum.map((name) => h("option", { value: name, selected: name === asked.action }, name)),
     ),
   };
   const now = h("input", { type: "checkbox", checked: !asked.at, id: unique("why") });

@@ -1269,8 +1269,8 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit several actions and bind no method. No column alone can tell. Items that are not recorded are
-    -- not held to it. One text of all actions answers quickly for most batches.
+    -- Only sessions permit several actions and bind no method. No column alone can tell. Items that are not recorded
+    -- are not held to it. One text of all actions answers quickly for most batches.
     v_actions := array_to_string(p_actions, ' ');
     IF strpos(v_actions, ',') > 0 OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP

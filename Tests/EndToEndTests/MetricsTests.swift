@@ -62,7 +62,8 @@ import Testing
             let after = try await Page(at: site)
             #expect(Set(after.values.keys) == Set(before.values.keys))
             try await expectNoObjection(to: after.text)
-            #expect(try after[#"sluice_issued_total{delivery="presigned-url",scheme="aws-v4"}"#] == 1)
+            #expect(
+                try after[#"sluice_issued_total{delivery="presigned-url",scheme="aws-v4",action="GetObject"}"#] == 1)
             #expect(try after[#"sluice_ledger_items_total{outcome="recorded"}"#] == 1)
             #expect(try after["sluice_ledger_batch_size_count"] >= 1)
             #expect(try after["sluice_ledger_recording_duration_seconds_count"] >= 1)

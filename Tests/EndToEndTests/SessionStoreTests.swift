@@ -140,6 +140,35 @@ struct SessionStoreTests {
         }
     }
 
+    @Test func `a session lists and deletes inside its prefix, and nothing elsewhere`() async throws {
+        try await withGateway { deployment, bucket, endpoint in
+            let user = try await deployment.makeUser("alice")
+            let base = UUID().uuidString.lowercased()
+            try await deployment.grant(
+                ["PutObject", "ListObjects", "DeleteObject"], to: user.principal, in: bucket, prefix: "\(base)/")
+            let wide = try await session(user, ["bucket": "\(bucket)", "prefix": "\(base)/"], in: deployment)
+            let keys = ["\(base)/in/a", "\(base)/in/b/c", "\(base)/inx"]
+            #expect(try attempt(keys.map { ("put", $0) }, with: wide, endpoint: endpoint) == [200, 200, 200])
+            let wanted: JSON = [
+                "bucket": "\(bucket)", "prefix": "\(base)/in/", "actions": ["ListObjects", "DeleteObject"],
+            ]
+            let narrow = try await session(user, wanted, in: deployment)
+            #expect(
+                try attempt(
+                    [
+                        ("list", "\(base)/in/"), ("list", "\(base)/in/b"), ("list", "\(base)/"), ("list", "\(base)/in"),
+                        ("list", ""), ("delete", "\(base)/inx"), ("delete", "\(base)/in/a"), ("put", "\(base)/in/a"),
+                        ("get", "\(base)/in/b/c"),
+                    ], with: narrow, endpoint: endpoint) == [200, 200, 403, 403, 403, 403, 204, 403, 403])
+            let recorded = try await deployment.session().texts(
+                """
+                SELECT i.action || (SELECT count(*) FROM deletions d WHERE d.issuance_id = i.id) FROM issuances i
+                WHERE i.delivery = 'sts' ORDER BY i.issued_at
+                """)
+            #expect(recorded == ["PutObject,ListObjects,DeleteObject1", "ListObjects,DeleteObject1"])
+        }
+    }
+
     @Test func `two prefixes and a deny inside one work as decided`() async throws {
         try await withGateway { deployment, bucket, endpoint in
             let user = try await deployment.makeUser("alice", groups: ["staff"])

@@ -104,7 +104,8 @@ struct StubHistory: PolicyHistory {
     func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] { [] }
 
     func grants(
-        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, listing folder: ExactText?,
+        after sequence: Int64
     ) async throws(GatewayError) -> [Grant] {
         (try? StubPolicy().grant()).map { [$0] } ?? []
     }

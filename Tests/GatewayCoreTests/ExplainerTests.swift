@@ -58,7 +58,8 @@ import Testing
         }
 
         func grants(
-            of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+            of principals: [Principal], in bucket: BucketName, for key: ObjectKey, listing folder: ExactText?,
+            after sequence: Int64
         ) async throws(GatewayError) -> [Grant] {
             past.filter { principals.contains($0.principal) }
         }

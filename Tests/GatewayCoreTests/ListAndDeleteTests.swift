@@ -20,7 +20,9 @@ import Testing
         return try IssueRequest(fields)
     }
 
-    private func error(_ request: IssueRequest, _ grants: [Grant], claims: [String: String] = [:]) throws -> GatewayError? {
+    private func error(_ request: IssueRequest, _ grants: [Grant], claims: [String: String] = [:]) throws
+        -> GatewayError?
+    {
         try Fixture.decided(request, under: Fixture.policy(grants: grants), claims: claims).error
     }
 
@@ -51,7 +53,9 @@ import Testing
 
     @Test func `A listing lies inside the grant`() throws {
         let grants = [try Fixture.grant(1, on: "team/a/", actions: [.listObjects])]
-        for inside in ["team/a/", "team/a/b", "team/a/b/", "team/a/b/c"] { #expect(try error(list(inside), grants) == nil) }
+        for inside in ["team/a/", "team/a/b", "team/a/b/", "team/a/b/c"] {
+            #expect(try error(list(inside), grants) == nil)
+        }
         for outside in ["", "team/", "team/a", "team/ab", "team/ab/", "team/b/", "t"] {
             #expect(try error(list(outside), grants) == .accessDenied, "\(outside)")
         }
@@ -75,7 +79,9 @@ import Testing
         #expect(try isRefused("team/a/b", by: "team/a/"))
         #expect(try isRefused("team/x/", by: "team/x/${claim:tenant}/"), "an unknown claim denies all below")
         #expect(try isRefused("team/x/", by: "team/x/${claim:tenant}/", claims: ["tenant": "t"]))
-        for denied in ["team/b/", "team/ab", "other/", "team/b"] { #expect(try !isRefused("team/a/", by: denied), "\(denied)") }
+        for denied in ["team/b/", "team/ab", "other/", "team/b"] {
+            #expect(try !isRefused("team/a/", by: denied), "\(denied)")
+        }
         #expect(try !isRefused("team/a/", by: "team/a"), "one whole key, which the listing does not show")
     }
 
@@ -86,8 +92,11 @@ import Testing
         #expect(try error(list("team/a"), [grant]) == .accessDenied)
         #expect(refusedField { try grant.validated() } == "prefix")
         #expect(
-            refusedField { try Fixture.grant(1, on: "users/${sub}", actions: [.listObjects]).validated() } == "template")
-        #expect(refusedField { try Fixture.grant(1, on: "team/a", actions: [.listObjects], effect: .deny).validated() } == nil)
+            refusedField { try Fixture.grant(1, on: "users/${sub}", actions: [.listObjects]).validated() } == "template"
+        )
+        #expect(
+            refusedField { try Fixture.grant(1, on: "team/a", actions: [.listObjects], effect: .deny).validated() }
+                == nil)
     }
 
     @Test func `Life, validity and addresses apply; conditions on transfers have no effect`() throws {
@@ -129,7 +138,11 @@ import Testing
                     continue
                 }
                 #expect(reason.contains("whole bucket") && reason.contains("aws-v4"))
-                if case .notEnforceable = deletion { #expect(scheme == .gcsV2RSA) } else { #expect(scheme != .gcsV2RSA) }
+                if case .notEnforceable = deletion {
+                    #expect(scheme == .gcsV2RSA)
+                } else {
+                    #expect(scheme != .gcsV2RSA)
+                }
             }
         }
     }
@@ -141,7 +154,8 @@ import Testing
         BadField("prefix") { $0.prefix = String(repeating: "a", count: 1024) },
         BadField("prefix") { $0.prefix = "${sub}/" },
         BadField("list.maxKeys") { $0.list?.maxKeys = 0 }, BadField("list.maxKeys") { $0.list?.maxKeys = 1001 },
-        BadField("list.delimiter") { $0.list?.delimiter = "" }, BadField("list.delimiter") { $0.list?.delimiter = "\n" },
+        BadField("list.delimiter") { $0.list?.delimiter = "" },
+        BadField("list.delimiter") { $0.list?.delimiter = "\n" },
         BadField("list.continuationToken") { $0.list?.continuationToken = String(repeating: "a", count: 2049) },
         BadField("list.startAfter") { $0.list?.startAfter = "" },
         BadField("list.encodingType") { $0.list?.encodingType = "base64" },
@@ -176,12 +190,16 @@ import Testing
 
     @Test func `Quotas count by action, and quotas on all actions count the new ones`() throws {
         let grant = try Fixture.grant(1, actions: Set(Action.allCases))
-        let quotas = try [nil, Action.listObjects, .deleteObject, .getObject].enumerated().map {
-            try Fixture.quota($0, action: $1)
-        } + [Fixture.quota(9, action: .putObject, metric: .bytes)]
+        let quotas =
+            try [nil, Action.listObjects, .deleteObject, .getObject].enumerated().map {
+                try Fixture.quota($0, action: $1)
+            } + [Fixture.quota(9, action: .putObject, metric: .bytes)]
         let policy = try Fixture.policy(grants: [grant], quotas: quotas)
-        #expect(try Fixture.decided(list("team/"), under: policy).permit.charges.map(\.quota.id) == [0, 1].map(Fixture.id))
-        #expect(try Fixture.decided(delete("team/a"), under: policy).permit.charges.map(\.quota.id) == [0, 2].map(Fixture.id))
+        #expect(
+            try Fixture.decided(list("team/"), under: policy).permit.charges.map(\.quota.id) == [0, 1].map(Fixture.id))
+        #expect(
+            try Fixture.decided(delete("team/a"), under: policy).permit.charges.map(\.quota.id)
+                == [0, 2].map(Fixture.id))
         for action in [Action.getObject, .listObjects, .deleteObject] {
             #expect(refusedField { try Fixture.quota(1, action: action, metric: .bytes).validated() } == "action")
         }
@@ -218,7 +236,8 @@ import Testing
             #expect(holds(text))
             let word = dialect == .aws ? "s3:prefix" : "oss:Prefix"
             for (old, new) in [
-                ("team/b/*\"", "team/*\""), (#","team/b/*""#, ""), (word, "s3:delimiter"), ("StringLike", "StringNotLike"),
+                ("team/b/*\"", "team/*\""), (#","team/b/*""#, ""), (word, "s3:delimiter"),
+                ("StringLike", "StringNotLike"),
                 (#","Condition":{"StringLike":{"\#(word)":["team/a/*","team/b/*"]}}"#, ""),
                 (dialect == .aws ? "s3:ListBucket" : "oss:ListObjects", "s3:ListBucketVersions"),
                 (#""StringLike":{"#, #""StringLike":{"x":["y"],"#),
@@ -250,7 +269,10 @@ import Testing
             Issue.record("a listing that shows denied keys")
             return
         }
-        #expect(try session(grants, "team/open/", [.listObjects]).permit.scope.allowed(.listObjects).map(\.rawValue) == ["team/open/"])
+        #expect(
+            try session(grants, "team/open/", [.listObjects]).permit.scope.allowed(.listObjects).map(\.rawValue) == [
+                "team/open/"
+            ])
     }
 
     @Test func `Sessions of before are the same, and say nothing of the new actions`() throws {

@@ -73,7 +73,7 @@ import Testing
 
         let wide = try ObjectKey("team/x"), narrow = try ObjectKey("team/narrow/x")
         func matching(_ key: ObjectKey, _ sequence: Int64) async throws -> [String] {
-            try await world.history.grants(of: [alice, .anyone], in: demo, for: key, after: sequence)
+            try await world.history.grants(of: [alice, .anyone], in: demo, for: key, listing: nil, after: sequence)
                 .map(\.prefix.text).sorted()
         }
         #expect(try await matching(wide, first - 1) == [])
@@ -83,11 +83,37 @@ import Testing
         #expect(try await matching(narrow, third) == ["team/narrow/", "users/${sub}/"])
         #expect(try await matching(narrow, last) == [])
         #expect(
-            try await world.history.grants(of: [staff], in: demo, for: narrow, after: third) == [],
+            try await world.history.grants(of: [staff], in: demo, for: narrow, listing: nil, after: third) == [],
             "others' are left out")
         #expect(try await world.history.grant(created.id, after: first)?.prefix.text == "team/")
         #expect(try await world.history.grant(created.id, after: third)?.prefix.text == "team/narrow/")
         #expect(try await world.history.grant(created.id, after: last) == nil)
+    }
+
+    @Test(.database(.migrated)) func `a listing has the denials below its folder, as they were`() async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        let grants = world.admin.stores.grants
+        func deny(_ prefix: String) throws -> Grant {
+            var grant = try Grant.sample("user:alice", prefix)
+            (grant.actions, grant.effect, grant.conditions) = ([.listObjects], .deny, GrantConditions())
+            return grant
+        }
+        _ = try await grants.create(deny("other/"), by: AdminWorld.change)
+        let below = try await grants.create(deny("team/deep/x/"), by: AdminWorld.change).row
+        let then = try await world.sequence()
+        try await grants.delete(below.id.lowercaseText, by: AdminWorld.change)
+        let later = try await world.sequence()
+        func found(_ folder: String?, _ sequence: Int64) async throws -> [UUID] {
+            try await world.history.grants(
+                of: [alice], in: demo, for: ObjectKey("team/x"), listing: folder.map { ExactText($0) }, after: sequence
+            ).map(\.id)
+        }
+        #expect(try await found("team/", then) == [below.id])
+        #expect(try await found("team/deep/", then) == [below.id])
+        #expect(try await found("team/x/", then) == [])
+        #expect(try await found(nil, then) == [])
+        #expect(try await found("team/", later) == [])
     }
 
     @Test(.database(.migrated)) func timesLeadToChanges() async throws {

@@ -173,7 +173,8 @@ import Testing
         func told(after sequence: Int64) async throws -> Told {
             Told(
                 groups: try await world.history.groups(of: alice, after: sequence),
-                grants: try await world.history.grants(of: [alice], in: demo, for: key, after: sequence).map(\.id),
+                grants: try await world.history.grants(of: [alice], in: demo, for: key, listing: nil, after: sequence)
+                    .map(\.id),
                 grant: try await world.history.grant(grant.id, after: sequence)?.id)
         }
         try await world.age()

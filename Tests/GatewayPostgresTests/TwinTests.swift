@@ -74,7 +74,8 @@ import Testing
         { $0.principal = try Principal("group:alice") }, { $0.bucket = try BucketName("other") },
         { $0.prefix = try KeyPrefix(literal: "team/b/") }, { $0.prefix = try KeyPrefix(template: "${sub}/") },
         { $0.actions = [.getObject] }, { $0.actions = [.putObject] }, { $0.actions = [.listObjects] },
-        { $0.actions = [.deleteObject] }, { $0.actions = [.listObjects, .deleteObject] }, { $0.conditions.maxBytes = 1 },
+        { $0.actions = [.deleteObject] }, { $0.actions = [.listObjects, .deleteObject] },
+        { $0.conditions.maxBytes = 1 },
         { $0.conditions = GrantConditions() }, { $0.notBefore = nil }, { $0.notAfter = nil },
         { ($0.effect, $0.conditions) = (.deny, GrantConditions()) },
     ]

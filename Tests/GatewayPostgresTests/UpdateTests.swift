@@ -88,7 +88,7 @@ import Testing
         #expect(schema.isBroken)
     }
 
-    @Test(.database(.empty)) func `new actions wait for the end of the update, and grants of before stay as they are`()
+    @Test(.database) func `new actions wait for the end of the update, and grants of before stay as they are`()
         async throws
     {
         let connection = try connect()

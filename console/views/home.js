@@ -109,6 +109,7 @@ async function loadAll(page, range, places) {
 
 const isUpload = (row) => (row.actions ?? []).some((action) => action.endsWith("PutObject"));
 const isDownload = (row) => (row.actions ?? []).some((action) => action.endsWith("GetObject"));
+const isOther = (row) => !isUpload(row) && !isDownload(row);
 const sum = (rows, value) => rows.reduce((total, row) => total + value(row), 0);
 
 function tiles(range, usage, denials, backlog) {
@@ -171,6 +172,7 @@ function linksChart(page, range, usage, denials) {
       { label: "Links to read", values: of((row) => isDownload(row) && !isUpload(row)) },
       { label: "Links to write", values: of((row) => isUpload(row) && !isDownload(row)) },
       both ? { label: "Both", values: of((row) => isUpload(row) && isDownload(row)) } : null,
+      usage.some(isOther) ? { label: "Links to list or delete", values: of(isOther) } : null,
       { label: "Refusals", tone: "bad", values: sumByPeriod(range, denials, (row) => row.count) },
     ].filter(Boolean),
   });

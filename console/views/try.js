@@ -376,7 +376,11 @@ async function storeAnswer(page, answer, link, isUpload) {
     isGood && !isUpload && answer.body?.size
       ? h(
           "a",
-          { class: "button", href: URL.createObjectURL(answer.body), download: link.key?.split("/").at(-1) ?? "keys.xml" },
+          {
+            class: "button",
+            href: URL.createObjectURL(answer.body),
+            download: link.key?.split("/").at(-1) ?? "keys.xml",
+          },
           "Save the file",
         )
       : null;

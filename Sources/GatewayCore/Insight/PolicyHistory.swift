@@ -16,9 +16,10 @@ public protocol PolicyHistory: Sendable {
     func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal]
 
     /// Returns the grants of some principals that may match a key after a change: literal grants that cover it, and
-    /// templates. The number is bounded as in decisions.
+    /// templates. The number is bounded as in decisions. For a listing, also those that deny below its folder.
     func grants(
-        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, listing folder: ExactText?,
+        after sequence: Int64
     ) async throws(GatewayError) -> [Grant]
 
     /// Returns a grant as it was after a change; `nil` if it did not exist.

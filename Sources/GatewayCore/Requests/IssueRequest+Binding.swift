@@ -123,13 +123,13 @@ extension SchemeBinding {
 
     private static let unsignedListing = GatewayError.notEnforceable(
         reason: """
-            The bucket's signing scheme does not sign 'prefix', so a link would list the whole bucket; use a bucket with \
-            'aws-v4', 'oss-v4', 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+            The bucket's signing scheme does not sign 'prefix', so a link would list the whole bucket; use a bucket \
+            with 'aws-v4', 'oss-v4', 'gcs-v4-rsa' or 'gcs-v4-hmac'.
             """)
     private static let unsignedDeletion = GatewayError.notEnforceable(
         reason: """
-            The bucket's signing scheme does not sign the version, so a link would delete any version of the object; use \
-            a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+            The bucket's signing scheme does not sign the version, so a link would delete any version of the object; \
+            use a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'.
             """)
 
     /// Returns the error for a missing field without which unsigned headers could turn the upload into something else.

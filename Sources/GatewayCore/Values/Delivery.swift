@@ -16,4 +16,13 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     case sts
     /// A signature for a request that the client composes itself.
     case remoteSignature = "remote-signature"
+
+    /// The actions that a credential of this form can be for.
+    public var actions: [Action] {
+        switch self {
+        case .presignedURL, .sts, .remoteSignature: Action.allCases
+        case .redirect: [.getObject]
+        case .postPolicy, .multipartStart, .multipartPart, .multipartComplete: [.putObject]
+        }
+    }
 }

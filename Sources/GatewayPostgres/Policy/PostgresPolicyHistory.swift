@@ -32,11 +32,12 @@ public struct PostgresPolicyHistory: PolicyHistory {
         try await pool.execute(PolicyHistoryStatements.groups, (principal, sequence))
     }
 
-    /// Reads the grants of principals that may match a key after a change.
+    /// Reads the grants of principals that may match a key after a change; for a listing, also those that deny below.
     public func grants(
-        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, listing folder: ExactText?,
+        after sequence: Int64
     ) async throws(GatewayError) -> [Grant] {
-        let place = KeyPlace(principals: principals, bucket: bucket, key: key, sequence: sequence)
+        let place = KeyPlace(principals: principals, bucket: bucket, key: key, folder: folder, sequence: sequence)
         return try await pool.execute(PolicyHistoryStatements.grants, place)
     }
 
@@ -59,6 +60,8 @@ struct KeyPlace: Sendable {
     var principals: [Principal]
     var bucket: BucketName
     var key: ObjectKey
+    /// The folder of a listing.
+    var folder: ExactText?
     /// Number of the change after which policy is read.
     var sequence: Int64
 }
@@ -108,7 +111,7 @@ enum PolicyHistoryStatements {
     }
 
     /// Reads the grants that may match a key. Live and removed versions have an index each. The number of templates is
-    /// limited as it is for decisions; deny templates come first.
+    /// limited as it is for decisions; deny templates come first. `$5` is the folder of a listing, or NULL.
     static let grants = Statement<KeyPlace, Grant>(
         """
         WITH versions AS MATERIALIZED (
@@ -122,6 +125,13 @@ enum PolicyHistoryStatements {
                 SELECT \(columns) FROM grants r
                 WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix = k.prefix AND NOT r.is_template
                     AND r.removed_at IS NOT NULL
+            ) r
+            UNION ALL
+            SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM grants r
+                WHERE r.principal = p.principal AND r.bucket = $2 AND NOT r.is_template AND r.effect = 'deny'
+                    AND r.prefix >= $5 AND starts_with(r.prefix, $5) AND NOT r.prefix = ANY ($3::text[])
             ) r
             UNION ALL
             SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
@@ -148,6 +158,7 @@ enum PolicyHistoryStatements {
     ) {
         [
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue), $0.sequence,
+            $0.folder?.rawValue,
         ]
     } decode: { row throws(PostgresError) in
         try Grant(&row)

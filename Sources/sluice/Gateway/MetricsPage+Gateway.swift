@@ -40,9 +40,13 @@ extension MetricsPage {
     func add(_ parts: SharedParts, issued: IssuanceCounts) {
         for delivery in Delivery.allCases {
             for scheme in Bucket.Scheme.allCases {
-                addCounter(
-                    "sluice_issued_total", "Credentials that were recorded and handed out.",
-                    labels: [("delivery", delivery.rawValue), ("scheme", scheme.rawValue)], issued[delivery, scheme])
+                for action in delivery.actions {
+                    addCounter(
+                        "sluice_issued_total", "Credentials that were recorded and handed out.",
+                        labels: [
+                            ("delivery", delivery.rawValue), ("scheme", scheme.rawValue), ("action", action.rawValue),
+                        ], issued[delivery, scheme, action])
+                }
             }
         }
         addLedger(parts.ledger)

@@ -104,6 +104,8 @@ def a_listing(chance, bucket):
         "startAfter": chance.choice(["team/a b+c", "报告/%41"]), "encodingType": "url",
     }
     paging = {name: value for name, value in options.items() if chance.random() < 0.5}
+    if bucket["scheme"] == "aws-v4":
+        paging["encodingType"] = "url"  # the SDK always asks for it
     if paging:
         request["list"] = paging
     return request

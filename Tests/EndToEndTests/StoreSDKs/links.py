@@ -73,8 +73,19 @@ def oss2_client(bucket):
 
 def oss2_link(bucket, method, key, headers, query, seconds):
     additional = {"content-length"} if bucket["scheme"] == "oss-v4" else None
+    if not key:
+        return oss2_listing(bucket, method, headers, query, seconds, additional)
     return kept(oss2_client, bucket["name"]).sign_url(
         method, key, seconds, headers=dict(headers), params=dict(query), slash_safe=True, additional_headers=additional)
+
+
+def oss2_listing(bucket, method, headers, query, seconds, additional):
+    """What `sign_url` does, which refuses to sign for the bucket itself."""
+    client = kept(oss2_client, bucket["name"])
+    request = oss2.http.Request(
+        method, client._make_url(client.bucket_name, "", True), headers=dict(headers), params=dict(query),
+        region=client.region, product=client.product, cloudbox_id=client.cloudbox_id)
+    return client.auth._sign_url(request, client.bucket_name, "", seconds, in_additional_headers=additional)
 
 
 def oss_v2_client(bucket):

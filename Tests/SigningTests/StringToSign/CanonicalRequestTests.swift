@@ -163,7 +163,8 @@ struct CanonicalRequestTests {
         if let refusal { refused(refusal, change) } else { _ = try permit(token: nil, change) }
     }
 
-    private func list(_ query: String, path: String = "/demo-bucket/", method: String = "GET") throws -> PermittedString {
+    private func list(_ query: String, path: String = "/demo-bucket/", method: String = "GET") throws -> PermittedString
+    {
         try permit {
             ($0.method, $0.path, $0.query) = (method, path, query)
             $0.headers.removeFirst()
@@ -205,7 +206,9 @@ struct CanonicalRequestTests {
     }
 
     @Test func aDeletionHasNoParameters() throws {
-        #expect(try permit { ($0.method, $0.headers) = ("DELETE", Array($0.headers.dropFirst())) }.permission.operation == .deleteObject)
+        #expect(
+            try permit { ($0.method, $0.headers) = ("DELETE", Array($0.headers.dropFirst())) }.permission.operation
+                == .deleteObject)
         for query in ["versionId=1", "delete", "list-type=2"] {
             refused(.subResourceNotAllowed) { ($0.method, $0.query) = ("DELETE", query) }
         }

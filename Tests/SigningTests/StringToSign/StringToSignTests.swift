@@ -38,7 +38,8 @@ struct StringToSignTests {
         ("HEAD", "?objectMeta", .getObjectMeta), ("POST", "?uploads", .initiateMultipartUpload),
         ("POST", "?sequential&uploads", .initiateMultipartUpload),
         ("PUT", "?partNumber=10000&uploadId=0004B", .uploadPart), ("POST", "?uploadId=0004B", .completeMultipartUpload),
-        ("DELETE", "?uploadId=0004B", .abortMultipartUpload), ("DELETE", "", .deleteObject), ("GET", "?uploadId=0004B", .listParts),
+        ("DELETE", "?uploadId=0004B", .abortMultipartUpload), ("DELETE", "", .deleteObject),
+        ("GET", "?uploadId=0004B", .listParts),
         ("GET", "?versionId=CAEQ", .getObject), ("GET", "?x-oss-process=image/resize,w_1/quality,q_80", .getObject),
         ("GET", "?response-cache-control=no-cache&response-content-disposition=a; b=\"c\"&versionId=1", .getObject),
     ])

@@ -42,7 +42,8 @@ extension Explainer {
         // The values that the key has in place of the template's variables are the claims that the credential had.
         let subject = Subject(principal: caller, knownClaims: grant?.prefix.claims(in: request.key) ?? [:])
         let grants = try await history.grants(
-            of: members.map(\.principal), in: request.bucket, for: request.key, after: moment.sequence)
+            of: members.map(\.principal), in: request.bucket, for: request.key,
+            listing: request.listing?.folder, after: moment.sequence)
         let policy = AccessPolicy(
             position: PolicyPosition(sequence: moment.sequence, tag: row.id),
             principals: members.map { PrincipalPolicy(principal: $0.principal, rows: PrincipalRows()) },

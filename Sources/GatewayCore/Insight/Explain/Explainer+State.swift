@@ -30,18 +30,19 @@ extension Explainer {
             throw .invalidArgument(field: "at", reason: "There was no policy at that time.")
         }
         return try await state(
-            after: moment, of: caller, named: question.groups, at: request.key, like: present, in: request.bucket)
+            after: moment, of: caller, named: question.groups, for: request, like: present)
     }
 
     /// Reads policy as it was after a change. Bucket, credential and quotas are taken from `present`.
     func state(
-        after moment: PolicyMoment, of caller: Principal, named groups: [Principal], at key: ObjectKey,
-        like present: AccessPolicy, in bucket: BucketName
+        after moment: PolicyMoment, of caller: Principal, named groups: [Principal], for request: IssueRequest,
+        like present: AccessPolicy
     ) async throws(GatewayError) -> State {
         let rows = try await history.groups(of: caller, after: moment.sequence)
         let members = Self.members(of: caller, named: groups, inRows: rows)
         let grants = try await history.grants(
-            of: members.map(\.principal), in: bucket, for: key, after: moment.sequence)
+            of: members.map(\.principal), in: request.bucket, for: request.key, listing: request.listing?.folder,
+            after: moment.sequence)
         let principals = members.map { member in
             let quotas = present.principals.first { $0.principal == member.principal }?.quotas ?? []
             return PrincipalPolicy(principal: member.principal, rows: PrincipalRows(quotas: quotas))

@@ -48,8 +48,8 @@ struct StringArtefact: Artefact {
 
     func binds(parameter: NamedValue, at place: Int) -> Bool { permission.query.hold(parameter, at: place) }
 
-    /// Parameters that change neither the object nor what is disclosed about it: how parts are listed and assembled, how
-    /// keys are written in an answer, and the reduced `HEAD` answer (`objectMeta`).
+    /// Parameters that change neither the object nor what is disclosed about it: how parts are listed and assembled,
+    /// how keys are written in an answer, and the reduced `HEAD` answer (`objectMeta`).
     private static let harmless: Set<String> = [
         "encoding-type", "fetch-owner", "max-parts", "objectMeta", "part-number-marker", "sequential",
     ]

@@ -28,7 +28,7 @@ extension Routes {
         webIdentity = WebIdentityEndpoints(
             useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
         companion = CompanionEndpoints(
-            urls: parts.presignedURLs, uploads: parts.multipartUploads, sessions: parts.sessions, metrics: metrics,
+            urls: parts.presignedURLs, uploads: parts.multipartUploads, sessions: parts.sessions,
             timeout: settings.recordTimeout, sessionTimeout: settings.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(

@@ -74,7 +74,7 @@ struct Routes {
                 .signingIn(by: ContainerCredentialsEndpoints.credential)
                 .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal)
         ]
-            // Some clients add a slash to the address that they are given.
+            // The address that a client is given may end with a slash.
             + ["/v1/aws/sts", "/v1/aws/sts/"].map { path in
                 Route(.post, path, .webIdentity, webIdentity.assumeRole).signingIn(by: WebIdentityForm.credential)
                     .speaking(.awsWebIdentity, refusing: WebIdentityEndpoints.refusal)

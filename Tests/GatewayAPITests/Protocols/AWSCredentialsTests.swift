@@ -141,7 +141,7 @@ struct AWSCredentialsTests {
         #expect(json.status == 400 && json.text.contains("<Code>InvalidAction</Code>"))
         for (error, status, code) in [
             (GatewayError.unavailable(retryAfter: 7), 503, "ServiceUnavailable"),
-            (.slowDown(retryAfter: 7), 503, "ServiceUnavailable"),
+            (GatewayError.slowDown(retryAfter: 7), 503, "ServiceUnavailable"),
         ] {
             let answer = await assume(Self.form(), TestGateway(ledger: StubLedger(failure: error)))
             #expect(answer.status == status && answer.text.contains("<Code>\(code)</Code>"), "\(answer.text)")

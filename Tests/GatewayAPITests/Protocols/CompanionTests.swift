@@ -212,7 +212,7 @@ struct CompanionTests {
         let refusal = QuotaRefusal(
             quotaID: "q", metric: .urls, period: .day, limit: 3, remaining: 0, resetsIn: 60)
         let full = try Bench(.version5, ledger: StubLedger(verdict: .quotaExceeded(refusal)))
-        for (bench, path, status, code) in [
+        let cases: [(Bench, String, Int, String)] = [
             (none, "/s3/params?\(Self.file)", 400, "InvalidArgument"),
             (bench, "/s3/params", 400, "InvalidArgument"), (bench, "/s3/params?filename=", 400, "InvalidArgument"),
             (stranger, "/s3/params?\(Self.file)", 401, "Unauthenticated"),
@@ -231,7 +231,8 @@ struct CompanionTests {
                 "/s3/multipart/\(MemoryUploads.openID.lowercaseText)/batch?key=uploads%2Flarge.png&partNumbers=1,,2",
                 400, "InvalidArgument"
             ),
-        ] {
+        ]
+        for (bench, path, status, code) in cases {
             let answer = await bench.send(.get, path)
             #expect(answer.status == status && answer.string("code") == code, "\(path): \(answer.text)")
             #expect(answer.string("message")?.isEmpty == false && answer.string("requestId") != nil)

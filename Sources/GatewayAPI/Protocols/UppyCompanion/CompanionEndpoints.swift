@@ -18,7 +18,6 @@ struct CompanionEndpoints: Sendable {
     let urls: PresignedURLs
     let uploads: MultipartUploads
     let sessions: Sessions
-    let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
     /// Additional time for a request that opens a session.
@@ -219,10 +218,8 @@ struct CompanionEndpoints: Sendable {
     private func issue(
         _ numbers: [Int], of upload: MultipartUpload, _ request: APIRequest, _ caller: Caller
     ) async throws(GatewayError) -> [Result<IssuedURL, GatewayError>] {
-        let answers = try await uploads.issue(
+        try await uploads.issue(
             numbers.map { PartWish(number: $0) }, of: upload.id, in: request.context(of: caller, timeout: timeout))
-        metrics.countRefusals(in: answers)
-        return answers
     }
 
     private static func partNumber(_ text: String) throws(GatewayError) -> Int {

@@ -51,7 +51,13 @@ function showList(page) {
       show: ["name", "provider", "endpoint", "scheme", "maxTTL", "allowedOrigins"],
       hide: ["region", "addressing", "credentialID", "defaultTTL", "maxSessionTTL", "createdAt", "externalDeletions"],
       omit: [
-        "allowsUnenforcedSize", "allowsRedirects", "honoursUnsignedHeaders", "callback", "callbackVar", "publicEndpoints",
+        "allowsUnenforcedSize",
+        "allowsRedirects",
+        "honoursUnsignedHeaders",
+        "callback",
+        "callbackVar",
+        "publicEndpoints",
+        "stableLinkWindow",
       ],
       titles: { maxTTL: "Links live up to", allowedOrigins: "Pages" },
       cells: {

@@ -89,6 +89,18 @@ struct SessionEndpointTests {
         #expect(!answer.text.contains("STS"))
     }
 
+    @Test("name the address that links have by default")
+    func publicEndpoint() async throws {
+        var policy = StubPolicy()
+        policy.publicEndpoints = [
+            .default: PublicEndpoint(url: "https://files.example", addressing: .cname),
+            .internal: PublicEndpoint(url: "https://internal.example"),
+        ]
+        let answer = await TestGateway(policy: policy).send(
+            .post, "/v1/sts", token: "user-token", json: #"{"bucket":"photos","actions":["oss:PutObject"]}"#)
+        #expect(answer.string("endpoint") == "https://files.example" && answer.string("addressing") == "cname")
+    }
+
     @Test("come with endpoint, region and the scope that was granted, and are on record")
     func general() async throws {
         let gateway = TestGateway()

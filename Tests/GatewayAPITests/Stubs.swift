@@ -20,6 +20,7 @@ struct StubPolicy: PolicySource {
 
     var conditions = GrantConditions(allowResponseContentType: true)
     var effect = Grant.Effect.allow
+    var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
     var failure: GatewayError?
 
     static func bucket() throws -> Bucket {
@@ -28,6 +29,12 @@ struct StubPolicy: PolicySource {
             addressing: .path, scheme: .awsV4, credentialID: credentialID, allowsRedirects: true,
             protocols: Set(ClientProtocol.allCases), createdAt: TestGateway.now
         )
+    }
+
+    private func photos() throws -> Bucket {
+        var bucket = try Self.bucket()
+        bucket.publicEndpoints = publicEndpoints
+        return bucket
     }
 
     /// The bucket `oss-photos` at Alibaba OSS.
@@ -79,7 +86,7 @@ struct StubPolicy: PolicySource {
                 : .principal(PrincipalRows())
         case .bucket(let name):
             switch name.rawValue {
-            case "photos": .bucket(try Self.bucket())
+            case "photos": .bucket(try photos())
             case "oss-photos": .bucket(try Self.ossBucket())
             default: .bucket(nil)
             }

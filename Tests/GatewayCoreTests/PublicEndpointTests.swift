@@ -62,7 +62,7 @@ import Testing
         fields.contentTypes = ["image/png"]
         fields.maxBytes = 10
         let policy = try Fixture.policy(grants: [Fixture.grant(1)], bucket: Self.bucket())
-        for (name, url) in [(nil, "https://files.example/"), ("internal", "http://10.0.0.7:9000/demo-bucket")] {
+        for (name, url) in [(nil, "https://files.example/"), ("internal", "http://10.0.0.7:9000/demo-bucket/")] {
             fields.endpoint = name
             let request = try PostPolicyRequest(fields) { Fixture.id(1) }
             let decision = decide(

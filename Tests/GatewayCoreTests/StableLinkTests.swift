@@ -139,7 +139,7 @@ import Testing
             let issuing = ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger,
                 now: { Fixture.now.addingTimeInterval(seconds) },
-                randomBytes: { [UInt8](repeating: UInt8(seconds), count: $0) })
+                randomBytes: { [UInt8](repeating: UInt8(Int(seconds) % 251), count: $0) })
             let context = RequestContext(
                 caller: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(10),
                 repeatable: repeatable)

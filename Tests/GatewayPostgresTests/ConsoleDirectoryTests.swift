@@ -44,6 +44,7 @@ import Testing
         #expect(
             found.stores == [
                 StoreSite(endpoint: "https://files.example", hasBucketsAsHosts: true),
+                StoreSite(endpoint: "https://internal.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://objects.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://s3.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://s3.example", hasBucketsAsHosts: true),

@@ -38,9 +38,15 @@ extension PostgresConsoleDirectory {
 
     static let stores = Statement<Int64, StoreSite>(
         """
-        SELECT DISTINCT coalesce(b.public_endpoints #>> '{default,url}', b.endpoint),
-            coalesce(b.public_endpoints #>> '{default,addressing}', b.addressing) = 'virtual'
-        FROM buckets b ORDER BY 1, 2 LIMIT $1
+        SELECT DISTINCT p.url, p.addressing = 'virtual'
+        FROM buckets b
+        CROSS JOIN LATERAL (
+            SELECT e.value ->> 'url' AS url, coalesce(e.value ->> 'addressing', b.addressing) AS addressing
+            FROM jsonb_each(b.public_endpoints) e
+            UNION ALL
+            SELECT b.endpoint, b.addressing WHERE NOT b.public_endpoints ? 'default'
+        ) p
+        ORDER BY 1, 2 LIMIT $1
         """, onlyReads: true
     ) {
         [$0]

@@ -55,6 +55,7 @@ const remedies = {
     "api-keys",
   ],
   noSuchBucket: ["There is no such bucket here. Create it, or correct the name in the app.", "buckets"],
+  protocolClosed: ["The bucket does not open the protocol by which the request came: see its protocols.", "buckets"],
   outsideTicket: ["The ticket does not cover the request. The app has to make a wider one.", "tickets"],
   noGrant: ["No grant covers the key and the action."],
   deniedByGrant: [

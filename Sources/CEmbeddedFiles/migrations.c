@@ -32,6 +32,10 @@ static const char migration_0007[] = {
 #embed "../../sql/migrations/0007_sum_landings_and_callers.sql" suffix(, 0)
 };
 
+static const char migration_0009[] = {
+#embed "../../sql/migrations/0009_open_protocols.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -43,6 +47,7 @@ static const struct {
     {"0005_limit_roles.sql", migration_0005},
     {"0006_tell_gateways_apart.sql", migration_0006},
     {"0007_sum_landings_and_callers.sql", migration_0007},
+    {"0009_open_protocols.sql", migration_0009},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -27,6 +27,8 @@ struct AccessControlTests {
                     nil: 401, "wrong": 401, "expired-token": 401, "user-token": 401, "auditor-token": 401,
                     "admin-token": 401,
                 ]
+            // These take no bearer token.
+            case .ticket, .webIdentity: return
             case .user, .userOrTicket: [nil: 401, "wrong": 401, "expired-token": 401]
             case .auditor: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403]
             case .admin: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403, "auditor-token": 403]

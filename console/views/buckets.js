@@ -49,7 +49,7 @@ function showList(page) {
     columns: columnsOf(page.contract, "listBuckets", {
       show: ["name", "provider", "endpoint", "scheme", "maxTTL", "allowedOrigins"],
       hide: ["region", "addressing", "credentialID", "defaultTTL", "maxSessionTTL", "createdAt", "externalDeletions"],
-      omit: ["allowsUnenforcedSize", "allowsRedirects", "honoursUnsignedHeaders", "callback", "callbackVar"],
+      omit: ["allowsUnenforcedSize", "allowsRedirects", "honoursUnsignedHeaders", "callback", "callbackVar", "protocols"],
       titles: { maxTTL: "Links live up to", allowedOrigins: "Pages" },
       cells: {
         allowedOrigins: (row) =>

@@ -157,6 +157,7 @@ const words = {
   credentialNotAccepted: "Credential not accepted",
   roleMissing: "Role missing",
   noSuchBucket: "No such bucket",
+  protocolClosed: "Protocol not open",
   outsideTicket: "Outside the ticket",
   noGrant: "No grant",
   deniedByGrant: "Denied by a grant",

@@ -45,6 +45,19 @@ extension JSONObject {
         return actions
     }
 
+    /// Takes names of protocols of existing clients.
+    mutating func protocols(_ name: String) throws(GatewayError) -> Set<ClientProtocol> {
+        var protocols: Set<ClientProtocol> = []
+        for (index, text) in (try strings(name) ?? []).enumerated() {
+            guard let known = ClientProtocol(rawValue: text) else {
+                let names = ClientProtocol.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+                throw invalid("\(name)[\(index)]", "A protocol must be one of \(names).")
+            }
+            protocols.insert(known)
+        }
+        return protocols
+    }
+
     /// Takes roles.
     mutating func roles(_ name: String) throws(GatewayError) -> Set<Role> {
         var roles: Set<Role> = []

@@ -192,7 +192,7 @@ extension APIRequest {
     func authority(of caller: Caller) -> AdminAuthority {
         switch route.access {
         case .admin, .auditor: caller.authority
-        case .anyone, .store, .user, .userOrTicket: .unlimited
+        case .anyone, .store, .user, .userOrTicket, .ticket, .webIdentity: .unlimited
         }
     }
 

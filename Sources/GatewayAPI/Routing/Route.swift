@@ -22,6 +22,7 @@ final class Route: Sendable {
     /// Options that only a few routes set.
     private struct Options {
         var refusalForm: (@Sendable (Problem) -> ServerResponse)?
+        var credential: CredentialReader?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
         var isDelegated = false
@@ -29,6 +30,8 @@ final class Route: Sendable {
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
     var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
+    /// Where the request has its credential; `nil` for the bearer token, or the ticket in the query.
+    var credential: CredentialReader? { options.credential }
     /// How the answer is repeated when the same request arrives again with the same idempotency key.
     var repetition: Repetition { options.repetition }
     /// Whether delegated admins may call the route, whose use case narrows it to their scopes.
@@ -43,6 +46,9 @@ final class Route: Sendable {
         }
     }
 
+    /// Reads the token, the API key or the ticket of a request.
+    typealias CredentialReader = @Sendable (APIRequest) throws(GatewayError) -> Secret<String>
+
     /// Who may call a route.
     enum Access: String, Sendable {
         /// Anyone, without a credential.
@@ -53,6 +59,10 @@ final class Route: Sendable {
         case user
         /// Any authenticated caller, or a request with a ticket in its query: `?ticket=`.
         case userOrTicket = "user-or-ticket"
+        /// A request with a ticket in its path.
+        case ticket
+        /// A request with the token of an issuer in its form.
+        case webIdentity = "web-identity"
         /// A caller with the role `auditor` or `admin`.
         case auditor
         /// A caller with the role `admin`.
@@ -106,6 +116,12 @@ final class Route: Sendable {
     /// The same route with its own form of refusals.
     func refusing(by form: @escaping @Sendable (Problem) -> ServerResponse) -> Route {
         with { $0.refusalForm = form }
+    }
+
+    /// The same route for clients that send their credential elsewhere than in `Authorization: Bearer`. A body of at
+    /// most ``defaultMaxBodyBytes`` is there to be read.
+    func signingIn(by credential: @escaping CredentialReader) -> Route {
+        with { $0.credential = credential }
     }
 
     /// The same route with a body that is read as it arrives, and with its own deadline for the answer.

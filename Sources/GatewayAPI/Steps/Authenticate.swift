@@ -30,7 +30,7 @@ final class Authenticate: Sendable {
     private static func admit(
         _ caller: Caller, to access: Route.Access, _ request: APIRequest
     ) throws(GatewayError) -> Caller {
-        guard !caller.hasTicket || access == .userOrTicket else {
+        guard !caller.hasTicket || access == .userOrTicket || access == .ticket else {
             throw .unauthenticated(reason: "A ticket is not accepted here.", cause: Cause(.ticketNotAccepted))
         }
         request.notes.note(principal: caller.principal)
@@ -41,12 +41,18 @@ final class Authenticate: Sendable {
     private static func token(
         of request: APIRequest, for access: Route.Access
     ) throws(GatewayError) -> Secret<String> {
+        if let credential = request.route.credential { return try credential(request) }
         guard access == .userOrTicket, let text = try request.query("ticket") else {
             return try BearerToken.token(in: request.headers)
         }
         guard !request.headers.contains(.authorization) else {
             throw .unauthenticated(reason: "Send a ticket or a bearer token, not both.", cause: Cause(.noCredential))
         }
+        return try ticket(text)
+    }
+
+    /// Reads a ticket that is not in the query.
+    static func ticket(_ text: String) throws(GatewayError) -> Secret<String> {
         guard let ticket = TicketText(parsing: Secret(text)) else {
             throw .unauthenticated(reason: "The ticket is not accepted.", cause: Cause(.unknownTicket, "malformed"))
         }

@@ -10,7 +10,7 @@ enum RequireRole {
     static func check(_ caller: Caller, for request: APIRequest) throws(GatewayError) {
         let route = request.route
         switch route.access {
-        case .anyone, .store, .user, .userOrTicket: break
+        case .anyone, .store, .user, .userOrTicket, .ticket, .webIdentity: break
         case .auditor:
             guard caller.has(.auditor) || caller.has(.admin) else { throw .roleRequired(Role.auditor.rawValue) }
             if !route.isDelegated { try caller.authority.sees.requireAll() }

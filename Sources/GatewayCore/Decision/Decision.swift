@@ -94,11 +94,21 @@ public struct Refusal: Sendable {
     public var grant: Grant?
     /// Whether the caller's ticket does not cover the request. No grant was asked then.
     public var isOutsideTicket = false
+    /// The protocol of the request, if the bucket does not open it. No grant was asked then.
+    public var closedProtocol: ClientProtocol?
 
     /// Creates a refusal.
     public init(_ error: GatewayError, grant: Grant? = nil) {
         self.error = error
         self.grant = grant
+    }
+
+    /// The refusal of a request by a protocol that the bucket does not open: the caller learns as little as of a bucket
+    /// that does not exist.
+    static func closed(_ clientProtocol: ClientProtocol) -> Refusal {
+        var refusal = Refusal(.accessDenied)
+        refusal.closedProtocol = clientProtocol
+        return refusal
     }
 
     /// The refusal of a request that the caller's ticket does not cover.

@@ -67,6 +67,9 @@ public final class ProvenIssuing: Sendable {
             let policy = try await self.cache.access(
                 of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
             guard let instant = try self.instant(for: caller, under: policy) else { return nil }
+            if let refusal = context.closure(of: policy.bucket) {
+                throw self.counted(refusal, RefusalTarget(request), in: policy.bucket?.name, attempt)
+            }
             let decision = decide(
                 request, for: caller.subject, under: policy, sourceAddress: context.sourceAddress, now: instant)
             if case .refuse(let refusal) = decision {
@@ -110,12 +113,17 @@ extension ProvenIssuing {
         _ body: Body, under policy: AccessPolicy, in attempt: ProofAttempt
     ) async throws(GatewayError) -> Draft<Body.Content>? {
         guard let instant = try instant(for: attempt.caller, under: policy) else { return nil }
-        switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {
-        case .draft(let draft): return draft
-        case .refused(let refusal):
-            guard attempt.isConfirmed else { return nil }
-            throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
+        let refusal: Refusal
+        if let closure = attempt.context.closure(of: policy.bucket) {
+            refusal = closure
+        } else {
+            switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {
+            case .draft(let draft): return draft
+            case .refused(let found): refusal = found
+            }
         }
+        guard attempt.isConfirmed else { return nil }
+        throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
     }
 
     /// Records drafts together; the verdicts are in the same order.
@@ -197,5 +205,13 @@ extension ProvenIssuing {
             throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")
         }
         return .version7(at: instant, randomBytes: bytes)
+    }
+}
+
+extension RequestContext {
+    /// Returns the refusal for a bucket that does not open the protocol of the request; `nil` if it does.
+    fileprivate func closure(of bucket: Bucket?) -> Refusal? {
+        guard let clientProtocol, let bucket, !bucket.protocols.contains(clientProtocol) else { return nil }
+        return .closed(clientProtocol)
     }
 }

@@ -19,6 +19,11 @@ extension RefusalNote {
         self.target = target
         grantID = refusal.grant?.id
         guard case .accessDenied = error else { return }
+        if let closed = refusal.closedProtocol {
+            reason = .protocolClosed
+            subject = closed.rawValue
+            return
+        }
         reason =
             switch (refusal.grant, bucket) {
             case (.some, _): .deniedByGrant

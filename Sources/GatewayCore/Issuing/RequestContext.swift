@@ -10,19 +10,23 @@ public struct RequestContext: Sendable {
     public var deadline: ContinuousClock.Instant
     /// Set if the request came with an idempotency key; makes a repetition issue the same credentials.
     public var repeatable: RepeatableIssuing?
+    /// The protocol by which the request came; `nil` for the gateway's own operations. The bucket must open it.
+    public var clientProtocol: ClientProtocol?
     /// Learns why the request is refused; `nil` if nobody asks.
     public var refusals: (any RefusalNotes)?
 
     /// Creates a context for one request.
     public init(
         caller: Caller, sourceAddress: IPAddress?, requestID: String, deadline: ContinuousClock.Instant,
-        repeatable: RepeatableIssuing? = nil, refusals: (any RefusalNotes)? = nil
+        repeatable: RepeatableIssuing? = nil, clientProtocol: ClientProtocol? = nil,
+        refusals: (any RefusalNotes)? = nil
     ) {
         self.caller = caller
         self.sourceAddress = sourceAddress
         self.requestID = requestID
         self.deadline = deadline
         self.repeatable = repeatable
+        self.clientProtocol = clientProtocol
         self.refusals = refusals
     }
 }

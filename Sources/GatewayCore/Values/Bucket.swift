@@ -82,6 +82,8 @@ public struct Bucket: Sendable, Equatable {
     public var allowedOrigins: [String]
     /// Longest lifetime of temporary credentials, in seconds; 0 if the bucket has none.
     public var maxSessionTTL: Int
+    /// The protocols of existing clients that the bucket opens.
+    public var protocols: Set<ClientProtocol>
     /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -91,7 +93,7 @@ public struct Bucket: Sendable, Equatable {
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
-        maxSessionTTL: Int = SessionRole.durations.upperBound, createdAt: Date
+        maxSessionTTL: Int = SessionRole.durations.upperBound, protocols: Set<ClientProtocol> = [], createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -110,6 +112,7 @@ public struct Bucket: Sendable, Equatable {
         self.callbackVar = callbackVar
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
+        self.protocols = protocols
         self.createdAt = createdAt
     }
 }

@@ -50,6 +50,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     case outsideAdminScope
     /// There is no such bucket.
     case noSuchBucket
+    /// The bucket does not open the protocol by which the request came.
+    case protocolClosed
     /// The ticket does not cover the request.
     case outsideTicket
     /// No grant covers the key and the action.

@@ -23,6 +23,7 @@ enum BucketTable {
         Column("callback_var", as: "callbackVar") { $0.callbackVar },
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
+        Column("protocols", as: "protocols") { $0.protocols.map(\.rawValue).sorted() },
         Column("created_at", as: "createdAt"))
 
     static let insert = columns.insert(into: "buckets")
@@ -90,7 +91,7 @@ extension Bucket {
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
             allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
-            createdAt: try row.next())
+            protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)), createdAt: try row.next())
     }
 }
 

@@ -33,6 +33,7 @@ extension Bucket: AdminResource {
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRole.durations.upperBound,
+            protocols: try body.protocols("protocols"),
             createdAt: new.now
         )
     }
@@ -59,6 +60,7 @@ extension Bucket: AdminResource {
         json.member("callbackVar", callbackVar)
         json.member("allowedOrigins", allowedOrigins)
         json.member("maxSessionTTL", maxSessionTTL)
+        json.member("protocols", protocols.map(\.rawValue).sorted())
         json.member("createdAt", createdAt)
     }
 

@@ -13,6 +13,8 @@ struct Routes {
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
     let signatures: SignatureEndpoints
+    let gitLFS: GitLFSEndpoints
+    let remoteSigning: RemoteSigningEndpoints
     let issuances: IssuanceEndpoints
     let usage: UsageEndpoints
     let explanations: ExplainEndpoints
@@ -61,6 +63,13 @@ struct Routes {
             Route(.get, "/v1/tickets", .user, tickets.list),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get),
             Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
+            Route(
+                .post, "/lfs/{bucket}/{path}", .user, maxBodyBytes: GitLFSBatch.maxBytes, takesRest: true, gitLFS.post
+            ).issuing().refusing(by: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            Route(.get, "/lfs/{bucket}/{path}", .user, takesRest: true, gitLFS.get)
+                .refusing(by: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            Route(.post, "/v1/aws/s3/sign", .user, remoteSigning.sign)
+                .issuing().refusing(by: RemoteSigningAnswer.refusal),
         ]
     }
 

@@ -15,7 +15,7 @@ extension APIParts {
             authenticator: parts.authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
             presignedURLs: useCases.presignedURLs, multipartUploads: useCases.multipartUploads,
-            uploadConfirmation: useCases.uploadConfirmation, storeEvents: useCases.storeEvents,
+            missingUploads: useCases.missingUploads, uploadConfirmation: useCases.uploadConfirmation, storeEvents: useCases.storeEvents,
             eventSecrets: useCases.eventSecrets, accessOverview: useCases.accessOverview,
             sessions: useCases.sessions, remoteSignatures: useCases.remoteSignatures,
             issuances: parts.issuances,

@@ -20,6 +20,11 @@ struct GitLFSEndpoints: Sendable {
     /// Origin under which clients reach this gateway; `nil` where the operator has not set it.
     let publicURL: String?
 
+    /// Reads the credential: a token, or a password that is one.
+    @Sendable static func credential(_ request: APIRequest) throws(GatewayError) -> Secret<String> {
+        try BasicToken.token(in: request.headers)
+    }
+
     /// Answers a POST.
     @Sendable func post(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let (prefix, operation) = try path(of: request)

@@ -7,6 +7,15 @@ public enum RemoteString: Sendable {
     case plain(ReceivedStringToSign)
     /// A string to sign of OSS version 4, together with the canonical request that it contains the hash of.
     case hashed(String, ReceivedCanonicalRequest)
+    /// A request of AWS version 4, and the place that its URL names.
+    case request(RequestToSign, RequestPlace)
+
+    /// The place that the URL of a request names, with the region that the client signs for.
+    public struct RequestPlace: Sendable {
+        let bucket: BucketName
+        let key: ObjectKey
+        let region: String
+    }
 
     /// Parses a string from a client.
     ///
@@ -38,14 +47,15 @@ public enum RemoteString: Sendable {
             })
     }
 
-    /// Returns what a signature of the string can bind at a provider's store.
-    func binding(at provider: Bucket.Provider) -> SchemeBinding {
+    /// Returns what a signature of the string can bind at the store of a bucket.
+    func binding(at bucket: Bucket) -> SchemeBinding {
         switch self {
         case .hashed: .ossV4
+        case .request: bucket.binding
         case .plain(let string):
             switch string.vendor {
             case .alibaba: .ossV1
-            case .amazon, .google: provider == .gcs ? .gcsInteroperable : .awsV2
+            case .amazon, .google: bucket.provider == .gcs ? .gcsInteroperable : .awsV2
             }
         }
     }
@@ -54,6 +64,7 @@ public enum RemoteString: Sendable {
     var scheme: Bucket.Scheme {
         switch self {
         case .hashed: .ossV4
+        case .request: .awsV4
         case .plain(let string): string.vendor == .alibaba ? .ossV1 : .awsV2
         }
     }
@@ -63,6 +74,7 @@ public enum RemoteString: Sendable {
         switch self {
         case .plain(let string): string.method
         case .hashed(_, let request): request.method
+        case .request(let request, _): request.method
         }
     }
 
@@ -78,28 +90,51 @@ public enum RemoteString: Sendable {
             }
             let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
             return (try BucketName(String(Substring(parts[0]))), key)
+        case .request(_, let place): return (place.bucket, place.key)
         }
     }
 
     /// Checks the string against the rules that do not depend on grants.
+    ///
+    /// - Returns: The string, and the headers that the client must send besides those of its own request.
     func permitted(
         by rules: StringRules, in bucket: Bucket, _ credential: StorageCredential
-    ) throws(GatewayError) -> PermittedString {
+    ) throws(GatewayError) -> (string: PermittedString, headers: [NamedValue]) {
         switch self {
         case .plain(let string):
-            return try RemoteString.read("content") { () throws(StringToSignRefusal) in try string.permitted(by: rules)
+            return try RemoteString.read("content") { () throws(StringToSignRefusal) in
+                (try string.permitted(by: rules), [])
             }
         case .hashed(let text, let request):
-            guard let endpoint = try? StoreEndpoint(bucket.endpoint),
-                let address = try? BucketAddress(
-                    endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)
-            else { throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint") }
-            let signer = ReceivedCanonicalRequest.Signer(
-                address: address, scope: .oss(region: bucket.region), accessKeyID: credential.accessKeyID)
+            let signer = try signer(of: bucket, credential, .oss(region: bucket.region))
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in
-                try request.permitted(stringToSign: text, by: signer, rules)
+                (try request.permitted(stringToSign: text, by: signer, rules), [])
+            }
+        case .request(let request, let place):
+            let signer = try signer(of: bucket, credential, .aws(region: bucket.region))
+            return try RemoteString.read("uri") { () throws(StringToSignRefusal) in
+                guard place.region.utf8.elementsEqual(bucket.region.utf8) else { throw .wrongScope }
+                guard request.origin.utf8.elementsEqual(signer.address.origin.utf8) else { throw .wrongHost }
+                return try request.permitted(by: signer, rules)
             }
         }
+    }
+
+    /// Reads the key that the URL of a request names.
+    static func key(_ text: String) throws(GatewayError) -> ObjectKey {
+        guard !text.isEmpty else {
+            return try read("uri") { () throws(StringToSignRefusal) in throw StringToSignRefusal.bucketResource }
+        }
+        return try ObjectKey(text).bounded("uri")
+    }
+
+    private func signer(
+        of bucket: Bucket, _ credential: StorageCredential, _ scope: CredentialScope
+    ) throws(GatewayError) -> ReceivedCanonicalRequest.Signer {
+        guard let address = bucket.address else {
+            throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint")
+        }
+        return ReceivedCanonicalRequest.Signer(address: address, scope: scope, accessKeyID: credential.accessKeyID)
     }
 
     private static func read<Value>(
@@ -110,5 +145,13 @@ public enum RemoteString: Sendable {
         } catch {
             throw .invalidArgument(field: field, reason: "\(error.detail) (\(error.rawValue))")
         }
+    }
+}
+
+extension Bucket {
+    /// The address of the bucket at its store; `nil` if the row names none.
+    var address: BucketAddress? {
+        guard let endpoint = try? StoreEndpoint(endpoint) else { return nil }
+        return try? BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
     }
 }

@@ -21,7 +21,8 @@ final class Route: Sendable {
 
     /// Options that only a few routes set.
     private struct Options {
-        var refusalForm: (@Sendable (Problem) -> ServerResponse)?
+        var refusalForm: RefusalForm?
+        var clientProtocol: ClientProtocol?
         var credential: CredentialReader?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
@@ -29,7 +30,10 @@ final class Route: Sendable {
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
-    var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
+    var refusalForm: RefusalForm? { options.refusalForm }
+    /// The protocol of existing clients that the route belongs to, which the bucket must open; `nil` for the gateway's
+    /// own operations.
+    var clientProtocol: ClientProtocol? { options.clientProtocol }
     /// Where the request has its credential; `nil` for the bearer token, or the ticket in the query.
     var credential: CredentialReader? { options.credential }
     /// How the answer is repeated when the same request arrives again with the same idempotency key.
@@ -45,6 +49,9 @@ final class Route: Sendable {
         case .stream(let maxBytes, _): maxBytes > 0
         }
     }
+
+    /// Makes the answer for a refusal, and for the identifier of its request.
+    typealias RefusalForm = @Sendable (Problem, String) -> ServerResponse
 
     /// Reads the token, the API key or the ticket of a request.
     typealias CredentialReader = @Sendable (APIRequest) throws(GatewayError) -> Secret<String>
@@ -114,8 +121,16 @@ final class Route: Sendable {
     }
 
     /// The same route with its own form of refusals.
-    func refusing(by form: @escaping @Sendable (Problem) -> ServerResponse) -> Route {
+    func refusing(by form: @escaping RefusalForm) -> Route {
         with { $0.refusalForm = form }
+    }
+
+    /// The same route as one of a protocol of existing clients, which know no idempotency keys.
+    func speaking(_ clientProtocol: ClientProtocol, refusing form: @escaping RefusalForm) -> Route {
+        with {
+            $0.clientProtocol = clientProtocol
+            $0.refusalForm = form
+        }
     }
 
     /// The same route for clients that send their credential elsewhere than in `Authorization: Bearer`. A body of at

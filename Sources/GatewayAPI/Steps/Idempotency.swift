@@ -25,7 +25,7 @@ final class Idempotency: Sendable {
 
     /// Whether the step applies to a request. Other requests go straight to their endpoint.
     static func concerns(_ request: APIRequest) -> Bool {
-        request.method == .post && request.headers.contains(.idempotencyKey)
+        request.method == .post && request.headers.contains(.idempotencyKey) && request.route.clientProtocol == nil
     }
 
     /// Answers a request with a key.

@@ -47,7 +47,7 @@ enum CredentialsURI {
     }
 
     /// Makes the answer for a refusal.
-    @Sendable static func refusal(_ problem: Problem) -> ServerResponse { response(body(of: problem)) }
+    @Sendable static func refusal(_ problem: Problem, _: String) -> ServerResponse { response(body(of: problem)) }
 
     /// Makes the answer with an unencrypted body.
     static func response(_ body: [UInt8]) -> ServerResponse {

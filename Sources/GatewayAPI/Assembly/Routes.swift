@@ -65,11 +65,11 @@ struct Routes {
             Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
             Route(
                 .post, "/lfs/{bucket}/{path}", .user, maxBodyBytes: GitLFSBatch.maxBytes, takesRest: true, gitLFS.post
-            ).issuing().refusing(by: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            ).issuing().speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
             Route(.get, "/lfs/{bucket}/{path}", .user, takesRest: true, gitLFS.get)
-                .refusing(by: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+                .speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
             Route(.post, "/v1/aws/s3/sign", .user, remoteSigning.sign)
-                .issuing().refusing(by: RemoteSigningAnswer.refusal),
+                .issuing().speaking(.awsRemoteSigning, refusing: RemoteSigningAnswer.refusal),
         ]
     }
 

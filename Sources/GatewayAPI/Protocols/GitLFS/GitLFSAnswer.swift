@@ -8,7 +8,6 @@ import StrictJSON
 enum GitLFSAnswer {
     /// The media type of bodies in both directions.
     static let mediaType = "application/vnd.git-lfs+json"
-    private static let page = "https://git-lfs.com/"
 
     /// Makes an answer that is one object; no cache may store it.
     static func object(
@@ -20,8 +19,8 @@ enum GitLFSAnswer {
     }
 
     /// Makes the answer for a refusal of a whole request.
-    @Sendable static func refusal(_ problem: Problem) -> ServerResponse {
-        var answer = refusal(problem.lfsStatus, problem.lfsMessage)
+    @Sendable static func refusal(_ problem: Problem, requestID: String) -> ServerResponse {
+        var answer = refusal(problem.lfsStatus, problem.lfsMessage, requestID)
         for field in problem.headers { answer.head.headerFields[field.name] = field.value }
         // Clients look here first for the scheme, and browsers do not look here at all.
         if problem.lfsStatus == .unauthorized { answer.head.headerFields[.lfsAuthenticate] = #"Basic realm="sluice""# }
@@ -29,8 +28,11 @@ enum GitLFSAnswer {
     }
 
     /// Makes the answer for a refusal of a whole request, from its parts.
-    static func refusal(_ status: HTTPResponse.Status, _ message: String) -> ServerResponse {
-        object(status) { $0.member("message", message) }
+    static func refusal(_ status: HTTPResponse.Status, _ message: String, _ requestID: String) -> ServerResponse {
+        object(status) { json in
+            json.member("message", message)
+            json.member("request_id", requestID)
+        }
     }
 }
 

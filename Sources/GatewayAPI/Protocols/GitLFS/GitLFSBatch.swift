@@ -1,4 +1,5 @@
 import GatewayCore
+import HTTPTypes
 import LibCrypto
 
 /// The body of a batch request, as far as it matters here. Git LFS lets clients send further members.
@@ -88,8 +89,23 @@ struct GitLFSObject {
 
 /// A refusal for which Git LFS has a status of its own.
 enum GitLFSRefusal: Error {
-    /// 409: objects are named by another hash.
+    /// Objects are named by another hash.
     case hashAlgorithm
-    /// 413: the batch is too long.
+    /// The batch is too long.
     case tooManyObjects
+
+    var status: HTTPResponse.Status {
+        switch self {
+        case .hashAlgorithm: .conflict
+        case .tooManyObjects: .contentTooLarge
+        }
+    }
+
+    /// A sentence for people.
+    var message: String {
+        switch self {
+        case .hashAlgorithm: "Objects are named by their SHA-256 here."
+        case .tooManyObjects: "A batch may have at most \(GitLFSBatch.maxObjects) objects."
+        }
+    }
 }

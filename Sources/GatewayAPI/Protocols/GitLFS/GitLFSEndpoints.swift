@@ -2,6 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import Signing
 import StrictJSON
 
 /// `/lfs/{bucket}/{path}`: the batch API of Git LFS, with basic transfers.
@@ -34,21 +35,16 @@ struct GitLFSEndpoints: Sendable {
             do {
                 return try await batch(request, caller, below: prefix)
             } catch let refusal as GitLFSRefusal {
-                return switch refusal {
-                case .hashAlgorithm: GitLFSAnswer.refusal(.conflict, "Objects here are named by 'sha256'.")
-                case .tooManyObjects:
-                    GitLFSAnswer.refusal(
-                        .contentTooLarge, "A batch may have at most \(GitLFSBatch.maxObjects) objects.")
-                }
+                return GitLFSAnswer.refusal(refusal.status, refusal.message, request.id)
             }
         case ["objects", "verify"]: return try await verify(request, caller, below: prefix)
-        default: return GitLFSAnswer.refusal(.notFound, "There are no locks here.")
+        default: return GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
         }
     }
 
     /// Answers a GET, which only locks have.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        GitLFSAnswer.refusal(.notFound, "There are no locks here.")
+        GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
     }
 
     /// Splits the path, decoded once, into the prefix of keys and the last two segments, which name the operation.
@@ -69,10 +65,13 @@ struct GitLFSEndpoints: Sendable {
         try rate?.take(batch.objects.count - 1, after: 1, from: caller.principal, at: request.start)
         let bucket = request.parameter(0)
         let checksSizesAlone = try await uploads.checksSizesAlone(in: BucketName(bucket), by: .gitLFSVerify)
-        let context = request.context(of: caller, timeout: timeout, by: checksSizesAlone ? .gitLFSVerify : .gitLFS)
+        var context = request.context(of: caller, timeout: timeout)
+        if checksSizesAlone { context.clientProtocol = .gitLFSVerify }
         let wishes = batch.objects.map { object in
             Result { () throws(GatewayError) in
-                guard batch.operation == .download || !checksSizesAlone || publicURL != nil else { throw .noVerification }
+                guard batch.operation == .download || !checksSizesAlone || publicURL != nil else {
+                    throw .noVerification
+                }
                 return try IssueRequest(
                     object.fields(to: batch.operation, in: bucket, below: prefix, bindsDigest: !checksSizesAlone))
             }
@@ -166,10 +165,11 @@ struct GitLFSEndpoints: Sendable {
             throw GatewayError.notFound(.issuance)
         }
         guard let finding = upload.finding, finding.kind != .absent else {
-            return GitLFSAnswer.refusal(.notFound, "The object is not at the store.")
+            return GitLFSAnswer.refusal(.notFound, "The object is not at the store.", request.id)
         }
         guard finding.kind != .mismatched, finding.size == object.size else {
-            return GitLFSAnswer.refusal(.unprocessableContent, "The object at the store is not the one that was announced.")
+            return GitLFSAnswer.refusal(
+                .unprocessableContent, "The object at the store is not the one that was announced.", request.id)
         }
         return GitLFSAnswer.object { _ in }
     }
@@ -177,7 +177,10 @@ struct GitLFSEndpoints: Sendable {
 
 extension GatewayError {
     fileprivate static let noVerification = GatewayError.notEnforceable(
-        reason: "The store cannot bind the SHA-256 of an upload, and the gateway has no public URL for its verification.")
+        reason: """
+            The store cannot bind the SHA-256 of an upload, and the gateway has no public URL at which clients could have \
+            its size verified.
+            """)
 }
 
 extension JSONWriter {

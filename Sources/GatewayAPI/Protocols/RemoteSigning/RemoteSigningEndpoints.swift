@@ -33,7 +33,7 @@ struct RemoteSigningEndpoints: Sendable {
             throw GatewayError.invalidArgument(field: "uri", reason: "\(error.detail) (\(error.rawValue))")
         }
         let signed = try await useCase.sign(
-            wanted, region: region, in: request.context(of: caller, timeout: timeout, by: .awsRemoteSigning))
+            wanted, region: region, in: request.context(of: caller, timeout: timeout))
         var response = ServerResponse.json(.ok) { json in
             json.member("uri", uri)
             json.name("headers")
@@ -78,7 +78,7 @@ extension RemoteSignature {
 /// The form of refusals that clients of Iceberg read.
 enum RemoteSigningAnswer {
     /// Makes the answer for a refusal.
-    @Sendable static func refusal(_ problem: Problem) -> ServerResponse {
+    @Sendable static func refusal(_ problem: Problem, _: String) -> ServerResponse {
         var answer = ServerResponse.json(problem.kind.status) { json in
             json.name("error")
             json.object { json in

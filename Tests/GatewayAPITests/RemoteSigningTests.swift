@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import GatewayAPI

@@ -48,7 +48,8 @@ export function reasonText(reason) {
 }
 
 /** Returns the address of a form for a grant that would permit a request. */
-export function grantThatPermits({ principal: who, bucket, key, action }) {
+export function grantThatPermits({ principal: who, bucket, key: object, prefix, action }) {
+  const key = object ?? prefix;
   const folder = key?.includes("/") ? key.slice(0, key.lastIndexOf("/") + 1) : (key ?? "");
   const verb = action?.replace(/^(oss|s3):/, "");
   return address("grants", {

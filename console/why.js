@@ -168,7 +168,7 @@ export function whyForm(page, { asked, digest, starts, onAsk }) {
     action: h(
       "select",
       {},
-      ["GetObject", "PutObject"].map((name) => h("option", { value: name, selected: name === asked.action }, name)),
+      page.contract.schema("Action").enum.map((name) => h("option", { value: name, selected: name === asked.action }, name)),
     ),
   };
   const now = h("input", { type: "checkbox", checked: !asked.at, id: unique("why") });
@@ -217,6 +217,7 @@ export function whyForm(page, { asked, digest, starts, onAsk }) {
         .filter(([, value]) => value !== ""),
     );
     onAsk?.(request);
+    const { key, ...rest } = request;
     if (!request.principal?.startsWith("user:")) {
       fill(
         answer,
@@ -228,7 +229,8 @@ export function whyForm(page, { asked, digest, starts, onAsk }) {
       );
       return;
     }
-    const body = { ...request, ...(asked.at && !now.checked ? { at: asked.at } : {}) };
+    const named = { ...rest, [request.action === "ListObjects" ? "prefix" : "key"]: key };
+    const body = { ...named, ...(asked.at && !now.checked ? { at: asked.at } : {}) };
     fill(answer, skeleton(4));
     try {
       const { data } = await page.call("explain", { body });

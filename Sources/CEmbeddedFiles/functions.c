@@ -136,6 +136,10 @@ static const char prune_counters[] = {
 #embed "../../sql/functions/prune_counters.sql" suffix(, 0)
 };
 
+static const char prune_deletions[] = {
+#embed "../../sql/functions/prune_deletions.sql" suffix(, 0)
+};
+
 static const char prune_landings[] = {
 #embed "../../sql/functions/prune_landings.sql" suffix(, 0)
 };
@@ -269,6 +273,7 @@ static const struct {
     {"prepare_issuances_partitions.sql", prepare_issuances_partitions},
     {"prove_issuances.sql", prove_issuances},
     {"prune_counters.sql", prune_counters},
+    {"prune_deletions.sql", prune_deletions},
     {"prune_landings.sql", prune_landings},
     {"prune_multipart_uploads.sql", prune_multipart_uploads},
     {"prune_policy_log.sql", prune_policy_log},

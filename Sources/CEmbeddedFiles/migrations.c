@@ -36,6 +36,14 @@ static const char migration_0009[] = {
 #embed "../../sql/migrations/0009_open_protocols.sql" suffix(, 0)
 };
 
+static const char migration_0010[] = {
+#embed "../../sql/migrations/0010_note_deletions.sql" suffix(, 0)
+};
+
+static const char migration_0011[] = {
+#embed "../../sql/migrations/0011_list_and_delete.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -48,6 +56,8 @@ static const struct {
     {"0006_tell_gateways_apart.sql", migration_0006},
     {"0007_sum_landings_and_callers.sql", migration_0007},
     {"0009_open_protocols.sql", migration_0009},
+    {"0010_note_deletions.sql", migration_0010},
+    {"0011_list_and_delete.sql", migration_0011},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

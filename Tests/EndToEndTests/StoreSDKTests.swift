@@ -173,7 +173,7 @@ extension Deployment {
         row["credentialID"] = try await create("storage-credentials", credential)["id"]
         try await create("buckets", row)
         try await grant(
-            ["PutObject", "GetObject"], to: user.principal, in: name,
+            ["PutObject", "GetObject", "ListObjects", "DeleteObject"], to: user.principal, in: name,
             options: ["conditions": ["allowResponseContentType": true, "allowVersions": true]])
         try await grant(
             ["PutObject"], to: user.principal, in: name, prefix: "limited/",

@@ -333,12 +333,12 @@ import Testing
         let connection = try Self.connect()
         let position = try await connection.position()
         let changes: [@Sendable (inout IssuanceProposal) -> Void] = [
-            { $0.method = "BREW" }, { $0.method = "*" }, { $0.furtherAction = .getObject },
+            { $0.method = "BREW" }, { $0.method = "*" }, { $0.furtherActions = [.getObject] },
             { $0.contentMD5 = [UInt8](repeating: 7, count: 15) }, { $0.contentLength = -1 },
             { (proposal: inout IssuanceProposal) in
                 proposal.delivery = .sts
                 proposal.method = "*"
-                proposal.furtherAction = .getObject
+                proposal.furtherActions = [.getObject]
             },
         ]
         for (index, change) in changes.enumerated() {
@@ -359,7 +359,7 @@ import Testing
         let position = try await connection.position()
         var stale = try IssuanceProposal.sample(
             at: PolicyPosition(sequence: position.sequence, tag: UUID()), action: .putObject)
-        stale.furtherAction = .getObject
+        stale.furtherActions = [.getObject]
         let verdicts = try await connection.record([.sample(at: position), stale])
         #expect(verdicts.map(\.isRecorded) == [true, false])
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)

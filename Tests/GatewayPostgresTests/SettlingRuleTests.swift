@@ -111,6 +111,137 @@ import Testing
         #expect(try await [world.used, world.waiting] == [100, 0], "\(doubt.name)")
     }
 
+    /// Credentials that permit deletion, by what they are for, and whether one of them may have deleted the object.
+    static let deletions: [(name: String, key: String, delivery: Delivery, age: TimeInterval, mayConcern: Bool)] = [
+        ("its own link", "users/alice/photo é.jpg", .presignedURL, 0, true),
+        ("a signature", "users/alice/photo é.jpg", .remoteSignature, 0, true),
+        ("a session on the folder", "users/alice/", .sts, 0, true),
+        ("a session on the bucket", "", .sts, 0, true),
+        ("a session on the key", "users/alice/photo é.jpg", .sts, 0, true),
+        ("a link for another key", "users/alice/photo", .presignedURL, 0, false),
+        ("a session on another folder", "users/al", .sts, 0, false),
+        ("a link that was dead before", "users/alice/photo é.jpg", .presignedURL, 7200, false),
+    ]
+
+    @Test(.database(.migrated), arguments: deletions.indices, [false, true])
+    func `What a credential may have deleted stays counted`(_ place: Int, inBatch: Bool) async throws {
+        let world = try await World()
+        try await world.reserve()
+        let row = Self.deletions[place]
+        var deletion = try IssuanceProposal.sample(
+            at: await world.connection.position(), principal: "user:bob", action: .deleteObject)
+        deletion.key = ExactText(row.key)
+        deletion.delivery = row.delivery
+        deletion.method = row.delivery == .sts ? "*" : "DELETE"
+        deletion.expiresAt = Date().addingTimeInterval(10 - row.age)
+        if row.delivery == .sts { (deletion.action, deletion.furtherActions) = (.putObject, [.deleteObject]) }
+        var other = try IssuanceProposal.sample(at: await world.connection.position(), principal: "user:carol")
+        other.key = ExactText("elsewhere/a")
+        let proposals = inBatch ? [other, deletion] : [deletion]
+        #expect(try await world.connection.record(proposals).allSatisfy(\.isRecorded))
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [row.mayConcern ? 100 : 0, 0], "\(row.name)")
+    }
+
+    @Test(.database(.migrated)) func `A link that only lists or reads gives no doubt`() async throws {
+        let world = try await World()
+        try await world.reserve()
+        for action in [Action.listObjects, .getObject] {
+            var proposal = try IssuanceProposal.sample(at: await world.connection.position(), action: action)
+            proposal.method = "GET"
+            #expect(try await world.connection.record([proposal]).allSatisfy(\.isRecorded))
+        }
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated)) func `A refused deletion leaves no trace`() async throws {
+        let world = try await World()
+        let quota = Quota.sample(limit: 0)
+        try await world.connection.insert(quota)
+        for count in [1, 2] {
+            let position = try await world.connection.position()
+            let proposals = try (0..<count).map { _ in
+                try IssuanceProposal.sample(at: position, action: .deleteObject, charges: [quota.charge()])
+            }
+            #expect(try await !world.connection.record(proposals).contains { $0.isRecorded })
+        }
+        #expect(try await world.connection.number("SELECT count(*) FROM deletions") == 0)
+    }
+
+    /// Uploads, deletions and settling at the same time: whatever arrived is counted, in every order.
+    @Test(.database(.migrated)) func `In a race of uploads, deletions and settling, what arrived stays counted`()
+        async throws
+    {
+        let world = try await World()
+        let store = Mutex<Set<String>>([])
+        let arrived = Mutex<Int64>(0)
+        let position = try await world.connection.position()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
+                    let key = "users/alice/\(number)"
+                    // Every third link is never used. Links are dead when they are recorded, so objects come before.
+                    let isUsed = number % 3 > 0
+                    if isUsed {
+                        store.withLock { _ = $0.insert(key) }
+                        arrived.withLock { $0 += 100 }
+                    }
+                    var upload = try IssuanceProposal.sample(
+                        at: position, action: .putObject, charges: [world.quota.charge(100)], lifetime: -60)
+                    upload.key = ExactText(key)
+                    #expect(try await own.record([upload]).allSatisfy(\.isRecorded))
+                    if isUsed {
+                        var deletion = try IssuanceProposal.sample(at: position, action: .deleteObject)
+                        (deletion.key, deletion.method) = (ExactText(key), "DELETE")
+                        if number % 2 == 0 {
+                            (deletion.delivery, deletion.method) = (.sts, "*")
+                            (deletion.action, deletion.furtherActions) = (.getObject, [.deleteObject])
+                        }
+                        #expect(try await own.record([deletion]).allSatisfy(\.isRecorded))
+                        store.withLock { _ = $0.remove(key) }
+                    }
+                    await own.close()
+                }
+            }
+            for _ in 0..<3 {
+                group.addTask {
+                    let own = try PostgresConnection(testing: TestDatabase.current.connectionString)
+                    for _ in 0..<30 {
+                        await ReservationSweeper(
+                            connection: own,
+                            verifier: StubVerifier { key in
+                                store.withLock { $0.contains(key.rawValue) } ? .object(100) : .nothing
+                            }, clock: .right, schedule: .init(grace: .zero, batch: 7), logger: .silent
+                        ).runRound()
+                    }
+                    await own.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        await world.sweep(.nothing)
+        #expect(try await world.waiting == 0)
+        let counted = try await world.used
+        #expect(counted == arrived.withLock { $0 })
+    }
+
+    @Test(.database(.migrated)) func `What is known of deletions outlives every reservation that it concerns`()
+        async throws
+    {
+        let world = try await World()
+        try await world.run(
+            """
+            INSERT INTO deletions SELECT 'user:a', gen_random_uuid(), 'demo', 'k', now() - make_interval(days => d)
+            FROM generate_series(0, 40) AS d
+            """)
+        #expect(try await world.connection.number("SELECT prune_deletions(1000)") == 8)
+        #expect(
+            try await world.connection.number("SELECT count(*) FROM deletions WHERE dead_at > now() - interval '33 days'")
+                == 33)
+    }
+
     @Test(.database(.migrated)) func `A part by a signature of ours lies under no key, and stays counted`() async throws
     {
         let world = try await World()

@@ -11,8 +11,8 @@ import Testing
     /// Tables that can be spread, with the column that says whom a row belongs to. Two have none yet; they are found by
     /// their issuance.
     private static let spread = [
-        "denials": "principal", "idempotency_keys": "caller", "issuances": "principal", "landings": nil,
-        "multipart_parts": nil, "multipart_uploads": "principal", "quota_usage": "holder",
+        "deletions": "principal", "denials": "principal", "idempotency_keys": "caller", "issuances": "principal",
+        "landings": nil, "multipart_parts": nil, "multipart_uploads": "principal", "quota_usage": "holder",
         "remote_uploads": "principal", "reservations": "holder",
     ]
 

@@ -106,7 +106,7 @@ async function mayIt(page) {
       key: schemaOf(page, "explain", "key"),
       action: {
         type: "string",
-        enum: ["GetObject", "PutObject"],
+        enum: page.contract.schema("Action").enum,
         default: "GetObject",
         description: "What the request asks for.",
       },
@@ -163,7 +163,7 @@ function requestOf(query) {
       principal: query.principal,
       action: query.action ?? (query.bucket ? "GetObject" : undefined),
       bucket: query.bucket,
-      key: query.key,
+      [query.action === "ListObjects" ? "prefix" : "key"]: query.key,
       at: query.at,
       ...more,
     }).filter(([, value]) => value !== undefined && value !== ""),
@@ -179,7 +179,8 @@ function readJSON(text) {
   }
 }
 
-function nextSteps({ principal: who, bucket, key, action }) {
+function nextSteps({ principal: who, bucket, key: object, prefix, action }) {
+  const key = object ?? prefix;
   return h(
     "div",
     { class: "actions" },

@@ -11,6 +11,14 @@ import { showObject } from "../values.js";
 /** Members of a request that the form shows at once. The others are below "More". */
 const first = ["action", "bucket", "key"];
 
+/** What using a link does, by its action. */
+const verbs = {
+  PutObject: "Upload the file",
+  GetObject: "Download it",
+  ListObjects: "List the keys",
+  DeleteObject: "Delete the object",
+};
+
 /** Opens the view. */
 export function open(page) {
   const { query } = page;
@@ -26,11 +34,11 @@ export function open(page) {
         principal: { ...page.contract.schema("UserPrincipal"), description: "The user to try as, such as user:alice." },
         action: {
           type: "string",
-          enum: ["PutObject", "GetObject"],
-          description: "PutObject uploads, GetObject downloads.",
+          enum: page.contract.schema("Action").enum,
+          description: "PutObject uploads, GetObject downloads, ListObjects lists, DeleteObject deletes.",
         },
         bucket: { ...page.contract.schema("BucketName"), description: "The bucket of the object." },
-        key: { ...schema.properties.key, description: "The key of the object." },
+        key: { ...schema.properties.key, description: "The key of the object; to list, the prefix of the keys." },
       },
     },
     {
@@ -43,7 +51,7 @@ export function open(page) {
   const { oneOf, required, ...rest } = schema;
   const more = schemaForm(page.contract, rest, {
     ...place,
-    omit: [...first, "keyPrefix", "keyExtension"],
+    omit: [...first, "prefix", "keyPrefix", "keyExtension"],
     onChange: () => changed(),
   });
   more.element.firstElementChild.classList.add("form-grid");
@@ -94,7 +102,8 @@ export function open(page) {
 
   /** The request for a link, as the user would send it. */
   function request() {
-    const { principal, ...named } = who.value();
+    const { principal, key, ...rest } = who.value();
+    const named = { ...rest, [rest.action === "ListObjects" ? "prefix" : "key"]: key };
     const chosen = named.action === "PutObject" ? file.files[0] : null;
     const ofFile = chosen ? { contentType: chosen.type || "application/octet-stream", contentLength: chosen.size } : {};
     return {
@@ -296,8 +305,8 @@ function useCard(page, link, asked) {
     h(
       "div",
       { class: "actions" },
-      button(isUpload ? "Upload the file" : link.method === "HEAD" ? "Ask the store" : "Download it", {
-        tone: "primary",
+      button(verbs[asked.body.action] ?? "Ask the store", {
+        tone: asked.body.action === "DeleteObject" ? "danger" : "primary",
         icon: isUpload ? "upload" : "download",
         disabled: isMissing,
         run: use,
@@ -356,7 +365,8 @@ async function storeAnswer(page, answer, link, isUpload) {
   }
   const isGood = answer.status >= 200 && answer.status < 300;
   const isText = answer.body && /xml|json|text/.test(answer.body.type) && answer.body.size < 16_384;
-  const words = !isGood && isText ? await answer.body.text() : null;
+  const isListing = link.prefix !== undefined;
+  const words = (!isGood || isListing) && isText ? await answer.body.text() : null;
   const state = h("div", { class: "stack" });
   const confirmUpload = async () => {
     const { data } = await page.call("confirmAnyUpload", { path: { id: link.id } });
@@ -366,7 +376,7 @@ async function storeAnswer(page, answer, link, isUpload) {
     isGood && !isUpload && answer.body?.size
       ? h(
           "a",
-          { class: "button", href: URL.createObjectURL(answer.body), download: link.key.split("/").at(-1) },
+          { class: "button", href: URL.createObjectURL(answer.body), download: link.key?.split("/").at(-1) ?? "keys.xml" },
           "Save the file",
         )
       : null;

@@ -12,7 +12,8 @@ LANGUAGE sql STABLE
 AS $$
     SELECT sha256(convert_to(ROW(
         p_principal, p_bucket, p_prefix, p_is_template, p_effect,
-        'PutObject' = ANY (p_actions), 'GetObject' = ANY (p_actions), p_conditions,
+        'PutObject' = ANY (p_actions), 'GetObject' = ANY (p_actions), 'ListObjects' = ANY (p_actions),
+        'DeleteObject' = ANY (p_actions), p_conditions,
         round(extract(epoch FROM p_not_before) * 1000), round(extract(epoch FROM p_not_after) * 1000), p_note
     )::text, 'UTF8'))
 $$;

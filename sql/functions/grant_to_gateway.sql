@@ -39,7 +39,7 @@ BEGIN
     EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
 
     -- The ledger.
-    EXECUTE format('GRANT INSERT ON issuances, admin_audit TO %I', p_role);
+    EXECUTE format('GRANT INSERT ON issuances, deletions, admin_audit TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (used, released) ON quota_usage TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (check_at), DELETE ON reservations TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (count) ON denials TO %I', p_role);

@@ -4,8 +4,9 @@
 -- settings. So no line of the log since the decision may touch it, and where the log no longer reaches back to the
 -- decision, the answer is no. A part that a client uploads with a signature of the gateway lies under no key until its
 -- upload is completed, and the ledger does not tell that it is a part. An object made in parts may bear the time at
--- which the upload began, and so hide that it replaced a younger one. No issuance deletes objects; a delivery that does
--- will have to be looked for here.
+-- which the upload began, and so hide that it replaced a younger one. A credential that permitted to delete the object at
+-- any time since may have been used to delete it, and so to make it absent, or to bring an older version back. What
+-- prune_deletions may have removed already counts as such a credential.
 --
 --   p_issuance_id, p_bucket, p_object_key, p_dead_at  of the reservation
 --   p_proof                                           'absent' or 'older', as for settle_reservations
@@ -26,6 +27,12 @@ AS $$
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
                     AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+            )
+            AND p_dead_at > statement_timestamp() - interval '24 days'
+            AND NOT EXISTS (
+                SELECT FROM beginnings(p_object_key) AS b (text)
+                JOIN deletions d ON d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                WHERE d.dead_at > i.issued_at - interval '1 hour'
             )
             AND NOT EXISTS (
                 SELECT FROM remote_uploads u

@@ -30,8 +30,8 @@
 -- Locks: the policy lock, shared; then the quota's counter. Both until the transaction ends.
 -- Callers: the gateway's role, one statement in a transaction of its own.
 -- Errors: invalid_transaction_state outside READ COMMITTED; check_violation of issuance_action_check or
--- issuance_method_check where a credential other than a session permits two actions or binds no method; check_violation
--- of the domains of the columns.
+-- issuance_method_check where a credential other than a session permits several actions or binds no method;
+-- check_violation of the domains of the columns.
 CREATE OR REPLACE FUNCTION record_issuance(
     p_sent_at timestamptz, p_max_difference double precision, p_position_seq bigint, p_position_tag uuid,
     p_scopes text[],
@@ -98,8 +98,8 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell.
-    IF (p_action = 'PutObject,GetObject' OR p_method = '*') AND p_delivery <> 'sts' THEN
+    -- Only sessions permit several actions and bind no method. No column alone can tell.
+    IF (strpos(p_action, ',') > 0 OR p_method = '*') AND p_delivery <> 'sts' THEN
         PERFORM refuse_session_values(p_delivery, p_action);
     END IF;
     INSERT INTO issuances (
@@ -122,6 +122,12 @@ BEGIN
             -- By the later of both clocks.
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
+        );
+    END IF;
+    IF strpos(p_action, 'DeleteObject') > 0 THEN
+        INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
+        VALUES (
+            p_principal, p_id, p_bucket, p_object_key, greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
         );
     END IF;
     RETURN ARRAY[0, v_used, v_resets_in];

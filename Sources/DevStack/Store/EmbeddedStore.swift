@@ -157,7 +157,10 @@ public final class EmbeddedStore: HTTPResponder {
         }
         guard let caller = try verifier.verify(request, at: instant) else { throw StoreError.accessDenied }
         let operation = try StoreOperation.of(request)
-        let permits = { (place: StorePlace) in caller.session?.permits(operation, on: place) ?? true }
+        let prefix = operation.name == .listObjects ? try request.parameter("prefix") : nil
+        let permits = { (place: StorePlace) in
+            caller.session?.permits(operation, on: place, prefix: prefix) ?? true
+        }
         guard operation.name == .deleteObjects || permits(request.place) else { throw StoreError.accessDenied }
         let fields = RequestFields(request, signedBy: caller.scheme)
         guard let bucket = request.place.bucket else {

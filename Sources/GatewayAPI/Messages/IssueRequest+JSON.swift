@@ -9,6 +9,11 @@ extension IssueRequest.Fields {
         method = try body.string("method")
         bucket = try body.string("bucket")
         key = try body.string("key")
+        prefix = try body.string("prefix")
+        if var list = try body.object("list") {
+            self.list = try Listing.Fields(&list)
+            try list.end()
+        }
         keyPrefix = try body.string("keyPrefix")
         keyExtension = try body.string("keyExtension")
         contentType = try body.string("contentType")
@@ -24,6 +29,18 @@ extension IssueRequest.Fields {
         ifNoneMatch = try body.string("ifNoneMatch")
         process = try body.string("process")
         versionID = try body.string("versionID")
+    }
+}
+
+extension Listing.Fields {
+    /// Reads the members of `list`.
+    fileprivate init(_ json: inout JSONObject) throws(GatewayError) {
+        self.init()
+        delimiter = try json.string("delimiter")
+        maxKeys = try json.integer("maxKeys")
+        continuationToken = try json.string("continuationToken")
+        startAfter = try json.string("startAfter")
+        encodingType = try json.string("encodingType")
     }
 }
 

@@ -38,7 +38,7 @@ extension JSONObject {
         var actions: Set<Action> = []
         for (index, text) in texts.enumerated() {
             guard let action = try? Action(parsing: text) else {
-                throw invalid("\(name)[\(index)]", "The action must be 'PutObject' or 'GetObject'.")
+                throw invalid("\(name)[\(index)]", "The action must be \(Action.words).")
             }
             actions.insert(action)
         }

@@ -61,7 +61,7 @@ struct ListFilter: Sendable {
             }
         case .action:
             guard let action = try? Action(parsing: text) else {
-                throw .invalidArgument(field: name, reason: "The action must be 'PutObject' or 'GetObject'.")
+                throw .invalidArgument(field: name, reason: "The action must be \(Action.words).")
             }
             return action.rawValue
         case .share:

@@ -7,6 +7,11 @@ extension Grant {
     public func validated() throws(GatewayError) -> Grant {
         try require(!actions.isEmpty, "actions", "A grant must cover at least one action.")
         try require(
+            effect == .deny || !actions.contains(.listObjects) || prefix.coversManyKeys,
+            prefix.isTemplate ? "template" : "prefix",
+            "ListObjects requires a prefix that is empty or ends in '/': a listing of one key shows all keys that begin "
+                + "with it.")
+        try require(
             !prefix.endsLikePattern, prefix.isTemplate ? "template" : "prefix",
             "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below it, and an "
                 + "empty prefix covers the whole bucket.")
@@ -100,7 +105,7 @@ extension Quota {
     public func validated() throws(GatewayError) -> Quota {
         try require(limit >= 0, "limit", "The limit must be 0 or more.")
         guard metric == .bytes else { return self }
-        try require(action != .getObject, "action", "Bytes are counted for PutObject only.")
+        try require(action == nil || action == .putObject, "action", "Bytes are counted for PutObject only.")
         var quota = self
         quota.action = .putObject
         return quota

@@ -6,7 +6,7 @@ public struct TicketRequest: Sendable {
     public var bucket: BucketName
     /// The keys that it permits: a literal prefix.
     public var prefix: ExactText
-    /// The actions that it permits; `nil` for all.
+    /// The actions that it permits; `nil` for ``Action/transfers``.
     public var actions: Set<Action>?
     /// Its lifetime in seconds; `nil` for the default.
     public var expiresIn: Int64?
@@ -67,7 +67,7 @@ public struct Tickets: Sendable {
             1...Int64(maxLife) ~= life, "expiresIn", "The life of a ticket must be 1 to \(maxLife) seconds.")
         let maxUses = request.maxUses ?? Ticket.defaultUses
         try require(1...Ticket.maxUses ~= maxUses, "maxUses", "The number of uses must be 1 to 100,000.")
-        let actions = request.actions ?? Set(Action.allCases)
+        let actions = request.actions ?? Action.transfers
         try require(!actions.isEmpty, "actions", "A ticket requires at least one action.")
         let text = try random.secret(TicketText.randomByteCount) { TicketText(randomBytes: $0) }
         let created = now()

@@ -32,6 +32,7 @@ struct Circumstances {
         return switch request.action {
         case .putObject: uploadFailure(of: grant.conditions, for: request, in: place)
         case .getObject: downloadFailure(of: grant.conditions, for: request)
+        case .listObjects, .deleteObject: nil
         }
     }
 

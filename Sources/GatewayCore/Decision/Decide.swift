@@ -14,6 +14,8 @@ public let schemeMaxTTL = 604_800
 /// If grants match but no grant's conditions hold, the refusal states what fails for the most specific one. If no grant
 /// matches or the bucket does not exist, the refusal gives no reason.
 ///
+/// A listing is refused if a grant denies listing any key that it may show.
+///
 /// A lifetime that exceeds a limit is shortened, not refused. The expiry of the caller's own credential is not a limit:
 /// the credential proves who asks, and that proof is complete when the URL is made.
 /// - Parameters:
@@ -44,6 +46,11 @@ public func decide(
         }
     }
     if let deny { return .refuse(Refusal(.accessDenied, grant: deny.grant)) }
+    if let listing = request.listing,
+        let deny = policy.deny(of: .listObjects, in: request.bucket, for: subject, at: now, where: listing.shows)
+    {
+        return .refuse(Refusal(.accessDenied, grant: deny))
+    }
     if let only = match, !rest.isEmpty {
         rest.append(only)
         rest.sort(by: >)
@@ -134,6 +141,24 @@ extension AccessPolicy {
         }
         forEachPrincipal { $0.forEachCandidate(in: request.bucket, key: request.key, consider) }
         for row in placedGrants { consider(row) }
+    }
+
+    /// Returns a grant that denies an action on an area that passes a test; `nil` if there is none.
+    func deny(
+        of action: Action, in bucket: BucketName, for subject: Subject, at now: Date, where meets: (KeyArea) -> Bool
+    ) -> Grant? {
+        let circumstances = Circumstances(sourceAddress: nil, now: now)
+        var deny: Grant?
+        func consider(_ grant: Grant) {
+            guard deny == nil, grant.effect == .deny, grant.bucket == bucket, grant.actions.contains(action),
+                circumstances.isDuring(grant), let denied = grant.expandedPrefix(for: subject),
+                meets(KeyArea(prefix: denied))
+            else { return }
+            deny = grant
+        }
+        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
+        for row in placedGrants { consider(row.grant) }
+        return deny
     }
 
     /// Whether a byte quota covers a request, even if this step of a multipart upload carries no bytes.

@@ -20,7 +20,9 @@ func decide(
         }
     }
     if case .below(let prefix) = request.target,
-        let deny = policy.deny(within: prefix, of: request.bucket, for: subject, at: now)
+        let deny = policy.deny(
+            of: .putObject, in: request.bucket, for: subject, at: now,
+            where: { KeyArea(prefix: prefix).intersection($0) != nil })
     {
         return .refuse(Refusal(.accessDenied, grant: deny))
     }
@@ -37,25 +39,4 @@ func decide(
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }
     return .permit(shortest)
-}
-
-extension AccessPolicy {
-    /// Returns a grant that denies uploads to some key with a prefix; `nil` if there is none.
-    fileprivate func deny(
-        within prefix: ExactText, of bucket: BucketName, for subject: Subject, at now: Date
-    ) -> Grant? {
-        let area = KeyArea(prefix: prefix)
-        let circumstances = Circumstances(sourceAddress: nil, now: now)
-        var deny: Grant?
-        func consider(_ grant: Grant) {
-            guard deny == nil, grant.effect == .deny, grant.bucket == bucket, grant.actions.contains(.putObject),
-                circumstances.isDuring(grant), let denied = grant.expandedPrefix(for: subject),
-                area.intersection(KeyArea(prefix: denied)) != nil
-            else { return }
-            deny = grant
-        }
-        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
-        for row in placedGrants { consider(row.grant) }
-        return deny
-    }
 }

@@ -56,7 +56,7 @@ struct SessionBuilder {
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
                     misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
-                } else {
+                } else if action != .listObjects || area.isDirectory {
                     allowed[action, default: []].insert(area)
                     count(grant, prefix)
                 }
@@ -69,11 +69,13 @@ struct SessionBuilder {
         var areas: [Action: SessionScope.Areas] = [:]
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
-            guard denied.allSatisfy(\.isNameable) else {
+            let isListing = action == .listObjects
+            guard isListing || denied.allSatisfy(\.isNameable) else {
                 return refusal(.notEnforceable(reason: Self.nameReason))
             }
+            // A listing of an area shows all keys in it, so none of them may be denied.
             let allowed = KeyArea.reduced(self.allowed[action] ?? []).filter { area in
-                !denied.contains { $0.covers(area) }
+                !denied.contains { $0.covers(area) || isListing && area.covers($0) }
             }
             guard !allowed.isEmpty else {
                 if request.actions != nil { return nothing(for: action) }
@@ -96,19 +98,35 @@ struct SessionBuilder {
     /// Returns what the areas leave out: areas that other grants allow but a session cannot include, and actions that
     /// no grant allows.
     func omissions(besides areas: [Action: SessionScope.Areas]) -> [SessionOmission] {
-        Action.allCases.filter { request.actions?.contains($0) ?? true }.flatMap { action in
+        Action.allCases.filter { request.actions?.contains($0) ?? true }.flatMap { action -> [SessionOmission] in
             let settled = (areas[action]?.allowed ?? []) + (denied[action] ?? [])
+            let unlistable = action == .listObjects ? unlistable : []
             let missed = misses.filter { miss in
                 miss.action == action && !settled.contains { $0.covers(miss.area) }
             }
-            guard !missed.isEmpty || areas[action] != nil else {
+            guard !missed.isEmpty || !unlistable.isEmpty || areas[action] != nil else {
+                // Of what a request does not name, only what callers have always been given is worth a word.
+                guard request.actions != nil || Action.transfers.contains(action) else { return [] }
                 return [SessionOmission(action: action, prefix: request.prefix, reason: .accessDenied)]
             }
-            return KeyArea.reduced(Set(missed.map(\.area))).compactMap { area in
+            let failed = KeyArea.reduced(Set(missed.map(\.area))).compactMap { area in
                 missed.first { $0.area == area }.map { miss in
                     SessionOmission(action: action, prefix: area.prefix, reason: miss.refusal.error)
                 }
             }
+            let omitted = unlistable.map { area in
+                SessionOmission(
+                    action: action, prefix: area.prefix, reason: .notEnforceable(reason: Self.listingReason))
+            }
+            return omitted + failed
+        }
+    }
+
+    /// The areas whose listing a grant allows, and in which another denies to list a part.
+    private var unlistable: [KeyArea] {
+        let denied = self.denied[.listObjects] ?? []
+        return KeyArea.reduced(allowed[.listObjects] ?? []).filter { area in
+            denied.contains { area.covers($0) && $0 != area }
         }
     }
 
@@ -138,6 +156,9 @@ struct SessionBuilder {
     private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
         // If a deny covers the whole prefix, the caller must not learn which conditions failed.
         if let deny = closing[action] { return .failure(Refused(refusal: Refusal(.accessDenied, grant: deny))) }
+        if action == .listObjects, !unlistable.isEmpty {
+            return refusal(.notEnforceable(reason: Self.listingReason))
+        }
         if let miss = misses.first(where: { $0.action == action }) {
             return .failure(Refused(refusal: miss.refusal.about(action)))
         }
@@ -167,6 +188,10 @@ extension SessionBuilder {
         The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
         bind this; ask for presigned URLs or browser forms instead.
         """
+    private static let listingReason = """
+        A grant denies listing a part of the prefix, which a session policy cannot express; ask for temporary \
+        credentials below a longer prefix, or for presigned URLs instead.
+        """
     private static let unsignedReason = """
         The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
         lists or copy objects; ask for presigned URLs or browser forms instead.
@@ -193,6 +218,7 @@ extension SessionBuilder {
             case .putObject:
                 conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
             case .getObject: conditions.forceDownload == true
+            case .listObjects, .deleteObject: false
             }
         if action == .putObject, bucket.honoursUnsignedHeaders {
             return .notEnforceable(reason: Self.unsignedReason)

@@ -6,7 +6,7 @@ extension SessionPolicyDialect {
     /// In both languages, an explicit deny overrides every allow, as it does in a decision.
     public func policy(of scope: SessionScope) -> String {
         var statements: [PolicyJSON.Statement] = []
-        let actions = Action.allCases.filter { scope.areas[$0] != nil }
+        let actions = Action.allCases.filter { scope.areas[$0] != nil && $0 != .listObjects }
         for (effect, areas) in [
             ("Allow", \SessionScope.Areas.allowed), ("Deny", \SessionScope.Areas.denied),
         ] {
@@ -26,7 +26,29 @@ extension SessionPolicyDialect {
                     resources: group.areas.map { resource($0, in: scope.bucket) })
             }
         }
+        if let areas = scope.areas[.listObjects] { statements += listing(areas.allowed, in: scope.bucket) }
         return PolicyJSON.text(version: version, statements)
+    }
+
+    /// Returns the statement that allows listing some areas. Listing is a permission on the bucket; a condition narrows
+    /// it by the request's prefix. A listing without a prefix fails the condition.
+    private func listing(_ areas: [KeyArea], in bucket: BucketName) -> [PolicyJSON.Statement] {
+        guard !areas.isEmpty else { return [] }
+        let isWhole = areas.contains { $0.prefix.rawValue.isEmpty }
+        let condition = PolicyJSON.Condition(name: prefixKey, patterns: areas.map { $0.prefix.rawValue + "*" })
+        return [
+            PolicyJSON.Statement(
+                effect: "Allow", actions: names(of: .listObjects), resources: [resource(bucket.rawValue)],
+                condition: isWhole ? nil : condition)
+        ]
+    }
+
+    /// The name of the request's prefix in conditions.
+    private var prefixKey: String {
+        switch self {
+        case .alibaba: "oss:Prefix"
+        case .aws: "s3:prefix"
+        }
     }
 
     private var version: String {
@@ -48,12 +70,19 @@ extension SessionPolicyDialect {
         case (.alibaba, .getObject): ["oss:GetObject"]
         case (.aws, .putObject): ["s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
         case (.aws, .getObject): ["s3:GetObject"]
+        case (.alibaba, .listObjects): ["oss:ListObjects"]
+        case (.aws, .listObjects): ["s3:ListBucket"]
+        case (.alibaba, .deleteObject): ["oss:DeleteObject"]
+        case (.aws, .deleteObject): ["s3:DeleteObject"]
         }
     }
 
     private func resource(_ area: KeyArea, in bucket: BucketName) -> String {
-        let name = "\(bucket)/\(area.prefix.rawValue)\(area.isDirectory ? "*" : "")"
-        return switch self {
+        resource("\(bucket)/\(area.prefix.rawValue)\(area.isDirectory ? "*" : "")")
+    }
+
+    private func resource(_ name: String) -> String {
+        switch self {
         case .alibaba: "acs:oss:*:*:" + name
         case .aws: "arn:aws:s3:::" + name
         }
@@ -62,10 +91,17 @@ extension SessionPolicyDialect {
 
 /// Writes policies as JSON. Everything outside ASCII is escaped, because AWS accepts no character beyond Latin-1.
 enum PolicyJSON {
+    /// The texts that a property of the request may match.
+    struct Condition {
+        let name: String
+        let patterns: [String]
+    }
+
     struct Statement {
         let effect: String
         let actions: [String]
         let resources: [String]
+        var condition: Condition?
     }
 
     static func text(version: String, _ statements: [Statement]) -> String {
@@ -78,6 +114,15 @@ enum PolicyJSON {
                     json.member("Effect", statement.effect)
                     json.member("Action", statement.actions)
                     json.member("Resource", statement.resources)
+                    guard let condition = statement.condition else { return }
+                    json.name("Condition")
+                    json.object { json in
+                        json.name("StringLike")
+                        json.object { json in
+                            json.name(condition.name)
+                            json.strings(condition.patterns)
+                        }
+                    }
                 }
             }
         }

@@ -14,8 +14,9 @@ protocol Artefact {
     /// Number of bound query parameters that change the effect of the request.
     var parameterCount: Int { get }
 
-    /// Returns whether the credential is valid for this object and no other.
-    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool
+    /// Returns whether the credential is valid for this object and no other. For an empty key, whether it is valid for
+    /// the bucket itself.
+    func isFor(_ key: String, in bucket: BucketName) -> Bool
     /// Returns whether the credential is expired at `end` and later. `end` is a whole second.
     func isDead(at end: Date) -> Bool
     /// Returns whether the credential is valid only for a request that sends this header.
@@ -42,7 +43,7 @@ func prove(_ artefact: borrowing some Artefact, by permit: Permit, of request: I
 private func gap(in artefact: borrowing some Artefact, by permit: Permit, of request: IssueRequest) -> ProofGap? {
     guard artefact.binding === permit.bucketRow.binding else { return .scheme }
     guard artefact.method.isSameBytes(as: request.httpMethod) else { return .method }
-    guard artefact.isFor(request.key, in: permit.bucketRow.bucket.name) else { return .place }
+    guard artefact.isFor(request.pathKey, in: permit.bucketRow.bucket.name) else { return .place }
     guard artefact.isDead(at: permit.expiresAt) else { return .expiry }
     for place in permit.headers.indices {
         guard artefact.binds(header: permit.headers[place], at: place) else { return .header }

@@ -55,13 +55,13 @@ public struct IssuanceProposal: Sendable {
     public var delivery: Delivery
     /// The action that the issuance permits.
     public var action: Action
-    /// A second permitted action; set only for temporary credentials.
-    public var furtherAction: Action?
+    /// Further permitted actions, in the order of ``Action/allCases`` after ``action``; only for temporary credentials.
+    public var furtherActions: [Action] = []
     /// The HTTP method that is bound; `*` for temporary credentials, which bind none.
     public var method: String
     /// The bucket that the issuance is for.
     public var bucket: BucketName
-    /// The object key; for temporary credentials, the prefix.
+    /// The object key; for temporary credentials and listings, the prefix.
     public var key: ExactText
     /// When the issuance expires, by the signing clock.
     public var expiresAt: Date
@@ -122,8 +122,9 @@ public struct IssuanceProposal: Sendable {
         self.grantID = grantID
         self.credentialID = credentialID
         self.delivery = delivery
-        action = actions.contains(.putObject) ? .putObject : .getObject
-        furtherAction = actions.count > 1 ? .getObject : nil
+        let ordered = Action.allCases.filter(actions.contains)
+        action = ordered.first ?? .getObject
+        furtherActions = Array(ordered.dropFirst())
         method = "*"
         self.bucket = bucket
         key = prefix

@@ -11,8 +11,10 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
     public let method: IssueRequest.Method
     /// The bucket of the object.
     public let bucket: BucketName
-    /// The object key; set even if the gateway chose the name.
+    /// The object key; set even if the gateway chose the name. For a listing, its prefix.
     public let key: ObjectKey
+    /// What the URL lists; `nil` for the URL of an object.
+    public let listing: Listing?
     /// The presigned URL. Anyone who holds it can use it.
     public let url: Secret<String>
     /// The headers that the client must send, byte for byte.
@@ -27,13 +29,14 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
     public let quotas: [QuotaBalance]
 
     init(
-        id: UUID, method: IssueRequest.Method, bucket: BucketName, key: ObjectKey, url: Secret<String>,
-        headers: [NamedValue], expiresAt: Date, expiresIn: Int, enforcedBy: SizeEnforcement, quotas: [QuotaBalance]
+        id: UUID, method: IssueRequest.Method, bucket: BucketName, key: ObjectKey, listing: Listing?,
+        url: Secret<String>, headers: [NamedValue], expiresAt: Date, expiresIn: Int, enforcedBy: SizeEnforcement, quotas: [QuotaBalance]
     ) {
         self.id = id
         self.method = method
         self.bucket = bucket
         self.key = key
+        self.listing = listing
         self.url = url
         self.headers = headers
         self.expiresAt = expiresAt

@@ -14,9 +14,9 @@ struct PresignArtefact: Artefact {
     var method: String { request.method }
     var parameterCount: Int { request.query.count }
 
-    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool {
+    func isFor(_ key: String, in bucket: BucketName) -> Bool {
         guard case .slashKept = request.pathForm else { return false }
-        return request.key.isSameBytes(as: key.rawValue) && request.address.bucket.isSameBytes(as: bucket.rawValue)
+        return request.key.isSameBytes(as: key) && request.address.bucket.isSameBytes(as: bucket.rawValue)
     }
 
     func isDead(at end: Date) -> Bool {

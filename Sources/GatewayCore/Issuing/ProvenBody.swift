@@ -71,3 +71,21 @@ struct ProofAttempt {
         self.isConfirmed = isConfirmed
     }
 }
+
+extension PolicyCache {
+    /// Returns the policy that affects a caller for an object, or for all keys that a listing may show.
+    ///
+    /// - Throws: The errors of ``access(of:groups:to:key:)``; `notEnforceable` if more grants affect a listing than can
+    ///   be examined.
+    @inline(__always)
+    func access(
+        of principal: Principal, groups: [Principal], to bucket: BucketName, key: ObjectKey, listing: Listing?
+    ) async throws(GatewayError) -> AccessPolicy {
+        guard let listing else { return try await access(of: principal, groups: groups, to: bucket, key: key) }
+        let policy = try await access(of: principal, groups: groups, to: bucket, around: listing.folder)
+        guard let policy else {
+            throw .notEnforceable(reason: "Too many grants exist below the prefix; list a longer one.")
+        }
+        return policy
+    }
+}

@@ -45,9 +45,7 @@ extension ProvenIssuing {
 
     /// Attempts to answer all pending requests; returns whether none is left.
     private func answer(_ round: inout Round, in attempt: ProofAttempt) async throws(GatewayError) -> Bool {
-        let policies = try await cache.access(
-            of: attempt.caller.principal, groups: attempt.caller.groups,
-            to: round.pending.map { (round.bodies[$0].request.bucket, round.bodies[$0].request.key) })
+        let policies = try await policies(for: round.pending.map { round.bodies[$0] }, of: attempt.caller)
         var rest = zip(round.pending, policies).map { (place: $0, policy: $1) }[...]
         while !rest.isEmpty {
             await answer(rest.prefix(Self.chunk), of: &round, in: attempt)
@@ -55,6 +53,23 @@ extension ProvenIssuing {
         }
         round.retainPending()
         return round.pending.isEmpty
+    }
+
+    /// Collects the policy rows of each request: for objects, together; for listings, which need the rows below their
+    /// prefixes too, one after another.
+    private func policies(
+        for bodies: [URLBody], of caller: Caller
+    ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
+        var policies = try await cache.access(
+            of: caller.principal, groups: caller.groups, to: bodies.map { ($0.request.bucket, $0.request.key) })
+        for (place, body) in bodies.enumerated() where body.request.listing != nil {
+            do throws(GatewayError) {
+                policies[place] = .success(try await body.policy(for: caller, in: cache))
+            } catch {
+                policies[place] = .failure(error)
+            }
+        }
+        return policies
     }
 
     /// Decides and signs each request of a chunk, then records the permitted ones together.

@@ -18,7 +18,8 @@ struct URLBody: ProvenBody {
     var target: RefusalTarget { RefusalTarget(request) }
 
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
-        try await cache.access(of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
+        try await cache.access(
+            of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key, listing: request.listing)
     }
 
     func draft(
@@ -47,6 +48,7 @@ struct URLBody: ProvenBody {
             method: request.method,
             bucket: request.bucket,
             key: request.key,
+            listing: request.listing,
             url: draft.content.url,
             headers: permit.headers,
             expiresAt: permit.expiresAt,

@@ -81,7 +81,7 @@ public final class URLSigner: Sendable {
             let place = try place(of: bucket, with: credential)
             artefact = PresignArtefact(
                 request: PresignRequest(
-                    method: request.httpMethod, address: place.address, key: request.key.rawValue,
+                    method: request.httpMethod, address: place.address, key: request.pathKey,
                     headers: permit.headers, query: permit.query, expiresInSeconds: permit.expiresIn),
                 instant: try Self.instant(permit.signedAt), binding: place.binding)
             url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)

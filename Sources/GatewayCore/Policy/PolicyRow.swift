@@ -8,6 +8,8 @@ final class GrantRow: Sendable {
     let networks: [IPNetwork]?
     private let permitsUpload: Bool
     private let permitsDownload: Bool
+    private let permitsListing: Bool
+    private let permitsDeletion: Bool
     private let template: KeyTemplate?
 
     /// Computes the derived values of a grant.
@@ -18,6 +20,9 @@ final class GrantRow: Sendable {
         networks = grant.conditions.networks
         permitsUpload = grant.actions.contains(.putObject)
         permitsDownload = grant.actions.contains(.getObject)
+        permitsListing =
+            grant.actions.contains(.listObjects) && (grant.effect == .deny || grant.prefix.coversManyKeys)
+        permitsDeletion = grant.actions.contains(.deleteObject)
         template =
             switch grant.prefix {
             case .literal: nil
@@ -25,11 +30,14 @@ final class GrantRow: Sendable {
             }
     }
 
-    /// Whether the grant covers an action.
+    /// Whether the grant covers an action. One that allows listing a single key covers no listing, which would show all
+    /// keys that begin with it.
     func covers(_ action: Action) -> Bool {
         switch action {
         case .putObject: permitsUpload
         case .getObject: permitsDownload
+        case .listObjects: permitsListing
+        case .deleteObject: permitsDeletion
         }
     }
 

@@ -68,9 +68,6 @@ extension SchemeBinding {
     ///   - request: The request.
     ///   - conditions: Conditions of the grant that would permit the request.
     func flaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
-        func unbound(_ what: String) -> GatewayError {
-            .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
-        }
         if !takesQuestionMarks, request.key.rawValue.utf8.contains(UInt8(ascii: "?")) {
             return .invalidArgument(
                 field: "key", reason: "The bucket's signing scheme cannot sign a key that contains '?'."
@@ -83,18 +80,26 @@ extension SchemeBinding {
         // Only as the hash of the request itself: stores compare checksums of parts only if the upload was started with
         // checksums.
         if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
-            return unbound("the SHA-256 of a part; use 'contentMD5'")
+            return Self.unbound("the SHA-256 of a part; use 'contentMD5'")
         }
-        if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; use 'contentMD5'") }
-        if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
-        if request.process != nil, processParameter == nil { return unbound("'process'") }
-        guard request.action == .getObject else { return nil }
+        if request.checksumSHA256 != nil, !bindsChecksum { return Self.unbound("a SHA-256; use 'contentMD5'") }
+        if request.createsOnly, createsOnlyHeader == nil { return Self.unbound("'ifNoneMatch'") }
+        if request.process != nil, processParameter == nil { return Self.unbound("'process'") }
+        switch request.action {
+        case .putObject: return nil
+        case .getObject: return downloadFlaw(of: request, under: conditions)
+        case .listObjects: return signsListings ? nil : Self.unsignedListing
+        case .deleteObject: return versionParameter != nil ? nil : Self.unsignedDeletion
+        }
+    }
+
+    private func downloadFlaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
         let forcesDownload = conditions.forceDownload == true
         if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
-            return unbound("'\(wrong.0.rawValue)'")
+            return Self.unbound("'\(wrong.0.rawValue)'")
         }
         if let version = request.versionID {
-            if versionParameter == nil { return unbound("'versionID'") }
+            if versionParameter == nil { return Self.unbound("'versionID'") }
             if versionParameter == Self.gcsV4.versionParameter, Int64(version.text) == nil {
                 return .invalidArgument(field: "versionID", reason: "A generation must be a number.")
             }
@@ -112,6 +117,21 @@ extension SchemeBinding {
 }
 
 extension SchemeBinding {
+    private static func unbound(_ what: String) -> GatewayError {
+        .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
+    }
+
+    private static let unsignedListing = GatewayError.notEnforceable(
+        reason: """
+            The bucket's signing scheme does not sign 'prefix', so a link would list the whole bucket; use a bucket with \
+            'aws-v4', 'oss-v4', 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+            """)
+    private static let unsignedDeletion = GatewayError.notEnforceable(
+        reason: """
+            The bucket's signing scheme does not sign the version, so a link would delete any version of the object; use \
+            a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+            """)
+
     /// Returns the error for a missing field without which unsigned headers could turn the upload into something else.
     private func opening(in request: IssueRequest) -> GatewayError? {
         guard request.checksumSHA256 != nil else {
@@ -170,9 +190,13 @@ extension IssueRequest {
     /// upload, and with a callback it would receive the answer of the callback's receiver instead of the store's.
     func boundQuery(by binding: SchemeBinding, in bucket: Bucket, forcesDownload: Bool) -> [NamedValue] {
         var query = multipartQuery
-        guard action == .getObject else {
+        switch action {
+        case .putObject:
             if delivery == .presignedURL, multipart == nil { query += bucket.callbackQuery }
             return query
+        case .listObjects: return listing?.query ?? query
+        case .deleteObject: return query
+        case .getObject: break
         }
         query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }

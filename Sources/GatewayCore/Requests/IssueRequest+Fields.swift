@@ -6,26 +6,23 @@ extension IssueRequest {
         case head = "HEAD"
         /// For browser forms, and for the gateway's own requests that start and complete multipart uploads.
         case post = "POST"
-
-        /// The action that the method performs.
-        public var action: Action {
-            switch self {
-            case .put, .post: .putObject
-            case .get, .head: .getObject
-            }
-        }
+        case delete = "DELETE"
     }
 
     /// The members of the JSON body as received; `nil` if absent.
     public struct Fields: Sendable {
-        /// `PutObject` or `GetObject`.
+        /// The name of an ``Action``.
         public var action: String?
-        /// `PUT` for `PutObject`; `GET` or `HEAD` for `GetObject`. If `nil`, `PUT` or `GET`.
+        /// A method of the action; if `nil`, the first of ``Action/methods``.
         public var method: String?
         /// Name of the bucket.
         public var bucket: String?
-        /// Key of the object.
+        /// Key of the object; not for `ListObjects`.
         public var key: String?
+        /// Text with which the listed keys begin, empty for the whole bucket; required for `ListObjects`.
+        public var prefix: String?
+        /// How the store groups and pages a listing.
+        public var list: Listing.Fields?
         /// Prefix of a key that the gateway completes with a new name, in place of `key`; empty or ending in `/`. Only
         /// for uploads.
         public var keyPrefix: String?
@@ -63,21 +60,53 @@ extension IssueRequest {
 extension IssueRequest.Fields {
     /// Returns the name of the first field that is present but has no meaning for an action.
     func misfit(for action: Action) -> String? {
-        switch action {
-        case .putObject:
-            if response != nil { return "response" }
-            if process != nil { return "process" }
-            if versionID != nil { return "versionID" }
-        case .getObject:
-            if contentType != nil { return "contentType" }
-            if contentMD5 != nil { return "contentMD5" }
-            if checksumSHA256 != nil { return "checksumSHA256" }
-            if contentLength != nil { return "contentLength" }
-            if metadata != nil { return "metadata" }
-            if ifNoneMatch != nil { return "ifNoneMatch" }
-            if keyPrefix != nil { return "keyPrefix" }
-            if keyExtension != nil { return "keyExtension" }
+        if action != .listObjects {
+            if prefix != nil { return "prefix" }
+            if list != nil { return "list" }
         }
+        switch action {
+        case .putObject: return misfitForUploads
+        case .getObject: return misfitForOthers
+        case .listObjects: return key != nil ? "key" : misfitForUploads ?? misfitForOthers
+        case .deleteObject: return misfitForUploads ?? misfitForOthers
+        }
+    }
+
+    /// The first field that applies only to downloads.
+    private var misfitForUploads: String? {
+        if response != nil { return "response" }
+        if process != nil { return "process" }
+        if versionID != nil { return "versionID" }
         return nil
     }
+
+    /// The first field that applies only to uploads.
+    private var misfitForOthers: String? {
+        if contentType != nil { return "contentType" }
+        if contentMD5 != nil { return "contentMD5" }
+        if checksumSHA256 != nil { return "checksumSHA256" }
+        if contentLength != nil { return "contentLength" }
+        if metadata != nil { return "metadata" }
+        if ifNoneMatch != nil { return "ifNoneMatch" }
+        if keyPrefix != nil { return "keyPrefix" }
+        if keyExtension != nil { return "keyExtension" }
+        return nil
+    }
+}
+
+extension Action {
+    /// The methods of its requests; the first is the one that a request has unless it names another.
+    var methods: [IssueRequest.Method] {
+        switch self {
+        case .putObject: [.put]
+        case .getObject: [.get, .head]
+        case .listObjects: [.get]
+        case .deleteObject: [.delete]
+        }
+    }
+}
+
+extension IssueRequest {
+    /// What the path names in the bucket: the object's key, or nothing where the bucket itself is asked.
+    var pathKey: String { listing == nil ? key.rawValue : "" }
 }

@@ -14,8 +14,10 @@ public final class IssueRequest: Sendable {
     public let method: Method
     /// The bucket.
     public let bucket: BucketName
-    /// The object's key.
+    /// The object's key; for a listing, its prefix.
     public let key: ObjectKey
+    /// What is listed; `nil` unless the action is `ListObjects`.
+    public let listing: Listing?
     /// Content type of the upload; never `nil` for `PutObject`.
     public let contentType: MediaType?
     /// MD5 of the upload, 16 bytes.
@@ -81,7 +83,8 @@ public final class IssueRequest: Sendable {
         if let misfit = fields.misfit(for: action) {
             throw .invalidArgument(field: misfit, reason: "The member does not apply to \(action.rawValue).")
         }
-        key = try Self.key(fields, newName: newName)
+        listing = try Self.listing(fields, for: action)
+        key = if let listing { ObjectKey(ofListing: listing) } else { try Self.key(fields, newName: newName) }
         contentType = try Self.contentType(fields.contentType, for: action)
         contentMD5 = try Self.bytes(16, of: fields.contentMD5, "contentMD5")
         contentMD5Text = fields.contentMD5
@@ -111,6 +114,7 @@ public final class IssueRequest: Sendable {
         method = other.method
         bucket = other.bucket
         key = other.key
+        listing = other.listing
         contentType = other.contentType
         contentMD5 = other.contentMD5
         contentMD5Text = other.contentMD5Text
@@ -175,13 +179,18 @@ public final class IssueRequest: Sendable {
     }
 
     private static func method(_ text: String?, for action: Action) throws(GatewayError) -> Method {
-        guard let text else { return action == .putObject ? .put : .get }
-        guard let method = Method(rawValue: text), method != .post, method.action == action else {
-            throw .invalidArgument(
-                field: "method", reason: "The method must be 'PUT' for PutObject, and 'GET' or 'HEAD' for GetObject."
-            )
+        let methods = action.methods
+        guard let text else { return methods[0] }
+        guard let method = Method(rawValue: text), methods.contains(method) else {
+            let words = methods.map { "'\($0.rawValue)'" }.joined(separator: " or ")
+            throw .invalidArgument(field: "method", reason: "The method must be \(words) for \(action.rawValue).")
         }
         return method
+    }
+
+    private static func listing(_ fields: Fields, for action: Action) throws(GatewayError) -> Listing? {
+        guard action == .listObjects else { return nil }
+        return try Listing(prefix: demand(fields.prefix, "prefix"), fields.list ?? Listing.Fields())
     }
 
     private static func contentType(_ text: String?, for action: Action) throws(GatewayError) -> MediaType? {

@@ -21,6 +21,8 @@ final class SchemeBinding: Sendable {
     /// Whether the scheme signs all parameters that change the result of a download. If not, the holder of the
     /// signature can add some.
     let signsDownloads: Bool
+    /// Whether the scheme signs all parameters of a listing. If not, its holder can list the whole bucket.
+    let signsListings: Bool
     /// The parameter that names a version of the object; `nil` if the scheme does not sign it.
     let versionParameter: String?
     /// The parameter that makes the store process the object, if there is one.
@@ -33,7 +35,7 @@ final class SchemeBinding: Sendable {
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
         closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
-        signsDownloads: Bool = true,
+        signsDownloads: Bool = true, signsListings: Bool = true,
         versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form
     ) {
         self.metadataPrefix = metadataPrefix
@@ -44,6 +46,7 @@ final class SchemeBinding: Sendable {
         self.createsOnlyHeader = createsOnlyHeader
         self.overrides = overrides
         self.signsDownloads = signsDownloads
+        self.signsListings = signsListings
         self.versionParameter = versionParameter
         self.processParameter = processParameter
         self.takesQuestionMarks = takesQuestionMarks
@@ -135,8 +138,8 @@ extension SchemeBinding {
     // The string to sign does not contain the length or `if-none-match`, so the client can choose both freely.
     static let awsV2 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
-        createsOnlyHeader: nil, overrides: Set(Override.allCases), processParameter: nil, takesQuestionMarks: true,
-        form: .none
+        createsOnlyHeader: nil, overrides: Set(Override.allCases), signsListings: false, processParameter: nil,
+        takesQuestionMarks: true, form: .none
     )
     static let ossV4 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
@@ -147,7 +150,7 @@ extension SchemeBinding {
     static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
+        signsListings: false, processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
     )
     // The XML API has two parameters for response headers and ignores the others.
     static let gcsV4 = SchemeBinding(
@@ -160,12 +163,13 @@ extension SchemeBinding {
     static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
-        signsDownloads: false, versionParameter: nil, processParameter: nil, takesQuestionMarks: true, form: .none
+        signsDownloads: false, signsListings: false, versionParameter: nil, processParameter: nil,
+        takesQuestionMarks: true, form: .none
     )
     // Google Cloud Storage accepts AWS's names here. It does not sign those parameters either.
     static let gcsInteroperable = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
-        createsOnlyHeader: nil, overrides: [], signsDownloads: false, versionParameter: nil, processParameter: nil,
-        takesQuestionMarks: true, form: .none
+        createsOnlyHeader: nil, overrides: [], signsDownloads: false, signsListings: false, versionParameter: nil,
+        processParameter: nil, takesQuestionMarks: true, form: .none
     )
 }

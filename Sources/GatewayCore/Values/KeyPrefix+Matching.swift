@@ -53,13 +53,14 @@ extension Span<UInt8> {
 
 extension ObjectKey {
     /// Every literal prefix that covers this key, shortest first: empty, each text up to a `/`, and the key itself.
+    /// The prefix of a listing may be one of the former.
     public var candidatePrefixes: [ExactText] {
         let bytes = rawValue.utf8
         var candidates = [ExactText("")]
         for index in bytes.indices where bytes[index] == UInt8(ascii: "/") {
             candidates.append(ExactText(String(Substring(bytes[...index]))))
         }
-        candidates.append(ExactText(rawValue))
+        if let last = bytes.last, last != UInt8(ascii: "/") { candidates.append(ExactText(rawValue)) }
         return candidates
     }
 }

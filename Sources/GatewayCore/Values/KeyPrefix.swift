@@ -55,6 +55,9 @@ public enum KeyPrefix: Hashable, Sendable {
         if case .template = self { true } else { false }
     }
 
+    /// Whether the prefix covers all keys below it, rather than one whole key.
+    var coversManyKeys: Bool { text.isEmpty || text.utf8.last == UInt8(ascii: "/") }
+
     private static func check(_ text: String, field: String = "prefix") throws(GatewayError) {
         guard text.utf8.count <= 1023 else {
             throw .invalidArgument(field: field, reason: "A prefix must not exceed 1,023 bytes of UTF-8.")

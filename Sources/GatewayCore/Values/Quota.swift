@@ -34,7 +34,7 @@ public struct Quota: Sendable, Equatable {
     public var principal: Principal
     /// The bucket that the quota is for; `nil` for all buckets.
     public var bucket: BucketName?
-    /// The action that the quota is for; `nil` for both actions.
+    /// The action that the quota is for; `nil` for all actions.
     public var action: Action?
     /// The unit that is counted.
     public var metric: Metric

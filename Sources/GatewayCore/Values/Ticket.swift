@@ -74,6 +74,7 @@ extension Ticket {
     /// Whether the ticket permits an action on a key.
     func covers(_ action: Action, on key: ObjectKey, in bucket: BucketName) -> Bool {
         self.bucket == bucket && actions.contains(action)
+            && (action != .listObjects || KeyPrefix.literal(prefix).coversManyKeys)
             && KeyPrefix.literal(prefix).matchedByteCount(of: key, for: Subject(principal: principal)) != nil
     }
 

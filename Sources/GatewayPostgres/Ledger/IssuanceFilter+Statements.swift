@@ -42,7 +42,9 @@ extension IssuanceFilter {
             AND ($3::text IS NULL OR i.principal = $3) AND ($4::text IS NULL OR i.bucket = $4)
             AND ($5::text IS NULL OR starts_with(i.object_key, $5))
             AND ($5 IS NULL OR $5 NOT LIKE '%/%/%' OR leading_segments(i.object_key) = leading_segments($5))
-            AND ($6::text IS NULL OR i.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR i.delivery = $7)
+            AND ($6::text IS NULL OR i.action = $6
+                OR strpos(i.action, ',') > 0 AND $6 = ANY (string_to_array(i.action, ',')))
+            AND ($7::text IS NULL OR i.delivery = $7)
             AND ($8::uuid IS NULL OR i.grant_id = $8) AND ($9::uuid IS NULL OR i.credential_id = $9)
             AND (NOT $10 OR i.expires_at > now())
         """

@@ -212,7 +212,9 @@ struct UsageRequest: Sendable {
     private static func condition(principals: String...) -> String {
         """
         ($4::text IS NULL OR m.bucket = $4)
-                AND ($6::text IS NULL OR m.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR m.delivery = $7)
+                AND ($6::text IS NULL OR m.action = $6
+                    OR strpos(m.action, ',') > 0 AND $6 = ANY (string_to_array(m.action, ',')))
+                AND ($7::text IS NULL OR m.delivery = $7)
                 AND ($9::uuid IS NULL OR m.credential_id = $9)
                 AND \(ReachCondition.holds("$25", bucket: "m.bucket", place: "''", principals: principals))
         """

@@ -250,7 +250,7 @@ extension RecordBatch {
 extension IssuanceProposal {
     /// The actions in the form that the ledger holds: separated by a comma.
     var actionText: String {
-        furtherAction.map { action.rawValue + "," + $0.rawValue } ?? action.rawValue
+        furtherActions.reduce(action.rawValue) { $0 + "," + $1.rawValue }
     }
 
     /// Adds the proof and the row's columns, one parameter each.

@@ -232,14 +232,16 @@ enum GrantTable {
         SELECT g.id::text FROM grants g
         WHERE g.removed_at IS NULL AND g.id <> $1 AND g.principal = $2 AND g.bucket = $3 AND g.prefix = $4
             AND g.effect = $5 AND ('PutObject' = ANY (g.actions)) = $6 AND ('GetObject' = ANY (g.actions)) = $7
-            AND md5(g.conditions::text)::uuid = md5(($8::text::jsonb)::text)::uuid
-            AND g.not_before IS NOT DISTINCT FROM $9::timestamptz AND g.not_after IS NOT DISTINCT FROM $10::timestamptz
+            AND ('ListObjects' = ANY (g.actions)) = $8 AND ('DeleteObject' = ANY (g.actions)) = $9
+            AND md5(g.conditions::text)::uuid = md5(($10::text::jsonb)::text)::uuid
+            AND g.not_before IS NOT DISTINCT FROM $11::timestamptz AND g.not_after IS NOT DISTINCT FROM $12::timestamptz
         """, onlyReads: true
     ) { grant in
         let conditions = (try? JSONEncoder().encode(grant.conditions)).map { String(decoding: $0, as: UTF8.self) }
         return [
             grant.id, grant.principal.rawValue, grant.bucket.rawValue, grant.prefix.text, grant.effect.rawValue,
-            grant.actions.contains(.putObject), grant.actions.contains(.getObject), conditions ?? "{}",
+            grant.actions.contains(.putObject), grant.actions.contains(.getObject), grant.actions.contains(.listObjects),
+            grant.actions.contains(.deleteObject), conditions ?? "{}",
             grant.notBefore, grant.notAfter,
         ]
     } decode: { row throws(PostgresError) in

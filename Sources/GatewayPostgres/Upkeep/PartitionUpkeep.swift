@@ -113,6 +113,9 @@ public struct PartitionUpkeep: Service {
                 .first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
+            removed = try await connection.execute(Self.pruneDeletions, step).first ?? 0
+        } while removed >= step && !Task.isCancelled
+        repeat {
             removed = try await connection.execute(Self.prunePolicyLog, step).first ?? 0
         } while removed >= step && !Task.isCancelled
         while try await connection.perform(IdempotencyKeyTable.prune, step) >= Int(step), !Task.isCancelled {}
@@ -136,6 +139,12 @@ extension PartitionUpkeep {
         "SELECT drop_issuances_partition($1::text::date, $2)"
     ) {
         [$0.day, $0.keepDays]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let pruneDeletions = Statement<Int32, Int32>("SELECT prune_deletions($1)") {
+        [$0]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

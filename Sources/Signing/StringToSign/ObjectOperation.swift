@@ -1,4 +1,4 @@
-/// What a request does with one object, in the stores' words.
+/// What a request does with one object, or with the list of a bucket's objects, in the stores' words.
 public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
     /// Writes the object.
     case putObject = "PutObject"
@@ -18,11 +18,15 @@ public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
     case abortMultipartUpload = "AbortMultipartUpload"
     /// Lists the parts.
     case listParts = "ListParts"
+    /// Deletes the object.
+    case deleteObject = "DeleteObject"
+    /// Lists keys. The request names no object.
+    case listObjects = "ListObjects"
 
-    /// Whether the request is a step of writing the object; otherwise it reads the object.
+    /// Whether the request is a step of writing the object.
     public var isUpload: Bool {
         switch self {
-        case .getObject, .headObject, .getObjectMeta: false
+        case .getObject, .headObject, .getObjectMeta, .deleteObject, .listObjects: false
         case .putObject, .initiateMultipartUpload, .uploadPart, .completeMultipartUpload, .abortMultipartUpload,
             .listParts:
             true
@@ -46,13 +50,18 @@ struct OperationParameters {
     ///   - parameters: All parameters except those of the signature, sorted and distinct.
     ///   - vendor: Vendor of the store.
     ///   - listing: Further parameters that a request to list parts may have.
+    ///   - isOfBucket: Whether the path names the bucket alone. Only schemes that sign all parameters may say so.
     /// - Throws: ``StringToSignRefusal`` for every combination that is not known to do exactly one of these operations.
     init(
-        method: String, parameters: [NamedValue], vendor: StoreVendor, listing: [String] = []
+        method: String, parameters: [NamedValue], vendor: StoreVendor, listing: [String] = [], isOfBucket: Bool = false
     ) throws(StringToSignRefusal) {
         if let refusal = parameters.lazy.compactMap({ Self.refusal(of: $0.name) }).first { throw refusal }
         let names = Set(parameters.map(\.name))
-        guard let operation = Self.operation(method: method, names: names, vendor: vendor, listing: listing) else {
+        let found =
+            isOfBucket
+            ? Self.bucketOperation(method: method, names: names)
+            : Self.operation(method: method, names: names, vendor: vendor, listing: listing)
+        guard let operation = found else {
             throw ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) ? .subResourceNotAllowed : .methodNotAllowed
         }
         self.operation = operation
@@ -75,6 +84,7 @@ struct OperationParameters {
         case ("POST", ["encoding-type", "sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
         case ("POST", ["encoding-type", "uploadId"]) where vendor == .alibaba: .completeMultipartUpload
         case ("DELETE", ["uploadId"]): .abortMultipartUpload
+        case ("DELETE", []): .deleteObject
         case ("GET", _) where names.contains("uploadId"):
             names.subtracting(listing) == ["uploadId"] ? .listParts : nil
         case ("GET", _):
@@ -83,6 +93,15 @@ struct OperationParameters {
         default: nil
         }
     }
+
+    private static func bucketOperation(method: String, names: Set<String>) -> ObjectOperation? {
+        method == "GET" && names.contains("list-type") && names.isSubset(of: paging) ? .listObjects : nil
+    }
+
+    private static let paging: Set<String> = [
+        "continuation-token", "delimiter", "encoding-type", "fetch-owner", "list-type", "max-keys", "prefix",
+        "start-after",
+    ]
 
     private static let reading: Set<String> = [
         "response-cache-control", "response-content-disposition", "response-content-encoding",
@@ -112,6 +131,15 @@ struct OperationParameters {
             partNumber = number
         case "max-parts", "part-number-marker":
             guard Self.number(value, in: 0...10_000) != nil else { throw .valueNotAllowed }
+        case "list-type":
+            guard value == "2" else { throw .valueNotAllowed }
+        case "max-keys":
+            guard Self.number(value, in: 1...1000) != nil else { throw .valueNotAllowed }
+        case "fetch-owner":
+            guard value == "false" else { throw .valueNotAllowed }
+        case "continuation-token", "delimiter", "prefix", "start-after":
+            // SDKs send empty values, which mean the same as none.
+            guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .valueNotAllowed }
         case "encoding-type":
             guard value == "url" else { throw .valueNotAllowed }
         case "x-oss-process":

@@ -44,7 +44,7 @@ extension ReceivedCanonicalRequest {
         if vendor == .alibaba { parameters = rules.withoutCallback(parameters, prefix: "", method: method) }
         let operation = try OperationParameters(
             method: method, parameters: parameters, vendor: vendor,
-            listing: ["encoding-type", "max-parts", "part-number-marker"])
+            listing: ["encoding-type", "max-parts", "part-number-marker"], isOfBucket: key.isEmpty)
         let bound = try checkedHeaders(signer: signer, rules)
         return PermittedString(
             permission: StringPermission(
@@ -101,7 +101,7 @@ extension ReceivedCanonicalRequest {
         return (date, scope)
     }
 
-    /// The key that the path names in the bucket.
+    /// The key that the path names in the bucket; empty where a listing names the bucket alone.
     private func objectKey(at address: BucketAddress) throws(StringToSignRefusal) -> String {
         let bucketPath: String
         if dialect.vendor == .alibaba {
@@ -110,11 +110,15 @@ extension ReceivedCanonicalRequest {
             guard let base = PercentEncoding.decode(address.path.utf8, plusIsSpace: false) else { throw .invalidPath }
             bucketPath = String(decoding: base, as: UTF8.self) + "/"
         }
+        if isListing, path.utf8.elementsEqual(bucketPath.utf8.dropLast()) { return "" }
         guard path.utf8.starts(with: bucketPath.utf8) else {
             throw path.utf8.elementsEqual("/".utf8) ? .serviceResource : .invalidPath
         }
         let key = String(Substring(path.utf8.dropFirst(bucketPath.utf8.count)))
-        guard !key.isEmpty else { throw .bucketResource }
+        guard !key.isEmpty else {
+            guard isListing else { throw .bucketResource }
+            return key
+        }
         guard KeySyntax.flaw(inKey: key) == nil else { throw .invalidKey }
         return key
     }

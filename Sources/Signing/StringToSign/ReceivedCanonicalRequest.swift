@@ -51,6 +51,9 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         guard listed == headerNames else { throw .invalidCanonicalRequest }
     }
 
+    /// Whether the parameters are those of a listing.
+    public var isListing: Bool { method == "GET" && query.contains { $0.name == "list-type" } }
+
     /// The canonical request, rewritten from its parts.
     public var text: String {
         var buffer = Array("\(method)\n".utf8)

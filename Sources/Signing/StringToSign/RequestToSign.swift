@@ -14,6 +14,8 @@ public struct RequestToSign: Sendable, Hashable {
     public let origin: String
     /// Headers that the signature binds, names in lower case.
     public let headers: [NamedValue]
+    /// The parameters of the query, decoded.
+    public let parameters: [NamedValue]
     private let path: String
     /// The parameters as sent, sorted by name, each with `=`.
     private let query: String
@@ -39,7 +41,7 @@ public struct RequestToSign: Sendable, Hashable {
         origin = "\(parts[0])//\(parts[2])"
         let sides = parts[3].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = "/" + sides[0]
-        query = sides.count == 2 ? try Self.sorted(sides[1]) : ""
+        (query, parameters) = sides.count == 2 ? try Self.sorted(sides[1]) : ("", [])
         self.headers = try Self.signed(headers, host: String(parts[2]))
     }
 
@@ -55,10 +57,14 @@ public struct RequestToSign: Sendable, Hashable {
 
     private static let maxLabels = 6
 
+    /// Whether the parameters are those of a listing.
+    public var isListing: Bool { method == "GET" && parameters.contains { $0.name == "list-type" } }
+
     /// Returns what the path names in a bucket, decoded: a key, or nothing for the bucket itself. Returns `nil` if the URL
     /// does not lead to the bucket, or can be read in two ways.
     public func key(at address: BucketAddress) -> String? {
         guard origin.utf8.elementsEqual(address.origin.utf8) else { return nil }
+        if path.utf8.elementsEqual(address.path.utf8) { return "" }
         let front = address.path + "/"
         guard path.utf8.starts(with: front.utf8) else { return nil }
         let encoded = path.utf8.dropFirst(front.utf8.count)
@@ -111,18 +117,24 @@ public struct RequestToSign: Sendable, Hashable {
 
     private static let payloadHeader = V4Dialect.aws.headerForm.payloadHeader
 
-    /// Sorts the parameters by name. Whether they are distinct and encoded unambiguously is checked later.
-    private static func sorted(_ query: Substring) throws(StringToSignRefusal) -> String {
-        let pieces = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-        var parameters: [(name: Substring.UTF8View, text: String)] = []
-        for piece in pieces {
+    /// Splits a query, and sorts it by name. Whether names are distinct, and encoded in the one way, is checked later.
+    private static func sorted(
+        _ query: Substring
+    ) throws(StringToSignRefusal) -> (text: String, parameters: [NamedValue]) {
+        var pieces: [(name: Substring.UTF8View, text: String, parameter: NamedValue)] = []
+        for piece in query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
             let name = piece.prefix { $0 != UInt8(ascii: "=") }
-            guard !name.isEmpty else { throw .invalidSubResources }
+            guard !name.isEmpty, let decodedName = text(name), let value = text(piece.dropFirst(name.count).dropFirst())
+            else { throw .invalidSubResources }
             let text = String(Substring(piece))
-            parameters.append((name, name.count == piece.count ? text + "=" : text))
+            pieces.append((name, name.count == piece.count ? text + "=" : text, NamedValue(decodedName, value)))
         }
-        parameters.sort { $0.name.lexicographicallyPrecedes($1.name) }
-        return parameters.map(\.text).joined(separator: "&")
+        pieces.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        return (pieces.map(\.text).joined(separator: "&"), pieces.map(\.parameter))
+    }
+
+    private static func text(_ encoded: some Collection<UInt8>) -> String? {
+        PercentEncoding.decode(encoded, plusIsSpace: false).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// Returns the headers that are to be signed: all but those that concern the connection, the part of the object that

@@ -1,4 +1,4 @@
-/// What a signed string allows: one operation on one object, until one instant.
+/// What a signed string allows: one operation on one object, or one listing, until one instant.
 public struct StringPermission: Sendable, Hashable {
     /// Where the signature is used.
     public enum Use: Sendable, Hashable {
@@ -12,7 +12,7 @@ public struct StringPermission: Sendable, Hashable {
     public let operation: ObjectOperation
     /// Name of the bucket, well-formed.
     public let bucket: String
-    /// Key of the object, as ``KeySyntax`` allows it.
+    /// Key of the object, as ``KeySyntax`` allows it; empty for a listing.
     public let key: String
     /// Id of the multipart upload. The caller must be the one who started it.
     public let uploadID: String?

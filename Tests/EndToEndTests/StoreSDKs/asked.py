@@ -94,6 +94,47 @@ def a_download(chance, bucket):
     return request
 
 
+def a_listing(chance, bucket):
+    request = {"action": "ListObjects", "prefix": any_key(chance, bucket)[:300] + chance.choice(["", "/"])}
+    if any(s.strip(" .") == "" and s != "" for s in request["prefix"].split("/")):
+        request["prefix"] = "team/"
+    options = {
+        "delimiter": chance.choice(["/", "::", " & "]), "maxKeys": chance.choice([1, 77, 1000]),
+        "continuationToken": chance.choice(["1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J+wm36Hy4vbOwM=", "报告 a"]),
+        "startAfter": chance.choice(["team/a b+c", "报告/%41"]), "encodingType": "url",
+    }
+    paging = {name: value for name, value in options.items() if chance.random() < 0.5}
+    if paging:
+        request["list"] = paging
+    return request
+
+
+def a_deletion(chance, bucket):
+    return {"action": "DeleteObject", "key": any_key(chance, bucket)}
+
+
+def makers(bucket):
+    """What links a bucket of this scheme can be asked for."""
+    made = [an_upload, a_download]
+    if bucket["scheme"] != "gcs-v2-rsa":
+        made.append(a_deletion)
+    if bucket["scheme"] in SIGNS_LENGTH:
+        made.append(a_listing)
+    return made
+
+
+def place(request):
+    """The key in the path; none where the bucket is listed."""
+    return request.get("key", "")
+
+
+METHODS = {"PutObject": "PUT", "GetObject": "GET", "ListObjects": "GET", "DeleteObject": "DELETE"}
+PAGING = {
+    "delimiter": "delimiter", "maxKeys": "max-keys", "continuationToken": "continuation-token",
+    "startAfter": "start-after", "encodingType": "encoding-type",
+}
+
+
 def a_form(chance, bucket):
     types_ = chance.sample(TYPES, chance.randint(1, 3) if bucket["provider"] == "oss" else 1)
     low, high = sorted(chance.choices([0, 1, 10, 1 << 20, 5 << 30], k=2))
@@ -120,7 +161,7 @@ def disposition(filename):
 def bound(bucket, request):
     """Headers and decoded parameters that a link for the request has to bind, the limit of the size, and the life."""
     scheme, provider, headers, query = bucket["scheme"], bucket["provider"], {}, {}
-    is_limited = request["key"].startswith("limited/")
+    is_limited = place(request).startswith("limited/")
     size_is_bound = False
     if request["action"] == "PutObject":
         headers["content-type"] = request["contentType"]
@@ -147,6 +188,9 @@ def bound(bucket, request):
     query.update({OVERRIDES[name]: value for name, value in response.items()})
     if "process" in request:
         query["x-oss-process"] = request["process"]
+    if request["action"] == "ListObjects":
+        query.update({"list-type": "2", "prefix": request["prefix"]})
+        query.update({PAGING[name]: str(value) for name, value in request.get("list", {}).items()})
     return headers, query, "signature" if size_is_bound else "none", life(bucket, request, 300 if is_limited else 604800)
 
 

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 
-from asked import a_download, a_form, an_upload, bound, has_forms, life
+from asked import METHODS, a_form, bound, has_forms, life, makers, place
 from forms import FORMS, form_conditions, form_fields, form_key, same_policy
 from links import BUCKETS, CLOCK, LINKS, UTC, taken_apart
 
@@ -50,12 +50,13 @@ def compared(found, wanted, name):
 def link_differences(bucket, request, answer, asked):
     headers, query, enforced_by, seconds = bound(bucket, request)
     CLOCK.instant = signed_at(bucket, answer, seconds)
-    method = request.get("method") or ("PUT" if request["action"] == "PutObject" else "GET")
-    wrong = common_differences(bucket, answer, asked, method, request["key"], enforced_by, seconds)
+    method = request.get("method") or METHODS[request["action"]]
+    named = {name: request[name] for name in ("key", "prefix") if name in request}
+    wrong = common_differences(bucket, answer, asked, method, named, enforced_by, seconds)
     wrong += compared(answer["headers"], headers, "headers")
     found = taken_apart(answer["url"])
     for make in LINKS[bucket["scheme"]]:
-        url = remade(make, bucket, method, request["key"], headers, query, seconds)
+        url = remade(make, bucket, method, place(request), headers, query, seconds)
         if url is not None:
             for part, one, other in zip(("origin", "path", "query"), found, taken_apart(url)):
                 wrong += compared(one, other, f"{part} by {make.__name__}")
@@ -79,7 +80,7 @@ def form_differences(bucket, request, answer, asked):
     url, wanted, document, name, signature = FORMS[bucket["provider"]](
         bucket, request, form_fields(bucket, request), form_conditions(request), seconds, fields["policy"])
     wanted = {**wanted, "policy": fields["policy"], name: signature}
-    wrong = common_differences(bucket, answer, asked, "POST", form_key(request), "policy", seconds)
+    wrong = common_differences(bucket, answer, asked, "POST", {"key": form_key(request)}, "policy", seconds)
     wrong += compared(answer["url"], url, "url") + compared(fields, wanted, "fields")
     choice = request["contentTypes"] if len(request["contentTypes"]) > 1 else None
     wrong += compared(answer.get("contentTypes"), choice, "contentTypes")
@@ -87,10 +88,10 @@ def form_differences(bucket, request, answer, asked):
     return wrong + compared(found, same_policy(document), "policy")
 
 
-def common_differences(bucket, answer, asked, method, key, enforced_by, seconds):
+def common_differences(bucket, answer, asked, method, named, enforced_by, seconds):
     end = (CLOCK.instant + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
     wanted = {
-        "method": method, "bucket": bucket["name"], "key": key, "expiresIn": seconds, "expiresAt": end,
+        "method": method, "bucket": bucket["name"], **named, "expiresIn": seconds, "expiresAt": end,
         "enforcedBy": enforced_by,
     }
     wrong = compared({name: answer.get(name) for name in wanted}, wanted, "answer")
@@ -149,8 +150,10 @@ def mutations(answer, chance):
         yield "a header more", {"headers": {**answer["headers"], "x-more": "1"}}
     yield "expiresIn", {"expiresIn": answer["expiresIn"] + 1}
     yield "expiresAt", {"expiresAt": other(answer["expiresAt"])}
-    yield "method", {"method": "DELETE"}
-    yield "key", {"key": answer["key"] + "x"}
+    yield "method", {"method": "POST" if answer["method"] != "POST" else "DELETE"}
+    for name in ("key", "prefix"):
+        if name in answer:
+            yield name, {name: answer[name] + "x"}
 
 
 def agrees(differences, *arguments):
@@ -176,7 +179,7 @@ def main(order):
     report.update(differences=[], unnoticed=[])
     BUCKETS.update({bucket["name"]: bucket for bucket in order["buckets"]})
     for bucket in order["buckets"]:
-        plan = [("agreed", "/v1/presigned-urls", link_differences, chance.choice([an_upload, a_download]))
+        plan = [("agreed", "/v1/presigned-urls", link_differences, chance.choice(makers(bucket)))
                 for _ in range(order["count"])]
         plan += [("forms", "/v1/post-policies", form_differences, a_form)] * (order["count"] // 4 * has_forms(bucket))
         for kind, path, differences, make in plan:

@@ -92,6 +92,8 @@ def oss_v2_client(bucket):
 def oss_v2_link(bucket, method, key, headers, query, seconds):
     if bucket["scheme"] == "oss-v1" and "x-oss-process" in query:
         return None  # its V1 signer does not know this sub-resource
+    if not key or method == "DELETE":
+        return None  # it presigns only what reads and writes objects
     model = {"GET": oss_v2.GetObjectRequest, "HEAD": oss_v2.HeadObjectRequest, "PUT": oss_v2.PutObjectRequest}[method]
     request = model(bucket=bucket["name"], key=key, headers=dict(headers), parameters=dict(query))
     return kept(oss_v2_client, bucket["name"]).presign(
@@ -122,7 +124,7 @@ def google_place(bucket):
 
 
 def google_link(bucket, method, key, headers, query, seconds):
-    if bucket["scheme"] == "gcs-v4-hmac" or bucket["region"] != "auto":
+    if bucket["scheme"] == "gcs-v4-hmac" or bucket["region"] != "auto" or not key:
         return google_derived_link(bucket, method, key, headers, query, seconds)
     headers, query = dict(headers), dict(query)
     options = {
@@ -194,7 +196,8 @@ BOTO_PARAMETERS = {
     "if-none-match": "IfNoneMatch", "x-amz-checksum-sha256": "ChecksumSHA256", "response-cache-control": "ResponseCacheControl",
     "response-content-disposition": "ResponseContentDisposition", "response-content-encoding": "ResponseContentEncoding",
     "response-content-language": "ResponseContentLanguage", "response-content-type": "ResponseContentType",
-    "response-expires": "ResponseExpires",
+    "response-expires": "ResponseExpires", "prefix": "Prefix", "delimiter": "Delimiter", "max-keys": "MaxKeys",
+    "continuation-token": "ContinuationToken", "start-after": "StartAfter", "encoding-type": "EncodingType",
 }
 
 
@@ -209,15 +212,19 @@ def boto_client(bucket):
 
 
 def boto_link(bucket, method, key, headers, query, seconds):
-    parameters = {"Bucket": bucket["name"], "Key": key}
+    if not key and bucket["addressing"] == "path":
+        return None  # it names the bucket without a slash at the end, which stores take for the same
+    parameters = {"Bucket": bucket["name"], **({"Key": key} if key else {})}
+    query = {name: value for name, value in query.items() if name != "list-type"}
     for name, value in [*headers.items(), *query.items()]:
         if name.startswith("x-amz-meta-"):
             parameters.setdefault("Metadata", {})[name.removeprefix("x-amz-meta-")] = value
         else:
-            value = int(value) if name == "content-length" else value
+            value = int(value) if name in ("content-length", "max-keys") else value
             value = email.utils.parsedate_to_datetime(value) if name == "response-expires" else value
             parameters[BOTO_PARAMETERS[name]] = value
-    operation = {"PUT": "put_object", "GET": "get_object", "HEAD": "head_object"}[method]
+    operation = {"PUT": "put_object", "GET": "get_object", "HEAD": "head_object", "DELETE": "delete_object"}[method]
+    operation = operation if key else "list_objects_v2"
     url = kept(boto_client, bucket["name"]).generate_presigned_url(operation, Params=parameters, ExpiresIn=seconds)
     if bucket["scheme"] == "aws-v2":
         # The SDK repeats all signed headers in the query, where they are not signed; the gateway repeats only type and

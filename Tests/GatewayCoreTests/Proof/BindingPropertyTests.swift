@@ -33,7 +33,7 @@ struct BindingPropertyTests {
         guard let request = try? world.request() else { return nil }
         let issuing = try await Issuing(world.tables())
         let result: Result<IssuedURL, GatewayError>
-        if world.delivery == .batch {
+        if world.delivery == .batch || world.delivery == .batchOfListings {
             result = await issuing.urls.issue(
                 [request], in: .test(issuing.caller))[0]
         } else {
@@ -52,10 +52,13 @@ struct BindingPropertyTests {
             if let bytes = world.boundBytes {
                 for charge in proposal.charges where charge.quota.metric == .bytes { #expect(charge.amount >= bytes) }
             }
+            let counted = proposal.charges.filter { $0.quota.metric == .urls }.map(\.quota.id)
+            #expect(counted == world.expectedQuotas, "\(world)")
             return url
         case .failure(let error):
             if case .unproven(let gap) = error { Issue.record("no proof of \(gap): \(world)") }
             #expect(issuing.ledger.proposals.isEmpty)
+            if world.isListingOrDeletion { #expect(world.offence != nil, "refused without need, \(error): \(world)") }
             return nil
         }
     }
@@ -77,7 +80,10 @@ struct BindingPropertyTests {
             }
         }
         if count >= 24 {
-            for delivery in GeneratedWorld.Delivery.allCases { #expect(given[delivery] ?? 0 > 0, "\(delivery): none") }
+            for delivery in GeneratedWorld.Delivery.allCases {
+                let isPossible = try GeneratedWorld(seed: 0, scheme: scheme, delivery: delivery).isPossible
+                #expect((given[delivery] ?? 0 > 0) == isPossible, "\(delivery)")
+            }
         }
     }
 
@@ -97,7 +103,7 @@ struct BindingPropertyTests {
         #expect(try store.accepts(request), "refused as it stands: \(world) \(url)")
         #expect(headers == world.expectedHeaders, "\(world)")
         let meaning = store.meaning(of: url)
-        #expect(meaning.key == world.fields.key && meaning.query == world.expectedQuery, "\(world) \(url)")
+        #expect(meaning.key == world.expectedKey && meaning.query == world.expectedQuery, "\(world) \(url)")
         let end = try store.end(of: url)
         #expect(TimeInterval(end) == issued.expiresAt.timeIntervalSince1970)
         let longest = min(
@@ -119,7 +125,8 @@ struct BindingPropertyTests {
                 if request.url == url { Issue.record("\(name) is not where it is expected: \(url)") }
             }
         }
-        for added in ["versionId", "response-content-type", "uploads", "acl"] where meaning.query[added] == nil {
+        let paging = world.isListing ? ["prefix", "delimiter", "continuation-token", "start-after", "versions"] : []
+        for added in ["versionId", "response-content-type", "uploads", "acl"] + paging where meaning.query[added] == nil {
             // Google's version 2 does not sign these parameters. It serves only grants that leave them open.
             if world.scheme == .gcsV2RSA, added.hasPrefix("response-") { continue }
             try expectRefused("added \(added)") { $0.url = url + "&\(added)=x" }

@@ -10,6 +10,9 @@ struct GeneratedWorld: CustomStringConvertible {
     enum Delivery: String, CaseIterable {
         case single
         case batch
+        case deletion
+        case listing
+        case batchOfListings
         case redirect
         case start
         case part
@@ -44,7 +47,42 @@ struct GeneratedWorld: CustomStringConvertible {
         bucket.allowsRedirects = true
         if chance(4) { bucket.maxTTL = 300 }
         drawConditions()
-        drawFields()
+        switch delivery {
+        case .deletion: drawDeletion()
+        case .listing, .batchOfListings: drawListing()
+        default: drawFields()
+        }
+    }
+
+    /// Draws a deletion under a grant that may lack it.
+    private mutating func drawDeletion() {
+        grant.actions = chance(4) ? [.putObject, .getObject, .listObjects] : [.deleteObject]
+        if chance(5) { grant.conditions.sourceCIDRs = ["192.0.2.0/24"] }
+        fields.bucket = "demo-bucket"
+        fields.action = "DeleteObject"
+        fields.key = ["team/photo.png", "team/é ü/a+b&c=d.txt", "team/~x/%41", "teams/x"].randomElement(using: &random)
+        if !chance(3) { fields.expiresIn = [1, 60, 250, 604_800].randomElement(using: &random) }
+        if chance(4) { fields.method = "DELETE" }
+    }
+
+    /// Draws a listing, perhaps outside the grant.
+    private mutating func drawListing() {
+        grant.actions = chance(4) ? [.putObject, .getObject, .deleteObject] : [.listObjects, .getObject]
+        if chance(5) { grant.conditions.sourceCIDRs = ["192.0.2.0/24"] }
+        fields.bucket = "demo-bucket"
+        fields.action = "ListObjects"
+        let prefixes = ["team/", "team/é ü/a+b", "team/a/b/", "team", "", "teams/", "other/"]
+        let isOutside = chance(3)
+        fields.prefix = prefixes[Int.random(in: isOutside ? 3..<prefixes.count : 0..<3, using: &random)]
+        if !chance(3) { fields.expiresIn = [1, 60, 250, 604_800].randomElement(using: &random) }
+        guard !chance(3) else { return }
+        var list = Listing.Fields()
+        if chance(2) { list.delimiter = "/" }
+        if chance(2) { list.maxKeys = [1, 100, 1000].randomElement(using: &random) }
+        if chance(3) { list.continuationToken = "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=" }
+        if chance(3) { list.startAfter = "team/é ü/a+b&c" }
+        if chance(3) { list.encodingType = "url" }
+        fields.list = list
     }
 
     var isUpload: Bool { fields.action == "PutObject" }
@@ -110,7 +148,7 @@ struct GeneratedWorld: CustomStringConvertible {
     func request() throws -> IssueRequest {
         let step: MultipartStep? =
             switch delivery {
-            case .single, .batch, .redirect: nil
+            case .single, .batch, .redirect, .deletion, .listing, .batchOfListings: nil
             case .start: .start(objectLength: 900)
             case .part:
                 .part(.init(storeUploadID: Self.uploadID, number: Self.partNumber, issuance: UUID(), objectLength: 900))
@@ -118,7 +156,7 @@ struct GeneratedWorld: CustomStringConvertible {
             }
         let kind: GatewayCore.Delivery =
             switch delivery {
-            case .single, .batch: .presignedURL
+            case .single, .batch, .deletion, .listing, .batchOfListings: .presignedURL
             case .redirect: .redirect
             case .start: .multipartStart
             case .part: .multipartPart
@@ -137,7 +175,8 @@ struct GeneratedWorld: CustomStringConvertible {
         }
         tables.credential = credential
         tables.grants = [grant]
-        if hasByteQuota { tables.quotas = [try Fixture.quota(1, metric: .bytes, limit: 100_000)] }
+        tables.quotas = [try Fixture.quota(2, action: .listObjects), try Fixture.quota(3, action: .deleteObject)]
+        if hasByteQuota { tables.quotas.append(try Fixture.quota(1, metric: .bytes, limit: 100_000)) }
         tables.apiKeys = [
             APIKey(
                 id: Fixture.id(900), prefix: key, hash: [], name: "n", principal: try Principal("user:alice"),
@@ -177,6 +216,8 @@ extension GeneratedWorld {
         case .start, .complete: "POST"
         case .part: "PUT"
         case .single, .batch, .redirect: fields.method ?? (isUpload ? "PUT" : "GET")
+        case .deletion: "DELETE"
+        case .listing, .batchOfListings: "GET"
         }
     }
 
@@ -225,6 +266,8 @@ extension GeneratedWorld {
         case .start: return ["uploads": ""]
         case .part: return [names.0: "\(Self.partNumber)", names.1: Self.uploadID]
         case .complete: return [names.1: Self.uploadID]
+        case .listing, .batchOfListings: return expectedListing
+        case .deletion: return [:]
         case .single, .batch, .redirect: break
         }
         guard !isUpload else { return [:] }
@@ -247,8 +290,59 @@ extension GeneratedWorld {
         return query
     }
 
+    private var expectedListing: [String: String] {
+        var query = ["list-type": "2"]
+        query["prefix"] = fields.prefix?.isEmpty == false ? fields.prefix : nil
+        query["delimiter"] = fields.list?.delimiter
+        query["max-keys"] = fields.list?.maxKeys.map { "\($0)" }
+        query["continuation-token"] = fields.list?.continuationToken
+        query["start-after"] = fields.list?.startAfter
+        query["encoding-type"] = fields.list?.encodingType
+        return query
+    }
+
+    var isListing: Bool { delivery == .listing || delivery == .batchOfListings }
+    var isListingOrDeletion: Bool { isListing || delivery == .deletion }
+
+    /// The quotas that count the link, besides those of bytes.
+    var expectedQuotas: [UUID] {
+        switch delivery {
+        case .deletion: [Fixture.id(3)]
+        case .listing, .batchOfListings: [Fixture.id(2)]
+        default: []
+        }
+    }
+
+    /// Whether the scheme can bind what the delivery needs.
+    var isPossible: Bool {
+        switch delivery {
+        case .deletion: scheme != .gcsV2RSA
+        case .listing, .batchOfListings: ![.awsV2, .ossV1, .gcsV2RSA].contains(scheme)
+        default: true
+        }
+    }
+
+    /// The key in the path: none in a listing, which names the bucket.
+    var expectedKey: String { fields.key ?? "" }
+
+    /// The demand on a listing or deletion that the request does not meet, by the words of the promises alone.
+    private var offenceOfOthers: String? {
+        let place = fields.prefix ?? fields.key ?? ""
+        guard place.hasPrefix("team/") else { return "outside the grant" }
+        if grant.conditions.sourceCIDRs != nil { return "sourceCIDRs" }
+        switch delivery {
+        case .deletion:
+            if !grant.actions.contains(.deleteObject) { return "action" }
+            return isPossible ? nil : "any version"
+        default:
+            if !grant.actions.contains(.listObjects) { return "action" }
+            return isPossible ? nil : "the whole bucket"
+        }
+    }
+
     /// The demand of grant, quota or bucket that the request does not meet; nothing may be issued then.
     var offence: String? {
+        if isListingOrDeletion { return offenceOfOthers }
         let conditions = grant.conditions
         if isUpload {
             if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }

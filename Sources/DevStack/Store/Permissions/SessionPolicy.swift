@@ -15,6 +15,14 @@ enum PolicyLanguage: String, Sendable, Codable {
         }
     }
 
+    /// The name of a listing's prefix in conditions.
+    var prefixKey: String {
+        switch self {
+        case .aws: "s3:prefix"
+        case .alibaba: "oss:Prefix"
+        }
+    }
+
     /// Returns the name of a bucket or an object in policies.
     func resource(_ place: StorePlace) -> String {
         let name =
@@ -44,6 +52,8 @@ struct SessionPolicy: Sendable {
         let isAllow: Bool
         let actions: [String]
         let resources: [String]
+        /// Patterns of which the prefix of a listing must match one; `nil` for no condition.
+        let prefixes: [String]?
     }
 
     private let statements: [Statement]
@@ -64,32 +74,49 @@ struct SessionPolicy: Sendable {
             throw Malformed(reason: "The policy must have Version and Statement, and nothing else.")
         }
         var statements: [Statement] = []
-        for item in node.items ?? [node] { statements.append(try Self.statement(item)) }
+        for item in node.items ?? [node] { statements.append(try Self.statement(item, language)) }
         self.statements = statements
     }
 
     /// Whether the policy permits an action: a statement allows it, and none denies it.
-    func permits(_ action: String, on resource: String) -> Bool {
+    ///
+    /// - Parameter prefix: The prefix of a listing; `nil` if the request has none.
+    func permits(_ action: String, on resource: String, prefix: String? = nil) -> Bool {
         let matches = statements.filter { statement in
             statement.actions.contains { Self.matches($0.lowercased(), action.lowercased()) }
                 && statement.resources.contains { Self.covers($0, resource) }
+                && statement.prefixes.map { patterns in
+                    prefix.map { prefix in patterns.contains { Self.matches($0, prefix) } } ?? false
+                } ?? true
         }
         return !matches.isEmpty && matches.allSatisfy(\.isAllow)
     }
 
-    private static func statement(_ node: JSONNode) throws(Malformed) -> Statement {
+    private static func statement(_ node: JSONNode, _ language: PolicyLanguage) throws(Malformed) -> Statement {
         guard var members = JSONMembers(node) else { throw Malformed(reason: "A statement is not an object.") }
         _ = members.take("Sid")
         let effect = members.take("Effect")?.string
         let actions = texts(members.take("Action"))
         let resources = texts(members.take("Resource"))
+        var prefixes: [String]?
+        if let condition = members.take("Condition") { prefixes = try Self.prefixes(condition, language) }
         if let other = members.firstLeft {
             throw Malformed(reason: "This store does not evaluate '\(other)' in a statement.")
         }
         guard effect == "Allow" || effect == "Deny", let actions, let resources else {
             throw Malformed(reason: "A statement must have Effect, Action and Resource.")
         }
-        return Statement(isAllow: effect == "Allow", actions: actions, resources: resources)
+        return Statement(isAllow: effect == "Allow", actions: actions, resources: resources, prefixes: prefixes)
+    }
+
+    /// Reads the only condition that this store evaluates: patterns for the prefix of a listing.
+    private static func prefixes(_ node: JSONNode, _ language: PolicyLanguage) throws(Malformed) -> [String] {
+        if var condition = JSONMembers(node), let like = condition.take("StringLike"), condition.firstLeft == nil,
+            var names = JSONMembers(like), let patterns = texts(names.take(language.prefixKey)), names.firstLeft == nil
+        {
+            return patterns
+        }
+        throw Malformed(reason: "The only condition that this store evaluates is StringLike of \(language.prefixKey).")
     }
 
     /// Reads a text or a list of texts; `nil` for anything else, and for an empty list.

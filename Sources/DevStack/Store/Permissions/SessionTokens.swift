@@ -11,11 +11,13 @@ struct StoreSession: Sendable, Codable, Equatable {
     let policy: String?
 
     /// Whether the session permits an operation.
-    func permits(_ operation: StoreOperation, on place: StorePlace) -> Bool {
+    ///
+    /// - Parameter prefix: The prefix of a listing; `nil` if the request has none.
+    func permits(_ operation: StoreOperation, on place: StorePlace, prefix: String? = nil) -> Bool {
         guard let policy else { return true }
         guard let read = try? SessionPolicy(policy, language: language) else { return false }
         let action = language == .aws ? operation.permission.aws : operation.permission.alibaba
-        return read.permits(action, on: language.resource(place))
+        return read.permits(action, on: language.resource(place), prefix: prefix)
     }
 }
 

@@ -38,7 +38,9 @@ struct ExplainEndpoints: Sendable {
         for (name, value) in [("action", fields.action), ("bucket", fields.bucket)] where value == nil {
             throw body.invalid(name, "The member is required.")
         }
-        guard fields.key != nil || fields.keyPrefix != nil else { throw body.invalid("key", "The member is required.") }
+        guard fields.key != nil || fields.keyPrefix != nil || fields.prefix != nil else {
+            throw body.invalid("key", "The member is required.")
+        }
         var question: ExplainQuestion
         switch (principal, issuer) {
         case (let principal?, nil):

@@ -8,7 +8,11 @@ extension IssuedURL {
         json.member("id", id)
         json.member("method", method.rawValue)
         json.member("bucket", bucket.rawValue)
-        json.member("key", key.rawValue)
+        if listing == nil {
+            json.member("key", key.rawValue)
+        } else {
+            json.member("prefix", key.rawValue)
+        }
         json.member("url", verbatim: url.reveal())
         json.name("headers")
         json.object { json in

@@ -50,10 +50,7 @@ struct SessionEndpoints: Sendable {
             actions = []
             for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 guard let action = try? Action(parsing: String(Substring(name))) else {
-                    throw .invalidArgument(
-                        field: "actions",
-                        reason: "The actions must be 'PutObject', 'GetObject', "
-                            + "or both.")
+                    throw .invalidArgument(field: "actions", reason: "An action must be \(Action.words).")
                 }
                 actions?.insert(action)
             }

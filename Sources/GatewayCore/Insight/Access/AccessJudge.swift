@@ -100,7 +100,8 @@ extension AccessJudge {
         var fields = IssueRequest.Fields()
         fields.action = action.rawValue
         fields.bucket = bucket.rawValue
-        fields.key = key.rawValue
+        // The narrowest listing that shows the key.
+        if action == .listObjects { fields.prefix = key.rawValue } else { fields.key = key.rawValue }
         if action == .putObject {
             fields.contentType = type
             fields.contentLength = length

@@ -70,14 +70,18 @@ extension IssueRequest {
         if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), row.delivery == Delivery.sts.rawValue {
             fields.key = row.key + "file"
         }
-        if row.actions.first == Action.putObject.rawValue {
+        switch row.actions.first.flatMap(Action.init(rawValue:)) {
+        case .listObjects:
+            fields.key = nil
+            fields.prefix = row.key
+        case .putObject:
             // Some schemes bind no content type, and parts have none.
             fields.contentType = row.contentType ?? "application/octet-stream"
             fields.contentLength = row.contentLength
             fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
             fields.checksumSHA256 = row.contentSHA256.map { Data($0).base64EncodedString() }
-        } else {
-            fields.method = row.method == "HEAD" ? "HEAD" : nil
+        case .getObject: fields.method = row.method == "HEAD" ? "HEAD" : nil
+        case .deleteObject, nil: break
         }
         let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
         let step: MultipartStep? =

@@ -16,7 +16,7 @@ extension Explainer {
         let caller = question.subject.principal
         try await cache.advance()
         let present = try await cache.access(
-            of: caller, groups: question.groups, to: request.bucket, key: request.key)
+            of: caller, groups: question.groups, to: request.bucket, key: request.key, listing: request.listing)
         guard let instant = question.at else {
             let members = Self.members(
                 of: caller, named: question.groups, inRows: present.principals.map(\.principal).filter(\.isGroup))

@@ -46,7 +46,7 @@ public struct Explainer: Sendable {
     public func explain(
         _ question: ExplainQuestion, within reach: AdminReach
     ) async throws(GatewayError) -> Explanation {
-        let place = question.fields.key ?? question.fields.keyPrefix ?? ""
+        let place = question.fields.key ?? question.fields.prefix ?? question.fields.keyPrefix ?? ""
         let user = question.subject.principal.rawValue
         guard reach.holds(bucket: question.fields.bucket ?? "", place: place, principals: [user]) else {
             throw .outsideAdminScope

@@ -82,7 +82,8 @@ struct Replay {
     private func question(of request: ReplayRequest) -> Question {
         let wish = request.request
         var key = wish.key.rawValue
-        if !policy.mayNameWholeKeys(request) {
+        // Grants below the prefix of a listing affect it too.
+        if wish.listing == nil, !policy.mayNameWholeKeys(request) {
             let end = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) }
             key = String(key[..<(end ?? key.startIndex)])
         }

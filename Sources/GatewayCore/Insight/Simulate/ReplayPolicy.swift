@@ -83,7 +83,7 @@ struct ReplayPolicy {
         var proposed = present
         proposed.grants.removeAll { outgoing.contains($0.id) }
         proposed.grants += proposal.incoming.filter { $0.principal == principal }.map { withoutSource($0) }
-        let whole = (present.grants + proposed.grants).filter(\.prefix.isWholeKey).map(\.bucket)
+        let whole = (present.grants + proposed.grants).filter { !$0.prefix.coversManyKeys }.map(\.bucket)
         grantCount += present.grants.count
         return Entry(
             groups: rows.groups, proposedGroups: proposal.groups(of: principal, before: rows.groups),
@@ -171,6 +171,8 @@ struct ReplayPolicy {
     func mightBeDenied(_ request: ReplayRequest) -> Bool {
         let wish = request.request
         let members = members(of: request, proposed: true)
+        // Of principals with many grants, those below the prefix of a listing are not read.
+        if wish.listing != nil, members.contains(where: { entries[$0]?.isComplete != true }) { return true }
         return proposal.incoming.contains { grant in
             guard grant.effect == .deny, case .template(let text) = grant.prefix, members.contains(grant.principal),
                 grant.bucket == wish.bucket, grant.actions.contains(wish.action)
@@ -214,7 +216,3 @@ struct ReplayRequest {
     }
 }
 
-extension KeyPrefix {
-    /// Whether the prefix covers exactly one key.
-    fileprivate var isWholeKey: Bool { !text.isEmpty && text.utf8.last != UInt8(ascii: "/") }
-}

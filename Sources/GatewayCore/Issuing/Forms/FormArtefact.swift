@@ -82,14 +82,14 @@ struct FormArtefact: Artefact {
 
     var maxBytes: Int64? { length.upperBound }
 
-    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool {
+    func isFor(_ key: String, in bucket: BucketName) -> Bool {
         guard case .exactly(let name) = conditions["bucket"], name.isSameBytes(as: bucket.rawValue) else {
             return false
         }
         return switch (request.target, conditions["key"]) {
-        case (.key(let wanted), .exactly(let text)): wanted == key && text.isSameBytes(as: key.rawValue)
+        case (.key(let wanted), .exactly(let text)): wanted.rawValue.isSameBytes(as: key) && text.isSameBytes(as: key)
         case (.below(let prefix), .startsWith(let text)):
-            text.isSameBytes(as: prefix.rawValue) && key.rawValue.utf8.starts(with: text.utf8)
+            text.isSameBytes(as: prefix.rawValue) && key.utf8.starts(with: text.utf8)
         default: false
         }
     }

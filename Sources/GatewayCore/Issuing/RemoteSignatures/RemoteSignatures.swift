@@ -56,8 +56,7 @@ public struct RemoteSignatures: Sendable {
     public func sign(
         _ string: RemoteString, scheme: Scheme, in context: RequestContext
     ) async throws(GatewayError) -> RemoteSignature {
-        let (bucket, key) = try string.place()
-        let body = SignatureBody(string: string, scheme: scheme, bucket: bucket, key: key, uploads: uploads)
+        let body = SignatureBody(string: string, scheme: scheme, place: try string.place(), uploads: uploads)
         return try await issuing.issue(body, in: context)
     }
 
@@ -78,9 +77,8 @@ public struct RemoteSignatures: Sendable {
             found = try await places(of: request)
         }
         guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
-        let key = try RemoteString.key(text)
-        let place = RemoteString.RequestPlace(bucket: bucket, key: key, region: region)
-        return try await sign(.request(request, place), scheme: .awsV4, in: context)
+        let place = try RemoteString.place(of: request, naming: text, in: bucket)
+        return try await sign(.request(request, place, region: region), scheme: .awsV4, in: context)
     }
 
     /// Returns the buckets to which the URL of a request leads, and what it names there.
@@ -109,17 +107,14 @@ struct SignatureBody: ProvenBody {
 
     let string: RemoteString
     let scheme: RemoteSignatures.Scheme
-    let bucket: BucketName
-    let key: ObjectKey
+    let place: RemoteString.Place
     let uploads: any RemoteUploadStore
 
-    var target: RefusalTarget {
-        RefusalTarget(
-            string.method == "GET" || string.method == "HEAD" ? .getObject : .putObject, on: key.rawValue, in: bucket)
-    }
+    var target: RefusalTarget { RefusalTarget(string.action, on: place.key.rawValue, in: place.bucket) }
 
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
-        try await cache.access(of: caller.principal, groups: caller.groups, to: bucket, key: key)
+        try await cache.access(
+            of: caller.principal, groups: caller.groups, to: place.bucket, key: place.key, listing: place.listing)
     }
 
     func draft(
@@ -127,7 +122,7 @@ struct SignatureBody: ProvenBody {
     ) async throws(GatewayError) -> Drafted<Content> {
         let step = RemoteStep(
             string: string, scheme: scheme,
-            upload: RemoteUpload(principal: attempt.caller.principal, bucket: bucket, key: key),
+            upload: RemoteUpload(principal: attempt.caller.principal, bucket: place.bucket, key: place.key),
             caller: attempt.caller, policy: policy, sourceAddress: attempt.context.sourceAddress, now: instant)
         var decided: Refusal?
         do throws(GatewayError) {
@@ -154,7 +149,9 @@ struct SignatureBody: ProvenBody {
         let (bucket, credential) = try step.signer()
         let (permitted, headers) = try step.permitted(in: bucket, with: credential)
         guard permitted.permission.bucket == bucket.name.rawValue,
-            ExactText(permitted.permission.key) == ExactText(step.upload.key.rawValue)
+            place.listing != nil
+                ? permitted.permission.key.isEmpty && permitted.permission.operation == .listObjects
+                : ExactText(permitted.permission.key) == ExactText(place.key.rawValue)
         else { throw .accessDenied }
         let contentType = try await contentType(of: permitted.permission, step)
         let id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)

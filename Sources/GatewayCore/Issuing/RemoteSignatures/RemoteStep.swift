@@ -6,7 +6,7 @@ import Signing
 struct RemoteStep {
     let string: RemoteString
     let scheme: RemoteSignatures.Scheme
-    /// The principal and the key that an upload would be recorded for.
+    /// The principal and the key that an upload would be recorded for; for a listing, the prefix.
     let upload: RemoteUpload
     let caller: Caller
     let policy: AccessPolicy
@@ -53,17 +53,22 @@ struct RemoteStep {
         fields.bucket = permission.bucket
         fields.key = permission.key
         fields.expiresIn = Int(permission.validUntil.epochSeconds - Int64(now.timeIntervalSince1970.rounded(.down)))
-        if permission.operation.isUpload {
-            fields.action = Action.putObject.rawValue
+        fields.action = permission.operation.action.rawValue
+        switch permission.operation.action {
+        case .putObject:
             fields.contentType = contentType
             fields.contentMD5 = permission.contentMD5
             fields.contentLength = permission.contentLength
-        } else {
-            fields.action = Action.getObject.rawValue
+        case .getObject:
             fields.method = string.method
             fields.response = response(permission.query)
             fields.process = permission.query.first { $0.name == "x-oss-process" }?.value
             fields.versionID = permission.query.first { $0.name == "versionId" }?.value
+        case .listObjects:
+            fields.key = nil
+            fields.prefix = upload.key.rawValue
+            fields.list = Listing.Fields(permission.query)
+        case .deleteObject: break
         }
         let request = try IssueRequest(
             fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
@@ -86,7 +91,7 @@ struct RemoteStep {
     private func multipartStep(_ permission: StringPermission, id: UUID) -> MultipartStep? {
         let uploadID = permission.uploadID ?? ""
         return switch permission.operation {
-        case .putObject, .getObject, .headObject, .getObjectMeta: nil
+        case .putObject, .getObject, .headObject, .getObjectMeta, .deleteObject, .listObjects: nil
         case .initiateMultipartUpload: .start(objectLength: nil)
         case .uploadPart:
             .part(.init(storeUploadID: uploadID, number: permission.partNumber ?? 0, issuance: id))
@@ -143,7 +148,7 @@ struct RemoteStep {
             grantID: permit.grant.id,
             credentialID: permit.credential.id,
             delivery: .remoteSignature,
-            action: permission.operation.isUpload ? .putObject : .getObject,
+            action: permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,
             key: upload.key,
@@ -187,5 +192,19 @@ struct RemoteStep {
             throw .keyOfAnotherScheme
         }
         return try SigningKeyV4(credential.forSigning, scope: scope, at: instant)
+    }
+}
+
+extension ObjectOperation {
+    /// The action that permits the operation.
+    fileprivate var action: Action {
+        switch self {
+        case .getObject, .headObject, .getObjectMeta: .getObject
+        case .listObjects: .listObjects
+        case .deleteObject: .deleteObject
+        case .putObject, .initiateMultipartUpload, .uploadPart, .completeMultipartUpload, .abortMultipartUpload,
+            .listParts:
+            .putObject
+        }
     }
 }

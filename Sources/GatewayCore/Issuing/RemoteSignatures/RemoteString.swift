@@ -8,14 +8,7 @@ public enum RemoteString: Sendable {
     /// A string to sign of OSS version 4, together with the canonical request that it contains the hash of.
     case hashed(String, ReceivedCanonicalRequest)
     /// A request of AWS version 4, and the place that its URL names.
-    case request(RequestToSign, RequestPlace)
-
-    /// The place that the URL of a request names, with the region that the client signs for.
-    public struct RequestPlace: Sendable {
-        let bucket: BucketName
-        let key: ObjectKey
-        let region: String
-    }
+    case request(RequestToSign, Place, region: String)
 
     /// Parses a string from a client.
     ///
@@ -74,23 +67,62 @@ public enum RemoteString: Sendable {
         switch self {
         case .plain(let string): string.method
         case .hashed(_, let request): request.method
-        case .request(let request, _): request.method
+        case .request(let request, _, _): request.method
         }
     }
 
-    /// Returns bucket and key. For a "version 4" request, both are checked again later against the bucket's address.
-    func place() throws(GatewayError) -> (bucket: BucketName, key: ObjectKey) {
+    /// The action that the request performs.
+    var action: Action {
+        let parameters =
+            switch self {
+            case .plain(let string): string.subResources
+            case .hashed(_, let request): request.query
+            case .request(let request, _, _): request.parameters
+            }
+        return switch method {
+        case "GET", "HEAD": isListing ? .listObjects : .getObject
+        case "DELETE": parameters.contains { $0.name == "uploadId" } ? .putObject : .deleteObject
+        default: .putObject
+        }
+    }
+
+    private var isListing: Bool {
         switch self {
-        case .plain(let string): return (try BucketName(string.bucket), try ObjectKey(string.key).bounded("content"))
+        case .plain: false
+        case .hashed(_, let request): request.isListing
+        case .request(let request, _, _): request.isListing
+        }
+    }
+
+    /// What the request is about. For a "version 4" request, this is checked again later against the bucket's address.
+    public struct Place: Sendable {
+        let bucket: BucketName
+        /// The object's key; for a listing, its prefix.
+        let key: ObjectKey
+        /// What is listed, if the request lists.
+        var listing: Listing?
+    }
+
+    /// Reads what the request is about.
+    func place() throws(GatewayError) -> Place {
+        switch self {
+        case .plain(let string):
+            return Place(bucket: try BucketName(string.bucket), key: try ObjectKey(string.key).bounded("content"))
         case .hashed(_, let request):
             let parts = request.path.utf8.dropFirst().split(
                 separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            let bucket = try BucketName(String(Substring(parts[0])))
+            if request.isListing, parts.count == 1 || parts[1].isEmpty {
+                let listing = try Listing(
+                    prefix: request.query.value(of: "prefix") ?? "", Listing.Fields(request.query))
+                return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+            }
             guard parts.count == 2 else {
                 throw .invalidArgument(field: "canonicalRequest", reason: "The path does not name an object.")
             }
             let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
-            return (try BucketName(String(Substring(parts[0]))), key)
-        case .request(_, let place): return (place.bucket, place.key)
+            return Place(bucket: bucket, key: key)
+        case .request(_, let place, _): return place
         }
     }
 
@@ -110,22 +142,34 @@ public enum RemoteString: Sendable {
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in
                 (try request.permitted(stringToSign: text, by: signer, rules), [])
             }
-        case .request(let request, let place):
+        case .request(let request, _, let region):
             let signer = try signer(of: bucket, credential, .aws(region: bucket.region))
             return try RemoteString.read("uri") { () throws(StringToSignRefusal) in
-                guard place.region.utf8.elementsEqual(bucket.region.utf8) else { throw .wrongScope }
+                guard region.utf8.elementsEqual(bucket.region.utf8) else { throw .wrongScope }
                 guard request.origin.utf8.elementsEqual(signer.address.origin.utf8) else { throw .wrongHost }
                 return try request.permitted(by: signer, rules)
             }
         }
     }
 
-    /// Reads the key that the URL of a request names.
-    static func key(_ text: String) throws(GatewayError) -> ObjectKey {
-        guard !text.isEmpty else {
+    /// Reads what a request of AWS version 4 is about.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - key: What its URL names in the bucket; empty for the bucket itself.
+    ///   - bucket: The bucket.
+    static func place(
+        of request: RequestToSign, naming key: String, in bucket: BucketName
+    ) throws(GatewayError) -> Place {
+        if key.isEmpty, request.isListing {
+            let parameters = request.parameters
+            let listing = try Listing(prefix: parameters.value(of: "prefix") ?? "", Listing.Fields(parameters))
+            return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+        }
+        guard !key.isEmpty else {
             return try read("uri") { () throws(StringToSignRefusal) in throw StringToSignRefusal.bucketResource }
         }
-        return try ObjectKey(text).bounded("uri")
+        return Place(bucket: bucket, key: try ObjectKey(key).bounded("uri"))
     }
 
     private func signer(
@@ -153,5 +197,24 @@ extension Bucket {
     var address: BucketAddress? {
         guard let endpoint = try? StoreEndpoint(endpoint) else { return nil }
         return try? BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
+    }
+}
+
+extension Listing.Fields {
+    /// Reads the parameters of a listing that a client composed. Those that change only how the answer is written are
+    /// left out.
+    init(_ query: [NamedValue]) {
+        self.init()
+        delimiter = query.value(of: "delimiter")
+        maxKeys = query.value(of: "max-keys").flatMap { Int64($0) }
+        continuationToken = query.value(of: "continuation-token")
+        startAfter = query.value(of: "start-after")
+    }
+}
+
+extension [NamedValue] {
+    /// The value of a parameter; `nil` if it is absent or empty.
+    fileprivate func value(of name: String) -> String? {
+        first { $0.name == name && !$0.value.isEmpty }?.value
     }
 }

@@ -22,19 +22,23 @@ struct StringArtefact: Artefact {
     var method: String {
         switch permission.operation {
         case .putObject, .uploadPart: "PUT"
-        case .getObject, .listParts: "GET"
+        case .getObject, .listParts, .listObjects: "GET"
         case .headObject, .getObjectMeta: "HEAD"
         case .initiateMultipartUpload, .completeMultipartUpload: "POST"
-        case .abortMultipartUpload: "DELETE"
+        case .abortMultipartUpload, .deleteObject: "DELETE"
         }
     }
 
     var maxBytes: Int64? { permission.contentLength }
 
-    var parameterCount: Int { permission.query.count { !Self.harmless.contains($0.name) } }
+    var parameterCount: Int {
+        // In a listing, an empty value means the same as none.
+        let isListing = permission.operation == .listObjects
+        return permission.query.count { !Self.harmless.contains($0.name) && !(isListing && $0.value.isEmpty) }
+    }
 
-    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool {
-        permission.key.isSameBytes(as: key.rawValue) && permission.bucket.isSameBytes(as: bucket.rawValue)
+    func isFor(_ key: String, in bucket: BucketName) -> Bool {
+        permission.key.isSameBytes(as: key) && permission.bucket.isSameBytes(as: bucket.rawValue)
     }
 
     func isDead(at end: Date) -> Bool {
@@ -45,9 +49,9 @@ struct StringArtefact: Artefact {
 
     func binds(parameter: NamedValue, at place: Int) -> Bool { permission.query.hold(parameter, at: place) }
 
-    /// Parameters that change neither the object nor what is disclosed about it: how parts are listed and assembled,
-    /// and the reduced `HEAD` answer (`objectMeta`).
+    /// Parameters that change neither the object nor what is disclosed about it: how parts are listed and assembled, how
+    /// keys are written in an answer, and the reduced `HEAD` answer (`objectMeta`).
     private static let harmless: Set<String> = [
-        "encoding-type", "max-parts", "objectMeta", "part-number-marker", "sequential",
+        "encoding-type", "fetch-owner", "max-parts", "objectMeta", "part-number-marker", "sequential",
     ]
 }

@@ -7,11 +7,14 @@ private struct SessionPolicy: Decodable {
             case effect = "Effect"
             case actions = "Action"
             case resources = "Resource"
+            case conditions = "Condition"
         }
 
         let effect: String
         let actions: [String]
         let resources: [String]
+        /// Patterns by operator and name.
+        let conditions: [String: [String: [String]]]?
     }
 
     enum CodingKeys: String, CodingKey {
@@ -23,11 +26,13 @@ private struct SessionPolicy: Decodable {
     let statements: [Statement]
 }
 
-/// One effect of a policy on one action and one resource.
+/// One effect of a policy on one action and one resource, and the condition that narrows it: operator, name and pattern
+/// in one text.
 private struct Clause: Hashable {
     let effect: String
     let action: String
     let resource: String
+    var condition: String?
 }
 
 /// Proves that a session policy allows and denies exactly what its permit states.
@@ -45,11 +50,26 @@ func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionP
     for statement in policy.statements {
         for action in statement.actions {
             for resource in statement.resources {
-                said.insert(Clause(effect: statement.effect, action: action, resource: resource))
+                for condition in statement.narrowings {
+                    said.insert(
+                        Clause(effect: statement.effect, action: action, resource: resource, condition: condition))
+                }
             }
         }
     }
     guard said == dialect.clauses(of: permit.scope) else { throw .unproven(.policy) }
+}
+
+extension SessionPolicy.Statement {
+    /// The conditions, any one of which suffices; `[nil]` if there are none. Conditions of several names would all have
+    /// to hold, which no policy of the gateway says.
+    fileprivate var narrowings: [String?] {
+        guard let conditions else { return [nil] }
+        guard conditions.count == 1, let (word, properties) = conditions.first, properties.count == 1,
+            let (name, patterns) = properties.first
+        else { return ["several"] }
+        return patterns.map { "\(word) \(name) \($0)" }
+    }
 }
 
 extension SessionPolicyDialect {
@@ -65,7 +85,13 @@ extension SessionPolicyDialect {
                 case .putObject:
                     ["PutObject", "AbortMultipartUpload", self == .aws ? "ListMultipartUploadParts" : "ListParts"]
                 case .getObject: ["GetObject"]
+                case .deleteObject: ["DeleteObject"]
+                case .listObjects: [self == .aws ? "ListBucket" : "ListObjects"]
                 }
+            guard action != .listObjects else {
+                clauses.formUnion(listingClauses(of: scope, action: service + operations[0]))
+                continue
+            }
             for (effect, prefixes) in [("Allow", scope.allowed(action)), ("Deny", scope.denied(action))] {
                 for prefix in prefixes.map(\.rawValue) {
                     let isDirectory = prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/")
@@ -79,5 +105,15 @@ extension SessionPolicyDialect {
             }
         }
         return clauses
+    }
+
+    /// Returns the clauses for listing: on the bucket, narrowed by the prefix unless the whole bucket may be listed.
+    private func listingClauses(of scope: SessionScope, action: String) -> [Clause] {
+        let bucket = (self == .aws ? "arn:aws:s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue
+        let name = self == .aws ? "s3:prefix" : "oss:Prefix"
+        return scope.allowed(.listObjects).map { prefix in
+            let condition = prefix.rawValue.isEmpty ? nil : "StringLike \(name) \(prefix.rawValue)*"
+            return Clause(effect: "Allow", action: action, resource: bucket, condition: condition)
+        }
     }
 }

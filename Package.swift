@@ -232,8 +232,8 @@ let package = Package(
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [
-                .copy("Console"), .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"),
-                .copy("SignIn"), .copy("StoreSDKs"),
+                .copy("Console"), .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("ProtocolClients"),
+                .copy("Schemathesis"), .copy("SignIn"), .copy("StoreSDKs"),
             ],
             swiftSettings: strict
         ),

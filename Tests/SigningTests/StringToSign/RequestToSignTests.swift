@@ -106,7 +106,7 @@ struct RequestToSignTests {
             ("https://u@s3.example/demo-bucket/a", .path, nil), ("https://s3.example.evil/demo-bucket/a", .path, nil),
             ("https://s3.example/demo-bucket2/a", .path, nil), ("https://demo-bucket.s3.example/a", .path, nil),
             ("https://s3.example/demo-bucket/a", .virtual, nil), ("https://x.demo-bucket.s3.example/a", .virtual, nil),
-        ])
+        ] as [(String, Addressing, String?)])
     func places(url: String, addressing: Addressing, key: String?) throws {
         let request = try RequestToSign(method: "GET", url: url, headers: [])
         #expect(request.key(at: try Self.address(addressing, "https://s3.example")) == key)

@@ -18,7 +18,8 @@ struct GitLFSClientTests {
         let script = try #require(
             Bundle.module.url(forResource: "ProtocolClients/git_lfs", withExtension: "py"), "the script is a resource")
         let argument = String(decoding: try job.with(["step": "\(step)"]).bytes, as: UTF8.self)
-        let process = try RunningProcess(["/usr/bin/python3", script.path(percentEncoded: false), argument], environment: [:])
+        let process = try RunningProcess(
+            ["/usr/bin/python3", script.path(percentEncoded: false), argument], environment: [:])
         let status = await process.exitStatus()
         try #require(status == 0, "\(step): \(process.errors)")
         return try JSON(Array(process.output.utf8))
@@ -49,7 +50,9 @@ struct GitLFSClientTests {
 
             let quota = try await site.quota(Self.count / 2, for: bench.user.principal)
             let full = try await run("push", job)
-            #expect(full["status"] != 0 && full["output"].text?.contains("At most \(Self.count / 2) urls") == true, "\(full)")
+            #expect(
+                full["status"] != 0 && full["output"].text?.contains("At most \(Self.count / 2) urls") == true,
+                "\(full)")
             try await site.delete("quotas", quota)
 
             let killed = try await run("kill", job.with(["before": 1]))

@@ -48,7 +48,8 @@ struct IcebergClientTests {
             for refusal in ["outside", "stranger"] {
                 #expect(report[refusal].text?.contains("403") == true, "\(report)")
             }
-            #expect(report["oracle"]["compared"].integer == 8 && report["oracle"]["differences"].items.isEmpty, "\(report)")
+            #expect(
+                report["oracle"]["compared"].integer == 8 && report["oracle"]["differences"].items.isEmpty, "\(report)")
             let foreign = try await site.number(
                 "SELECT count(*) FROM issuances WHERE delivery = 'remote-signature' AND key NOT LIKE '\(prefix)%'")
             let own = try await site.number("SELECT count(*) FROM issuances WHERE delivery = 'remote-signature'")

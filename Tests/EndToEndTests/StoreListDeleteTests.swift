@@ -93,7 +93,8 @@ import Testing
         let encoded = folder.folder.replacing("/", with: "%2F") + "mine%2F"
         try #require(link.url.contains("prefix=\(encoded)"))
         for (wrong, other) in [
-            ("prefix=\(encoded)", "prefix=\(folder.folder.replacing("/", with: "%2F"))"), ("prefix=\(encoded)", "prefix="),
+            ("prefix=\(encoded)", "prefix=\(folder.folder.replacing("/", with: "%2F"))"),
+            ("prefix=\(encoded)", "prefix="),
             ("prefix=\(encoded)&", ""), ("delimiter=%2F", "delimiter=x"), ("list-type=2", "list-type=1"),
             ("list-type=2", "list-type=2&max-keys=1"), ("list-type=2", "list-type=2&start-after=x"),
             ("list-type=2", "list-type=2&versions"),
@@ -139,7 +140,9 @@ import Testing
     @Test("nothing is issued outside the grant", arguments: StoreKind.allCases)
     func foreign(kind: StoreKind) async throws {
         let folder = try await Folder(kind)
-        for prefix in ["", "\(folder.folder)", "\(folder.folder)mine", "\(folder.folder)theirs/", "\(folder.folder)min"] {
+        for prefix in [
+            "", "\(folder.folder)", "\(folder.folder)mine", "\(folder.folder)theirs/", "\(folder.folder)min",
+        ] {
             #expect(try await folder.ask(["action": "ListObjects", "prefix": "\(prefix)"]).status == 403, "\(prefix)")
         }
         for key in ["minex", "theirs/a.txt", "mine"] {

@@ -167,7 +167,8 @@ struct AccessControlTests {
             let head = RequestHead(method: route.method, target: path(route))
             let larger = [
                 "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216,
-                "/simulate": 1_048_576, "/lfs/{bucket}/{path}": 262_144, "/events/s3": 2_097_152, "/events/oss": 2_097_152,
+                "/simulate": 1_048_576, "/lfs/{bucket}/{path}": 262_144, "/events/s3": 2_097_152,
+                "/events/oss": 2_097_152,
             ]
             let takesBody = [.post, .put, .patch].contains(route.method)
             let bytes = takesBody ? larger.first { route.template.hasSuffix($0.key) }?.value ?? 65_536 : 0

@@ -22,7 +22,8 @@ struct GitLFSTests {
 
     private func batch(_ operation: String, _ objects: [(oid: String, size: Int)], _ more: String = "") -> String {
         let items = objects.map { #"{"oid":"\#($0.oid)","size":\#($0.size)}"# }.joined(separator: ",")
-        return #"{"operation":"\#(operation)","transfers":["lfs-standalone-file","basic"],"ref":{"name":"refs/heads/main"},"#
+        return
+            #"{"operation":"\#(operation)","transfers":["lfs-standalone-file","basic"],"ref":{"name":"refs/heads/main"},"#
             + #""objects":[\#(items)]\#(more)}"#
     }
 
@@ -131,7 +132,9 @@ struct GitLFSTests {
 
     @Test("a store that cannot bind the digest is refused with advice, unless the bucket allows sizes alone")
     func weakStores() async throws {
-        func object(_ protocols: Set<ClientProtocol>, publicURL: String? = "https://sluice.example") async throws -> [String: Any] {
+        func object(_ protocols: Set<ClientProtocol>, publicURL: String? = "https://sluice.example") async throws
+            -> [String: Any]
+        {
             let gateway = TestGateway(
                 APISettings(publicURL: publicURL), policy: StubPolicy(protocols: protocols, scheme: .ossV4))
             return try objects(await send(gateway, batch("upload", [(Self.oid, 9)])))[0]
@@ -236,7 +239,8 @@ struct GitLFSTests {
         let many = batch("download", Array(repeating: (Self.oid, 9), count: 1001))
         for (body, status) in [
             ("{", 422), ("[]", 422), ("{}", 422), (batch("delete", []), 422), (many, 413),
-            (batch("upload", [(String(Self.oid.dropLast()), 9)]), 422), (batch("upload", [(Self.oid.uppercased(), 9)]), 422),
+            (batch("upload", [(String(Self.oid.dropLast()), 9)]), 422),
+            (batch("upload", [(Self.oid.uppercased(), 9)]), 422),
             (batch("upload", [(Self.oid, -1)]), 422), (batch("upload", [], #","hash_algo":"sha1""#), 409),
             (batch("upload", []).replacing("\"basic\"", with: "\"ssh\""), 422),
         ] {

@@ -65,10 +65,12 @@ struct RemoteSigningTests {
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.headers[.cacheControl] == "no-cache")
         #expect(
-            answer.text.contains("content-length;content-type;host;x-amz-checksum-crc32;x-amz-content-sha256;x-amz-date"))
+            answer.text.contains(
+                "content-length;content-type;host;x-amz-checksum-crc32;x-amz-content-sha256;x-amz-date"))
         let proposal = try #require(gateway.ledger.proposals.withLock { $0.first })
         #expect(proposal.contentLength == 9 && proposal.contentType == "a/b" && proposal.action == .putObject)
-        #expect(error(try await sign(gateway, "PUT", "/photos/uploads/a", ["Content-Length": ["101"]])) == "EntityTooLarge")
+        #expect(
+            error(try await sign(gateway, "PUT", "/photos/uploads/a", ["Content-Length": ["101"]])) == "EntityTooLarge")
         // Nothing binds the length.
         #expect(error(try await sign(gateway, "PUT", "/photos/uploads/a")) == "NotEnforceable")
         #expect(error(try await sign(gateway, "POST", "/photos/uploads/a?uploads")) == "NotEnforceable")
@@ -90,12 +92,16 @@ struct RemoteSigningTests {
     func conditions() async throws {
         let png = ["content-type": ["image/png"]]
         #expect(
-            try await sign(open(GrantConditions(contentTypes: ["image/*"])), "PUT", "/photos/uploads/a", png).status == 200)
+            try await sign(open(GrantConditions(contentTypes: ["image/*"])), "PUT", "/photos/uploads/a", png).status
+                == 200)
         #expect(
             error(try await sign(open(GrantConditions(contentTypes: ["image/*"])), "PUT", "/photos/uploads/a"))
                 == "AccessDenied")
-        #expect(error(try await sign(open(GrantConditions(maxTTL: 60)), "GET", "/photos/uploads/a")) == "NotEnforceable")
-        #expect(error(try await sign(open(GrantConditions(forceDownload: true)), "GET", "/photos/uploads/a")) == "AccessDenied")
+        #expect(
+            error(try await sign(open(GrantConditions(maxTTL: 60)), "GET", "/photos/uploads/a")) == "NotEnforceable")
+        #expect(
+            error(try await sign(open(GrantConditions(forceDownload: true)), "GET", "/photos/uploads/a"))
+                == "AccessDenied")
         #expect(
             error(try await sign(open(GrantConditions(sourceCIDRs: ["198.51.100.0/24"])), "GET", "/photos/uploads/a"))
                 == "AccessDenied")
@@ -122,11 +128,14 @@ struct RemoteSigningTests {
     @Test("another host, region, body or shape of headers is refused")
     func shapes() async throws {
         let gateway = open()
-        for origin in ["http://store.example", "https://photos.store.example", "https://store.example:443", "https://x"] {
+        for origin in [
+            "http://store.example", "https://photos.store.example", "https://store.example:443", "https://x",
+        ] {
             #expect(try await sign(gateway, "GET", "/photos/uploads/a", origin: origin).status == 403, "\(origin)")
         }
         #expect(try await sign(gateway, "GET", "/photos/uploads/a", region: "us-east-1").status == 400)
-        for headers in [["a": "b"], ["a": ["b", "c"]], ["a": []], ["a": [1]], ["x-amz-date": ["x"]]] as [[String: Any]] {
+        for headers in [["a": "b"], ["a": ["b", "c"]], ["a": []], ["a": [1]], ["x-amz-date": ["x"]]] as [[String: Any]]
+        {
             #expect(try await sign(gateway, "GET", "/photos/uploads/a", headers).status == 400, "\(headers)")
         }
         for more in [["provider": "gcs"], ["unknown": 1], ["uri": 7], ["headers": [] as [Int]]] as [[String: Any]] {
@@ -151,7 +160,8 @@ struct RemoteSigningTests {
     @Test("what cannot be recorded is not signed")
     func noLedger() async throws {
         let gateway = TestGateway(
-            ledger: StubLedger(failure: .unavailable(retryAfter: 3)), policy: StubPolicy(protocols: [.awsRemoteSigning]))
+            ledger: StubLedger(failure: .unavailable(retryAfter: 3)), policy: StubPolicy(protocols: [.awsRemoteSigning])
+        )
         let answer = try await sign(gateway, "GET", "/photos/uploads/a")
         #expect(answer.status == 503 && answer.headers[.retryAfter] == "3" && !answer.text.contains("Signature="))
     }

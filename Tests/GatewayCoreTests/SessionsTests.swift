@@ -50,7 +50,8 @@ struct SessionsTests {
         let proposal = try #require(ledger.proposals.first)
         #expect(issued.id == proposal.id && issued.credential.expiresAt == proposal.expiresAt)
         #expect(
-            proposal.key.rawValue == "team/" && proposal.action == .putObject && proposal.furtherActions == [.getObject])
+            proposal.key.rawValue == "team/" && proposal.action == .putObject && proposal.furtherActions == [.getObject]
+        )
         #expect(
             proposal.scopes.contains(.credential(Fixture.id(500))) && proposal.scopes.contains(.apiKey(prefix: "key")))
         #expect(opener.orders.first?.duration == 3600)

@@ -238,7 +238,8 @@ import Testing
             """)
         #expect(try await world.connection.number("SELECT prune_deletions(1000)") == 8)
         #expect(
-            try await world.connection.number("SELECT count(*) FROM deletions WHERE dead_at > now() - interval '33 days'")
+            try await world.connection.number(
+                "SELECT count(*) FROM deletions WHERE dead_at > now() - interval '33 days'")
                 == 33)
     }
 

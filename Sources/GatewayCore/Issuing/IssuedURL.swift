@@ -30,7 +30,8 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
 
     init(
         id: UUID, method: IssueRequest.Method, bucket: BucketName, key: ObjectKey, listing: Listing?,
-        url: Secret<String>, headers: [NamedValue], expiresAt: Date, expiresIn: Int, enforcedBy: SizeEnforcement, quotas: [QuotaBalance]
+        url: Secret<String>, headers: [NamedValue], expiresAt: Date, expiresIn: Int, enforcedBy: SizeEnforcement,
+        quotas: [QuotaBalance]
     ) {
         self.id = id
         self.method = method

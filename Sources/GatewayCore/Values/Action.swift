@@ -13,7 +13,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable, Codable {
     public static let transfers: Set<Action> = [.putObject, .getObject]
 
     /// The words of all actions in a sentence, such as `'PutObject' or 'GetObject'`.
-    public static let words = allCases.dropLast().map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    public static let words =
+        allCases.dropLast().map { "'\($0.rawValue)'" }.joined(separator: ", ")
         + " or '\(allCases[allCases.count - 1].rawValue)'"
 
     /// Reads an action. Accepts the prefixes `oss:` and `s3:`, and `s3:ListBucket` for ``listObjects``.

@@ -240,7 +240,8 @@ enum GrantTable {
         let conditions = (try? JSONEncoder().encode(grant.conditions)).map { String(decoding: $0, as: UTF8.self) }
         return [
             grant.id, grant.principal.rawValue, grant.bucket.rawValue, grant.prefix.text, grant.effect.rawValue,
-            grant.actions.contains(.putObject), grant.actions.contains(.getObject), grant.actions.contains(.listObjects),
+            grant.actions.contains(.putObject), grant.actions.contains(.getObject),
+            grant.actions.contains(.listObjects),
             grant.actions.contains(.deleteObject), conditions ?? "{}",
             grant.notBefore, grant.notAfter,
         ]

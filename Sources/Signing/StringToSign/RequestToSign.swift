@@ -160,7 +160,8 @@ public struct RequestToSign: Sendable, Hashable {
     }
 
     private static let unsigned: Set<String> = [
-        "accept", "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry", "connection", "expect",
+        "accept", "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry", "connection",
+        "expect",
         "range", "user-agent",
     ]
 }

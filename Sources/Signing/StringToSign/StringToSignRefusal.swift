@@ -97,7 +97,8 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
         case .callback: "The store would call an address of the client's choice."
         case .securityToken: "The security token is not the one of the key that would sign."
         case .serviceResource: "The resource is the service, not an object."
-        case .bucketResource: "The resource is a bucket: only version 4 strings can hold what a listing asks for, with 'list-type=2'."
+        case .bucketResource:
+            "The resource is a bucket: only version 4 strings can hold what a listing asks for, with 'list-type=2'."
         case .invalidBucketName: "The bucket's name is not valid."
         case .invalidPath: "The path has a percent-encoding that can be read in two ways."
         case .invalidKey: "A client, proxy or store may rewrite the key or read it in two ways."

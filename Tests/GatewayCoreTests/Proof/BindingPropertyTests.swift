@@ -126,7 +126,8 @@ struct BindingPropertyTests {
             }
         }
         let paging = world.isListing ? ["prefix", "delimiter", "continuation-token", "start-after", "versions"] : []
-        for added in ["versionId", "response-content-type", "uploads", "acl"] + paging where meaning.query[added] == nil {
+        for added in ["versionId", "response-content-type", "uploads", "acl"] + paging where meaning.query[added] == nil
+        {
             // Google's version 2 does not sign these parameters. It serves only grants that leave them open.
             if world.scheme == .gcsV2RSA, added.hasPrefix("response-") { continue }
             try expectRefused("added \(added)") { $0.url = url + "&\(added)=x" }

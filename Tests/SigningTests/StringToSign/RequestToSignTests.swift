@@ -31,8 +31,10 @@ struct RequestToSignTests {
             ("HEAD", "k", "k", [], [NamedValue("Host", "demo-bucket.s3.example")]),
             (
                 "PUT", "k", "k", [],
-                [NamedValue("Content-Type", "image/png"), NamedValue("Content-Length", "3"),
-                 NamedValue("x-amz-checksum-crc32", "AAAAAA==")]
+                [
+                    NamedValue("Content-Type", "image/png"), NamedValue("Content-Length", "3"),
+                    NamedValue("x-amz-checksum-crc32", "AAAAAA=="),
+                ]
             ),
             (
                 "PUT", "k?uploadId=u&partNumber=2", "k", [NamedValue("uploadId", "u"), NamedValue("partNumber", "2")],
@@ -124,7 +126,8 @@ struct RequestToSignTests {
             [NamedValue("x-amz-copy-source", "/b/k")], [NamedValue("x-amz-grant-read", "id=1")],
             [NamedValue("x-amz-website-redirect-location", "/")], [NamedValue("transfer-encoding", "chunked")],
             [NamedValue("x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER")], [NamedValue("a b", "x")],
-            [NamedValue("if-match", " a")], [NamedValue("if-match", "a  b")], [NamedValue("if-match", "a\nx-amz-acl:b")],
+            [NamedValue("if-match", " a")], [NamedValue("if-match", "a  b")],
+            [NamedValue("if-match", "a\nx-amz-acl:b")],
             [NamedValue("if-match", "é")], [NamedValue("", "x")], [NamedValue("content-length", "03")],
             [NamedValue("x-forwarded-for", "1")],
         ])

@@ -38,7 +38,8 @@ struct GitLFSEndpoints: Sendable {
                 return GitLFSAnswer.refusal(refusal.status, refusal.message, request.id)
             }
         case ["objects", "verify"]: return try await verify(request, caller, below: prefix)
-        default: return GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
+        default:
+            return GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
         }
     }
 

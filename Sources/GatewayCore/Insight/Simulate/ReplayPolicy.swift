@@ -215,4 +215,3 @@ struct ReplayRequest {
         claims = template?.claims(in: request.key) ?? [:]
     }
 }
-

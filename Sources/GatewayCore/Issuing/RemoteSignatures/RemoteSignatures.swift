@@ -139,7 +139,8 @@ struct SignatureBody: ProvenBody {
         let (proposal, content) = (draft.proposal, draft.content)
         return RemoteSignature(
             id: proposal.id, accessKeyID: content.accessKeyID, signature: content.signature,
-            authorization: content.authorization, headers: content.headers, action: proposal.action, method: proposal.method,
+            authorization: content.authorization, headers: content.headers, action: proposal.action,
+            method: proposal.method,
             expiresAt: proposal.expiresAt, quotas: quotas)
     }
 

@@ -33,13 +33,15 @@ public struct RequestToSign: Sendable, Hashable {
         guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "\\") }) else {
             throw .invalidPath
         }
-        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        let parts = url.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count == 4, parts[0] == "https:" || parts[0] == "http:", parts[1].isEmpty, !parts[2].isEmpty,
-            !parts[2].contains("?")
+            !parts[2].utf8.contains(UInt8(ascii: "?"))
         else { throw .invalidPath }
         self.method = method
         origin = "\(parts[0])//\(parts[2])"
-        let sides = parts[3].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let sides = parts[3].utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         path = "/" + sides[0]
         (query, parameters) = sides.count == 2 ? try Self.sorted(sides[1]) : ("", [])
         self.headers = try Self.signed(headers, host: String(parts[2]))
@@ -48,8 +50,8 @@ public struct RequestToSign: Sendable, Hashable {
     /// The names of buckets that the URL may be meant for: what precedes a dot in its host, and the first segment of its
     /// path.
     public var bucketNames: [String] {
-        let authority = origin.split(separator: "/").last ?? ""
-        let host = authority.utf8.prefix { $0 != UInt8(ascii: ":") }
+        let authority = origin.utf8.split(separator: UInt8(ascii: "/")).last ?? ""[...].utf8
+        let host = authority.prefix { $0 != UInt8(ascii: ":") }
         let segment = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
         let ends = host.indices.filter { host[$0] == UInt8(ascii: ".") }.prefix(Self.maxLabels)
         return ([segment] + ends.map { host[..<$0] }).map { String(Substring($0)) }

@@ -65,7 +65,8 @@ def push_and_kill():
     """Kills a push as soon as it has sent some objects; the store tells when."""
     before = job["before"]
     process = subprocess.Popen(
-        ["git", "push", "origin", "main"], cwd=folder / "work", env=environment, start_new_session=True,
+        ["git", "-c", "lfs.concurrenttransfers=1", "push", "origin", "main"], cwd=folder / "work", env=environment,
+        start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     time.sleep(before)

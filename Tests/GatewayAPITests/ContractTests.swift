@@ -52,7 +52,8 @@ struct ContractTests {
 
     @Test("every POST takes an idempotency key and says what may come of it")
     func idempotencyKeys() {
-        for operation in contract.operations {
+        let protocols = TestGateway().responder.router.routes.filter { $0.clientProtocol != nil }.map(\.template)
+        for operation in contract.operations where !protocols.contains(operation.path) {
             let names = operation.parameters.compactMap { contract.resolved($0).name?.text }
             // An import streams, and repeating it leads to the same grants. Where no credential identifies the caller,
             // all callers would share a key.

@@ -21,6 +21,10 @@ struct StubPolicy: PolicySource {
     var conditions = GrantConditions(allowResponseContentType: true)
     var effect = Grant.Effect.allow
     var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
+    /// The protocols that the bucket `photos` opens.
+    var protocols: Set<ClientProtocol> = []
+    var scheme = Bucket.Scheme.awsV4
+    var quota: Quota?
     var failure: GatewayError?
 
     static func bucket() throws -> Bucket {
@@ -78,11 +82,18 @@ struct StubPolicy: PolicySource {
         return grant
     }
 
+    private func photos() throws -> Bucket {
+        var bucket = try Self.bucket()
+        bucket.protocols = protocols
+        bucket.scheme = scheme
+        return bucket
+    }
+
     private func rows(of key: PolicyKey) throws -> PolicyRows {
         switch key {
         case .principal(let principal):
             principal.rawValue == "user:alice"
-                ? .principal(PrincipalRows(grants: [try grant(), try ossGrant()], quotas: [try Self.quota()]))
+                ? .principal(PrincipalRows(grants: [try grant(), try ossGrant()], quotas: [try quota ?? Self.quota()]))
                 : .principal(PrincipalRows())
         case .bucket(let name):
             switch name.rawValue {

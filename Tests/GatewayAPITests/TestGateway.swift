@@ -70,6 +70,7 @@ struct TestGateway {
             presignedURLs: urls,
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
+            missingUploads: MissingUploads(urls: urls, objects: objects),
             uploadConfirmation: UploadConfirmation(records: records, objects: objects),
             storeEvents: StoreEvents(
                 records: events, objects: objects,

@@ -12,6 +12,8 @@ public struct APIParts: Sendable {
     public var presignedURLs: PresignedURLs
     /// Manages multipart uploads.
     public var multipartUploads: MultipartUploads
+    /// Issues links for objects that are not at the store yet.
+    public var missingUploads: MissingUploads
     /// Asks a store whether an upload arrived.
     public var uploadConfirmation: UploadConfirmation
     /// Records the events that stores send.
@@ -66,7 +68,8 @@ public struct APIParts: Sendable {
     /// Puts the parts together.
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, uploadConfirmation: UploadConfirmation,
+        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, missingUploads: MissingUploads,
+        uploadConfirmation: UploadConfirmation,
         storeEvents: StoreEvents, eventSecrets: EventSecrets, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
         reports: any LedgerReports, accessReview: AccessReview, explainer: Explainer, simulator: Simulator,
@@ -82,6 +85,7 @@ public struct APIParts: Sendable {
         self.advancePolicy = advancePolicy
         self.presignedURLs = presignedURLs
         self.multipartUploads = multipartUploads
+        self.missingUploads = missingUploads
         self.uploadConfirmation = uploadConfirmation
         self.storeEvents = storeEvents
         self.eventSecrets = eventSecrets

@@ -15,6 +15,8 @@ public struct APISettings: Sendable {
     public var requestsPerSecond: Int?
     /// Longest lifetime of a new ticket, in seconds.
     public var ticketMaxAge: Int
+    /// Origin under which clients reach the gateway, for links to the gateway itself; `nil` for none.
+    public var publicURL: String?
     /// The version of the program.
     public var version: String
 
@@ -22,7 +24,7 @@ public struct APISettings: Sendable {
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
         recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9),
-        requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife,
+        requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife, publicURL: String? = nil,
         version: String = ""
     ) {
         self.allowedOrigins = allowedOrigins
@@ -31,6 +33,7 @@ public struct APISettings: Sendable {
         self.sessionTimeout = sessionTimeout
         self.requestsPerSecond = requestsPerSecond
         self.ticketMaxAge = ticketMaxAge
+        self.publicURL = publicURL
         self.version = version
     }
 }

@@ -21,6 +21,10 @@ extension Routes {
         events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
         signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
+        gitLFS = GitLFSEndpoints(
+            urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
+            metrics: metrics, timeout: settings.recordTimeout, rate: rate, publicURL: settings.publicURL)
+        remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
         sessions = SessionEndpoints(
             useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
         containerCredentials = ContainerCredentialsEndpoints(

@@ -16,6 +16,8 @@ struct Routes {
     let webIdentity: WebIdentityEndpoints
     let companion: CompanionEndpoints
     let signatures: SignatureEndpoints
+    let gitLFS: GitLFSEndpoints
+    let remoteSigning: RemoteSigningEndpoints
     let issuances: IssuanceEndpoints
     let usage: UsageEndpoints
     let explanations: ExplainEndpoints
@@ -72,7 +74,14 @@ struct Routes {
         [
             Route(.get, "/v1/sts/aws/{scope}", .user, takesRest: true, containerCredentials.issue)
                 .signingIn(by: ContainerCredentialsEndpoints.credential)
-                .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal)
+                .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal),
+            Route(
+                .post, "/lfs/{bucket}/{path}", .user, maxBodyBytes: GitLFSBatch.maxBytes, takesRest: true, gitLFS.post
+            ).issuing().speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            Route(.get, "/lfs/{bucket}/{path}", .user, takesRest: true, gitLFS.get)
+                .speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            Route(.post, "/v1/aws/s3/sign", .user, remoteSigning.sign)
+                .issuing().speaking(.awsRemoteSigning, refusing: RemoteSigningAnswer.refusal),
         ]
             // The address that a client is given may end with a slash.
             + ["/v1/aws/sts", "/v1/aws/sts/"].map { path in

@@ -25,14 +25,18 @@ enum BearerToken {
             }
             throw .refused("The Authorization scheme must be Bearer.")
         }
-        guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
-            throw .refused("The token is too long.")
-        }
-        let token = bytes.extracting(schemeByteCount..<bytes.count)
-        guard isToken(token) else {
+        return try token(value.dropFirst(schemeByteCount))
+    }
+
+    /// Reads a token that stands alone.
+    ///
+    /// - Throws: `unauthenticated` with the reason.
+    static func token(_ value: ArraySlice<UInt8>) throws(GatewayError) -> Secret<String> {
+        guard value.count <= TokenAuthenticator.longestTokenBytes else { throw .refused("The token is too long.") }
+        guard !value.isEmpty, isToken(value.span) else {
             throw .refused("The token contains characters that are not valid in a token.")
         }
-        return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
+        return Secret(String(decoding: value, as: UTF8.self))
     }
 
     /// Length of `Bearer` and the space after it, in bytes.
@@ -70,7 +74,7 @@ enum BearerToken {
 
 extension GatewayError {
     /// The refusal of a request whose head holds no token that can be read.
-    fileprivate static func refused(_ reason: String) -> GatewayError {
+    static func refused(_ reason: String) -> GatewayError {
         .unauthenticated(reason: reason, cause: Cause(.noCredential, reason))
     }
 }

@@ -9,6 +9,7 @@ extension HTTPField.Name {
     static let ossPublicKeyURL = registered("x-oss-pub-key-url")
     static let idempotencyKey = registered("Idempotency-Key")
     static let idempotencyReplayed = registered("Idempotency-Replayed")
+    static let lfsAuthenticate = registered("LFS-Authenticate")
     static let requestID = registered("X-Request-Id")
     static let forwardedFor = registered("X-Forwarded-For")
     static let forwarded = registered("Forwarded")

@@ -5,8 +5,10 @@ import StrictJSON
 
 extension APIRequest {
     /// Reads the body as one strict JSON object.
-    func jsonObject() throws -> JSONObject {
-        try JSONObject(jsonText(orOf: nil))
+    ///
+    /// - Parameter other: A media type that is accepted besides `application/json`.
+    func jsonObject(orOf other: String? = nil) throws -> JSONObject {
+        try JSONObject(jsonText(orOf: other))
     }
 
     /// Reads the body as one strict JSON object; an absent body counts as an object without members.

@@ -20,6 +20,29 @@ extension ProvenIssuing {
         return round.results
     }
 
+    /// Decides by committed policy about several requests, independently of each other. Nothing is signed, recorded or
+    /// charged.
+    ///
+    /// - Returns: For each request, in order, its refusal; `nil` if it is permitted.
+    /// - Throws: `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`.
+    func check(_ requests: [IssueRequest], in context: RequestContext) async throws(GatewayError) -> [GatewayError?] {
+        try await untilProved(ProofAttempt(context, isConfirmed: true)) { attempt throws(GatewayError) in
+            let policies = try await self.cache.access(
+                of: attempt.caller.principal, groups: attempt.caller.groups,
+                to: requests.map { ($0.bucket, $0.key) })
+            var refusals: [GatewayError?] = []
+            for (request, policy) in zip(requests, policies) {
+                do throws(GatewayError) {
+                    guard try self.check(request, under: policy.get(), in: attempt) else { return nil }
+                    refusals.append(nil)
+                } catch {
+                    refusals.append(error)
+                }
+            }
+            return refusals
+        }
+    }
+
     /// Attempts to answer all pending requests; returns whether none is left.
     private func answer(_ round: inout Round, in attempt: ProofAttempt) async throws(GatewayError) -> Bool {
         let policies = try await policies(for: round.pending.map { round.bodies[$0] }, of: attempt.caller)

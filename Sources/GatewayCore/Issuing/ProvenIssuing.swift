@@ -66,17 +66,7 @@ public final class ProvenIssuing: Sendable {
             let caller = attempt.caller
             let policy = try await self.cache.access(
                 of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
-            guard let instant = try self.instant(for: caller, under: policy) else { return nil }
-            if let refusal = context.closure(of: policy.bucket) {
-                throw self.counted(refusal, RefusalTarget(request), in: policy.bucket?.name, attempt)
-            }
-            let decision = decide(
-                request, for: caller.subject, under: policy, sourceAddress: context.sourceAddress, now: instant)
-            if case .refuse(let refusal) = decision {
-                let target = RefusalTarget(request)
-                throw self.counted(refusal, target, in: policy.bucket?.name, attempt)
-            }
-            return ()
+            return try self.check(request, under: policy, in: attempt) ? () : nil
         }
     }
 
@@ -124,6 +114,32 @@ extension ProvenIssuing {
         }
         guard attempt.isConfirmed else { return nil }
         throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
+    }
+
+    /// Decides about a request for which nothing is signed; returns `false` if policy must be read again before that.
+    ///
+    /// - Throws: The refusal; `expiredToken`.
+    func check(
+        _ request: IssueRequest, under policy: AccessPolicy, in attempt: ProofAttempt
+    ) throws(GatewayError) -> Bool {
+        let (caller, context) = (attempt.caller, attempt.context)
+        guard let instant = try instant(for: caller, under: policy) else { return false }
+        let refusal: Refusal
+        if let closure = context.closure(of: policy.bucket) {
+            refusal = closure
+        } else {
+            let decision = decide(
+                request, for: caller.subject, under: policy, sourceAddress: context.sourceAddress, now: instant)
+            guard case .refuse(let found) = decision else { return true }
+            refusal = found
+        }
+        throw counted(refusal, RefusalTarget(request), in: policy.bucket?.name, attempt)
+    }
+
+    /// Counts the refusal of a request that leads to no bucket, and returns its error for throwing.
+    func refused(in context: RequestContext) -> GatewayError {
+        ledger.count(Denial(principal: context.caller.principal, bucket: nil, code: GatewayError.accessDenied.code))
+        return .accessDenied
     }
 
     /// Records drafts together; the verdicts are in the same order.

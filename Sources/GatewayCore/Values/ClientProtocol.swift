@@ -9,6 +9,8 @@ public enum ClientProtocol: String, Sendable, CaseIterable {
     case awsWebIdentity = "aws-web-identity"
     /// The batch API of Git LFS.
     case gitLFS = "git-lfs"
+    /// The batch API of Git LFS at a store that cannot bind the SHA-256 of an upload: only its size is checked.
+    case gitLFSVerify = "git-lfs-verify"
     /// The S3 routes of Uppy Companion.
     case uppyCompanion = "uppy-companion"
     /// Remote signing of S3 requests, as clients of Iceberg ask for it.

@@ -35,6 +35,8 @@ struct HeaderRules {
             "storage-class": isToken,
             "content-sha256": isToken,
             "checksum-algorithm": isToken,
+            "checksum-mode": { $0 == "ENABLED" },
+            "checksum-type": isToken,
             "sdk-checksum-algorithm": isToken,
             "checksum-crc32": isToken,
             "checksum-crc32c": isToken,

@@ -6,8 +6,9 @@ public struct PermittedString: Sendable, Hashable {
     public enum Scheme: Sendable, Hashable {
         /// A "version 2" key, in the dialect of a vendor.
         case version2(StoreVendor)
-        /// The key of one scope.
-        case version4(scope: String)
+        /// The key of one scope, in the dialect of a vendor. `headerNames` are the listed headers, as the `Authorization`
+        /// header states them.
+        case version4(StoreVendor, scope: String, headerNames: String)
     }
 
     /// What the signature allows.
@@ -34,7 +35,22 @@ public struct PermittedString: Sendable, Hashable {
     /// - Returns: Signature in lower-case hexadecimal.
     /// - Throws: ``SigningError/keyOfAnotherScheme``.
     public func sign(with key: SigningKeyV4) throws(SigningError) -> String {
-        guard case .version4(let scope) = scheme, key.scope == scope else { throw .keyOfAnotherScheme }
+        guard case .version4(_, let scope, _) = scheme, key.scope == scope else { throw .keyOfAnotherScheme }
         return try key.signer.signature(of: text.utf8Span.span).hex
+    }
+
+    /// Signs the string of a request to Amazon S3 or a compatible store with a key of its own scope.
+    ///
+    /// - Returns: The signature, and the value of the `Authorization` header that goes with it.
+    /// - Throws: ``SigningError/keyOfAnotherScheme``.
+    public func authorization(
+        with key: SigningKeyV4
+    ) throws(SigningError) -> (signature: String, authorization: String) {
+        guard case .version4(.amazon, _, let names) = scheme else { throw .keyOfAnotherScheme }
+        let signature = try sign(with: key)
+        return (
+            signature,
+            "\(key.dialect.algorithm) Credential=\(key.credentialText), SignedHeaders=\(names), Signature=\(signature)"
+        )
     }
 }

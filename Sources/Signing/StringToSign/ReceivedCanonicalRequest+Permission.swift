@@ -63,7 +63,7 @@ extension ReceivedCanonicalRequest {
                 query: parameters
             ),
             text: "\(dialect.algorithm)\n\(date.basic)\n\(scope)\n\(hash)",
-            scheme: .version4(scope: scope)
+            scheme: .version4(vendor, scope: scope, headerNames: headerNames.joined(separator: ";"))
         )
     }
 

@@ -12,6 +12,7 @@ enum SettingName: String, CaseIterable {
     case bootstrapAdminKeyFile = "bootstrap-admin-key-file"
     case listen = "listen"
     case adminListen = "admin-listen"
+    case publicURL = "public-url"
     case tlsCertificateFile = "tls.certificate-file"
     case tlsKeyFile = "tls.key-file"
     case corsAllowedOrigins = "cors.allowed-origins"
@@ -74,6 +75,8 @@ enum SettingName: String, CaseIterable {
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
             "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml and /docs. Default: the API's."
+        case .publicURL:
+            "Origin at which clients reach the API, for links to itself: https://sluice.example. Default none."
         case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."
         case .tlsKeyFile: "Private key of the certificate in PEM."
         case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."

@@ -30,6 +30,8 @@ extension Settings {
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
         let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
         let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
+        let publicURLs = reader.origins(.publicURL, example: "https://sluice.example")
+        if publicURLs.count > 1 { reader.refuse(.publicURL, "must be one origin") }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -38,6 +40,7 @@ extension Settings {
         self.http = http
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
+        self.publicURL = publicURLs.first
         self.tls = tls
         self.bootstrapAdminKey = adminKey
         self.trustedProxies = proxies

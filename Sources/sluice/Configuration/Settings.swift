@@ -74,6 +74,8 @@ struct Settings: Sendable {
     var bootstrapAdminKey: Secret<String>?
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     var adminListen: ListenAddress?
+    /// Origin at which clients reach the API.
+    var publicURL: String?
     var passedListeners = PassedListeners()
     var tls: HTTPServerConfiguration.TLS?
     var allowedOrigins: Set<String> = []

@@ -13,7 +13,7 @@ extension Gateway {
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
-            ticketMaxAge: settings.ticketsMaxAge, version: ProgramVersion.current)
+            ticketMaxAge: settings.ticketsMaxAge, publicURL: settings.publicURL, version: ProgramVersion.current)
         func server(
             _ address: ListenAddress, _ socket: Int32?, _ listener: APIResponder.Listener, _ name: String,
             loops: [EventLoop] = []

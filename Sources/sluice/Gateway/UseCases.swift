@@ -10,6 +10,7 @@ struct UseCases {
     let stores: AdminStores
     let presignedURLs: PresignedURLs
     let multipartUploads: MultipartUploads
+    let missingUploads: MissingUploads
     let uploadConfirmation: UploadConfirmation
     let storeEvents: StoreEvents
     let eventSecrets: EventSecrets
@@ -38,6 +39,7 @@ struct UseCases {
             urls: presignedURLs, rows: PostgresMultipartUploads(connection: connections.queries, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
             life: .seconds(settings.multipartMaxAge), now: now)
+        missingUploads = MissingUploads(urls: presignedURLs, objects: parts.stored)
         uploadConfirmation = UploadConfirmation(
             records: PostgresUploads(
                 pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),

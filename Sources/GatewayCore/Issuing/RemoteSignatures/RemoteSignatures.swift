@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import Signing
+public import Signing
 
 /// Signs requests that clients build themselves: parse, refuse on doubt, decide, record, and sign exactly the parsed
 /// string.
@@ -10,12 +10,14 @@ public struct RemoteSignatures: Sendable {
         case oss
         /// AWS version 2, for S3 stores and Google Cloud Storage's interoperability.
         case awsV2
+        /// AWS version 4 in the `Authorization` header, for S3 stores.
+        case awsV4
 
         /// The vendor whose vocabulary the strings use.
         var vendor: StoreVendor {
             switch self {
             case .oss: .alibaba
-            case .awsV2: .amazon
+            case .awsV2, .awsV4: .amazon
             }
         }
 
@@ -24,6 +26,7 @@ public struct RemoteSignatures: Sendable {
             switch self {
             case .oss: bucket.provider == .oss
             case .awsV2: bucket.provider != .oss
+            case .awsV4: bucket.scheme == .awsV4
             }
         }
     }
@@ -56,6 +59,41 @@ public struct RemoteSignatures: Sendable {
         let body = SignatureBody(string: string, scheme: scheme, place: try string.place(), uploads: uploads)
         return try await issuing.issue(body, in: context)
     }
+
+    /// Signs a request of AWS version 4.
+    ///
+    /// - Parameters:
+    ///   - request: The request, as the client will send it.
+    ///   - region: The region that the client signs for, which must be the bucket's.
+    ///   - context: The caller and the circumstances of the request.
+    /// - Throws: As ``sign(_:scheme:in:)``; `accessDenied` also if the URL leads to no bucket, or to more than one.
+    public func sign(
+        _ request: RequestToSign, region: String, in context: RequestContext
+    ) async throws(GatewayError) -> RemoteSignature {
+        var found = try await places(of: request)
+        if found.count != 1 {
+            // The bucket may be newer than what memory holds.
+            try await issuing.cache.advance()
+            found = try await places(of: request)
+        }
+        guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
+        let place = try RemoteString.place(of: request, naming: text, in: bucket)
+        return try await sign(.request(request, place, region: region), scheme: .awsV4, in: context)
+    }
+
+    /// Returns the buckets to which the URL of a request leads, and what it names there.
+    private func places(
+        of request: RequestToSign
+    ) async throws(GatewayError) -> [(bucket: BucketName, key: String)] {
+        var places: [(BucketName, String)] = []
+        for name in Set(request.bucketNames) {
+            guard let name = try? BucketName(name), let bucket = try await issuing.cache.location(of: name)?.bucket,
+                let key = bucket.addresses.lazy.compactMap({ request.key(at: $0) }).first
+            else { continue }
+            places.append((name, key))
+        }
+        return places
+    }
 }
 
 /// A signature for a request that the client sends itself.
@@ -64,6 +102,7 @@ struct SignatureBody: ProvenBody {
         let accessKeyID: String
         let signature: Secret<String>
         let authorization: Secret<String>?
+        let headers: [NamedValue]
     }
 
     let string: RemoteString
@@ -100,7 +139,8 @@ struct SignatureBody: ProvenBody {
         let (proposal, content) = (draft.proposal, draft.content)
         return RemoteSignature(
             id: proposal.id, accessKeyID: content.accessKeyID, signature: content.signature,
-            authorization: content.authorization, action: proposal.action, method: proposal.method,
+            authorization: content.authorization, headers: content.headers, action: proposal.action,
+            method: proposal.method,
             expiresAt: proposal.expiresAt, quotas: quotas)
     }
 
@@ -108,7 +148,7 @@ struct SignatureBody: ProvenBody {
         _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing, decided: inout Refusal?
     ) async throws(GatewayError) -> Draft<Content> {
         let (bucket, credential) = try step.signer()
-        let permitted = try step.permitted(in: bucket, with: credential)
+        let (permitted, headers) = try step.permitted(in: bucket, with: credential)
         guard permitted.permission.bucket == bucket.name.rawValue,
             place.listing != nil
                 ? permitted.permission.key.isEmpty && permitted.permission.operation == .listObjects
@@ -118,7 +158,7 @@ struct SignatureBody: ProvenBody {
         let id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
         let (request, permit) = try step.decided(
             permitted.permission, in: bucket, contentType: contentType, id: id, decided: &decided)
-        try prove(StringArtefact(permitted, at: bucket.provider), by: permit, of: request)
+        try prove(StringArtefact(permitted, for: bucket), by: permit, of: request)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
         if permitted.permission.operation == .initiateMultipartUpload, let contentType {
@@ -129,7 +169,7 @@ struct SignatureBody: ProvenBody {
                 id: id, permit, permitted.permission, expiresAt: expiresAt, requestID: context.requestID),
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
-                authorization: authorization.map { Secret($0) }),
+                authorization: authorization.map { Secret($0) }, headers: headers),
             by: step.string.scheme)
     }
 
@@ -156,6 +196,8 @@ public struct RemoteSignature: Sendable, CustomStringConvertible {
     public let signature: Secret<String>
     /// The value of the `Authorization` header; `nil` for version 4, where the client builds it.
     public let authorization: Secret<String>?
+    /// The headers that the client must send besides those of the request that it asked for, names in lower case.
+    public let headers: [NamedValue]
     /// The action that the signature permits.
     public let action: Action
     /// The HTTP method that the signature binds.

@@ -28,7 +28,9 @@ struct RemoteStep {
     }
 
     /// Checks the string against the rules that do not depend on grants.
-    func permitted(in bucket: Bucket, with credential: StorageCredential) throws(GatewayError) -> PermittedString {
+    func permitted(
+        in bucket: Bucket, with credential: StorageCredential
+    ) throws(GatewayError) -> (string: PermittedString, headers: [NamedValue]) {
         guard let instant = SigningInstant(epochSeconds: Int64(now.timeIntervalSince1970)) else {
             throw .unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say")
         }
@@ -43,6 +45,10 @@ struct RemoteStep {
     func decided(
         _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID, decided: inout Refusal?
     ) throws(GatewayError) -> (IssueRequest, Permit) {
+        if bucket.binding.closesUploads, scheme == .awsV4, permission.operation.isUpload {
+            throw .notEnforceable(
+                reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries)
+        }
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
         fields.key = permission.key
@@ -66,7 +72,7 @@ struct RemoteStep {
         }
         let request = try IssueRequest(
             fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
-            binding: string.binding(at: bucket.provider), newName: nil)
+            binding: string.binding(at: bucket), newName: nil)
         let decision = decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now)
         switch decision {
         case .refuse(let refusal):
@@ -159,27 +165,33 @@ struct RemoteStep {
     func signature(
         of permitted: PermittedString, in bucket: Bucket, with credential: StorageCredential
     ) throws(GatewayError) -> (signature: String, authorization: String?) {
-        let signer = SigningCredential(
-            accessKeyID: credential.accessKeyID, secretAccessKey: credential.secretAccessKey.reveal(),
-            securityToken: credential.sessionToken?.reveal())
         do throws(SigningError) {
             switch string {
             case .plain:
-                let (signature, authorization) = try permitted.sign(with: SigningKeyV2(signer))
+                let (signature, authorization) = try permitted.sign(with: SigningKeyV2(credential.forSigning))
                 return (signature, authorization)
             case .hashed:
-                let lines = permitted.text.utf8.split(
-                    separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                // The key must be the one for the day stated in the string.
-                guard lines.count > 1, let instant = SigningInstant(basic: String(Substring(lines[1]))) else {
-                    throw .keyOfAnotherScheme
-                }
-                let key = try SigningKeyV4(signer, scope: .oss(region: bucket.region), at: instant)
+                let key = try Self.key(of: credential, .oss(region: bucket.region), for: permitted)
                 return (try permitted.sign(with: key), nil)
+            case .request:
+                let key = try Self.key(of: credential, .aws(region: bucket.region), for: permitted)
+                let (signature, authorization) = try permitted.authorization(with: key)
+                return (signature, authorization)
             }
         } catch {
             throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
         }
+    }
+
+    /// Returns the key for the day that the string states.
+    private static func key(
+        of credential: StorageCredential, _ scope: CredentialScope, for permitted: PermittedString
+    ) throws(SigningError) -> SigningKeyV4 {
+        let lines = permitted.text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count > 1, let instant = SigningInstant(basic: String(Substring(lines[1]))) else {
+            throw .keyOfAnotherScheme
+        }
+        return try SigningKeyV4(credential.forSigning, scope: scope, at: instant)
     }
 }
 

@@ -8,6 +8,8 @@ public enum RemoteString: Sendable {
     case plain(ReceivedStringToSign)
     /// A string to sign of OSS version 4, together with the canonical request that it contains the hash of.
     case hashed(String, ReceivedCanonicalRequest)
+    /// A request of AWS version 4, and the place that its URL names.
+    case request(RequestToSign, Place, region: String)
 
     /// Parses a string from a client.
     ///
@@ -39,14 +41,15 @@ public enum RemoteString: Sendable {
             })
     }
 
-    /// Returns what a signature of the string can bind at a provider's store.
-    func binding(at provider: Bucket.Provider) -> SchemeBinding {
+    /// Returns what a signature of the string can bind at the store of a bucket.
+    func binding(at bucket: Bucket) -> SchemeBinding {
         switch self {
         case .hashed: .ossV4
+        case .request: bucket.binding
         case .plain(let string):
             switch string.vendor {
             case .alibaba: .ossV1
-            case .amazon, .google: provider == .gcs ? .gcsInteroperable : .awsV2
+            case .amazon, .google: bucket.provider == .gcs ? .gcsInteroperable : .awsV2
             }
         }
     }
@@ -55,6 +58,7 @@ public enum RemoteString: Sendable {
     var scheme: Bucket.Scheme {
         switch self {
         case .hashed: .ossV4
+        case .request: .awsV4
         case .plain(let string): string.vendor == .alibaba ? .ossV1 : .awsV2
         }
     }
@@ -64,6 +68,7 @@ public enum RemoteString: Sendable {
         switch self {
         case .plain(let string): string.method
         case .hashed(_, let request): request.method
+        case .request(let request, _, _): request.method
         }
     }
 
@@ -73,6 +78,7 @@ public enum RemoteString: Sendable {
             switch self {
             case .plain(let string): string.subResources
             case .hashed(_, let request): request.query
+            case .request(let request, _, _): request.parameters
             }
         return switch method {
         case "GET", "HEAD": isListing ? .listObjects : .getObject
@@ -82,11 +88,15 @@ public enum RemoteString: Sendable {
     }
 
     private var isListing: Bool {
-        if case .hashed(_, let request) = self { request.isListing } else { false }
+        switch self {
+        case .plain: false
+        case .hashed(_, let request): request.isListing
+        case .request(let request, _, _): request.isListing
+        }
     }
 
     /// What the request is about. For a "version 4" request, this is checked again later against the bucket's address.
-    struct Place {
+    public struct Place: Sendable {
         let bucket: BucketName
         /// The object's key; for a listing, its prefix.
         let key: ObjectKey
@@ -113,27 +123,72 @@ public enum RemoteString: Sendable {
             }
             let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
             return Place(bucket: bucket, key: key)
+        case .request(_, let place, _): return place
         }
     }
 
     /// Checks the string against the rules that do not depend on grants.
+    ///
+    /// - Returns: The string, and the headers that the client must send besides those of its own request.
     func permitted(
         by rules: StringRules, in bucket: Bucket, _ credential: StorageCredential
-    ) throws(GatewayError) -> PermittedString {
+    ) throws(GatewayError) -> (string: PermittedString, headers: [NamedValue]) {
         switch self {
         case .plain(let string):
-            return try RemoteString.read("content") { () throws(StringToSignRefusal) in try string.permitted(by: rules)
+            return try RemoteString.read("content") { () throws(StringToSignRefusal) in
+                (try string.permitted(by: rules), [])
             }
         case .hashed(let text, let request):
-            guard let address = bucket.address(named: request.headers.first { $0.name == "host" }?.value) else {
-                throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint")
+            let host = request.headers.first { $0.name == "host" }?.value
+            let signer = try signer(of: bucket, credential, .oss(region: bucket.region)) {
+                $0.authority.isSameBytes(as: host ?? "")
             }
-            let signer = ReceivedCanonicalRequest.Signer(
-                address: address, scope: .oss(region: bucket.region), accessKeyID: credential.accessKeyID)
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in
-                try request.permitted(stringToSign: text, by: signer, rules)
+                (try request.permitted(stringToSign: text, by: signer, rules), [])
+            }
+        case .request(let request, _, let region):
+            let signer = try signer(of: bucket, credential, .aws(region: bucket.region)) {
+                $0.origin.isSameBytes(as: request.origin)
+            }
+            return try RemoteString.read("uri") { () throws(StringToSignRefusal) in
+                guard region.utf8.elementsEqual(bucket.region.utf8) else { throw .wrongScope }
+                guard request.origin.isSameBytes(as: signer.address.origin) else { throw .wrongHost }
+                return try request.permitted(by: signer, rules)
             }
         }
+    }
+
+    /// Reads what a request of AWS version 4 is about.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - key: What its URL names in the bucket; empty for the bucket itself.
+    ///   - bucket: The bucket.
+    static func place(
+        of request: RequestToSign, naming key: String, in bucket: BucketName
+    ) throws(GatewayError) -> Place {
+        if key.isEmpty, request.isListing {
+            let parameters = request.parameters
+            let listing = try Listing(prefix: parameters.value(of: "prefix") ?? "", Listing.Fields(parameters))
+            return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+        }
+        guard !key.isEmpty else {
+            return try read("uri") { () throws(StringToSignRefusal) in throw StringToSignRefusal.bucketResource }
+        }
+        return Place(bucket: bucket, key: try ObjectKey(key).bounded("uri"))
+    }
+
+    /// Returns who signs at the address that the request names; at the bucket's `endpoint` if it names none of the
+    /// bucket's.
+    private func signer(
+        of bucket: Bucket, _ credential: StorageCredential, _ scope: CredentialScope,
+        at isNamed: (BucketAddress) -> Bool
+    ) throws(GatewayError) -> ReceivedCanonicalRequest.Signer {
+        let addresses = bucket.addresses
+        guard let address = addresses.first(where: isNamed) ?? addresses.first else {
+            throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint")
+        }
+        return ReceivedCanonicalRequest.Signer(address: address, scope: scope, accessKeyID: credential.accessKeyID)
     }
 
     private static func read<Value>(
@@ -144,6 +199,19 @@ public enum RemoteString: Sendable {
         } catch {
             throw .invalidArgument(field: field, reason: "\(error.detail) (\(error.rawValue))")
         }
+    }
+}
+
+extension Bucket {
+    /// The usable addresses of the bucket: that of its `endpoint` first, then those of its public endpoints.
+    var addresses: [BucketAddress] {
+        let others = PublicEndpoint.Name.allCases.compactMap { publicEndpoints[$0] == nil ? nil : at($0) }
+        return ([self] + others).compactMap(\.address)
+    }
+
+    private var address: BucketAddress? {
+        guard let endpoint = try? StoreEndpoint(endpoint) else { return nil }
+        return try? BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
     }
 }
 
@@ -163,20 +231,5 @@ extension [NamedValue] {
     /// The value of a parameter; `nil` if it is absent or empty.
     fileprivate func value(of name: String) -> String? {
         first { $0.name == name && !$0.value.isEmpty }?.value
-    }
-}
-
-extension Bucket {
-    /// Returns the address of the bucket that has a host; that of the bucket's `endpoint` if no host is given, or none
-    /// has it. `nil` if the endpoint is unusable.
-    fileprivate func address(named host: String?) -> BucketAddress? {
-        guard let host else { return address }
-        let others = PublicEndpoint.Name.allCases.lazy.compactMap { at($0)?.address }
-        return others.first { $0.authority.isSameBytes(as: host) } ?? address
-    }
-
-    private var address: BucketAddress? {
-        guard let endpoint = try? StoreEndpoint(endpoint) else { return nil }
-        return try? BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
     }
 }

@@ -7,14 +7,15 @@ struct StringArtefact: Artefact {
     let binding: SchemeBinding
     private let permission: StringPermission
 
-    /// Reads a string that is about to be signed for a provider's store.
-    init(_ string: PermittedString, at provider: Bucket.Provider) {
+    /// Reads a string that is about to be signed for a bucket.
+    init(_ string: PermittedString, for bucket: Bucket) {
         permission = string.permission
         binding =
             switch string.scheme {
             case .version2(.alibaba): .ossV1
-            case .version2(.amazon), .version2(.google): provider == .gcs ? .gcsInteroperable : .awsV2
-            case .version4: .ossV4
+            case .version2(.amazon), .version2(.google): bucket.provider == .gcs ? .gcsInteroperable : .awsV2
+            case .version4(.alibaba, _, _): .ossV4
+            case .version4(.amazon, _, _), .version4(.google, _, _): bucket.binding
             }
     }
 

@@ -1,0 +1,205 @@
+import FoundationEssentials
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Signing
+import StrictJSON
+
+/// `/lfs/{bucket}/{path}`: the batch API of Git LFS, with basic transfers.
+///
+/// The path is a prefix of keys, which may be empty, and one of the operations: `objects/batch`, `objects/verify` and
+/// those of locks, which do not exist here.
+struct GitLFSEndpoints: Sendable {
+    let urls: PresignedURLs
+    let uploads: MissingUploads
+    let confirmation: UploadConfirmation
+    let metrics: RequestMetrics
+    /// Longest time that a link may wait to be recorded.
+    let timeout: Duration
+    /// Limits the rate of links; each object of a batch counts. `nil` for no limit.
+    let rate: RequestRate?
+    /// Origin under which clients reach this gateway; `nil` where the operator has not set it.
+    let publicURL: String?
+
+    /// Reads the credential: a token, or a password that is one.
+    @Sendable static func credential(_ request: APIRequest) throws(GatewayError) -> Secret<String> {
+        try BasicToken.token(in: request.headers)
+    }
+
+    /// Answers a POST.
+    @Sendable func post(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let (prefix, operation) = try path(of: request)
+        switch operation {
+        case ["objects", "batch"]:
+            try request.allowQuery([])
+            do {
+                return try await batch(request, caller, below: prefix)
+            } catch let refusal as GitLFSRefusal {
+                return GitLFSAnswer.refusal(refusal.status, refusal.message, request.id)
+            }
+        case ["objects", "verify"]: return try await verify(request, caller, below: prefix)
+        default:
+            return GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
+        }
+    }
+
+    /// Answers a GET, which only locks have.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        GitLFSAnswer.refusal(.notFound, "There is no such operation; locks are not supported.", request.id)
+    }
+
+    /// Splits the path, decoded once, into the prefix of keys and the last two segments, which name the operation.
+    private func path(of request: APIRequest) throws -> (prefix: String, operation: [String]) {
+        guard let segments = request.match.target?.segments.dropFirst(2), segments.count >= 2 else {
+            throw APIError.noSuchRoute
+        }
+        let prefix = segments.dropLast(2)
+        // An escaped slash may arrive escaped, or as the plain one that an intermediary made of it.
+        guard !prefix.contains(where: { $0.contains("/") }) else {
+            throw GatewayError.invalidArgument(field: "path", reason: "The slashes of the path must not be escaped.")
+        }
+        return (prefix.map { $0 + "/" }.joined(), Array(segments.suffix(2)))
+    }
+
+    private func batch(_ request: APIRequest, _ caller: Caller, below prefix: String) async throws -> ServerResponse {
+        let batch = try GitLFSBatch(request.jsonObject(orOf: GitLFSAnswer.mediaType))
+        try rate?.take(batch.objects.count - 1, after: 1, from: caller.principal, at: request.start)
+        let bucket = request.parameter(0)
+        let checksSizesAlone = try await uploads.checksSizesAlone(in: BucketName(bucket), by: .gitLFSVerify)
+        var context = request.context(of: caller, timeout: timeout)
+        if checksSizesAlone { context.clientProtocol = .gitLFSVerify }
+        let wishes = batch.objects.map { object in
+            Result { () throws(GatewayError) in
+                guard batch.operation == .download || !checksSizesAlone || publicURL != nil else {
+                    throw .noVerification
+                }
+                return try IssueRequest(
+                    object.fields(to: batch.operation, in: bucket, below: prefix, bindsDigest: !checksSizesAlone))
+            }
+        }
+        let requests = wishes.compactMap { try? $0.get() }
+        var outcomes =
+            switch batch.operation {
+            case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }[...]
+            case .upload: try await uploads.issue(requests, in: context, timeout: timeout)[...]
+            }
+        let answers = wishes.map { wish -> Result<MissingUploads.Outcome, GatewayError> in
+            wish.flatMap { _ in
+                outcomes.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "an object has no answer"))
+            }
+        }
+        return answer(request, batch, answers)
+    }
+
+    private func answer(
+        _ request: APIRequest, _ batch: GitLFSBatch, _ answers: [Result<MissingUploads.Outcome, GatewayError>]
+    ) -> ServerResponse {
+        let links = answers.compactMap { answer -> Result<IssuedURL, GatewayError>? in
+            switch answer {
+            case .success(.link(let link)): .success(link)
+            case .success(.present): nil
+            case .failure(let error): .failure(error)
+            }
+        }
+        metrics.countRefusals(in: links)
+        var response = GitLFSAnswer.object(capacity: 64 + 1024 * answers.count) { json in
+            json.member("transfer", "basic")
+            json.member("hash_algo", "sha256")
+            json.name("objects")
+            json.array(zip(batch.objects, answers)) { json, item in
+                let (object, answer) = item
+                json.object { json in
+                    json.member("oid", object.oid)
+                    json.name("size")
+                    json.integer(object.size)
+                    switch answer {
+                    case .success(.present(let stored)) where stored.size != object.size:
+                        json.error(.unprocessableContent, "Another object of \(stored.size) bytes has this name.")
+                    case .success(.present): break
+                    case .success(.link(let link)):
+                        json.name("authenticated")
+                        json.bool(true)
+                        write(link, of: request, to: &json)
+                    case .failure(let error):
+                        let problem = request.problem(for: error)
+                        json.error(problem.lfsStatus, problem.lfsMessage)
+                    }
+                }
+            }
+        }
+        response.setRateLimit(ofBatch: links)
+        return response
+    }
+
+    private func write(_ link: IssuedURL, of request: APIRequest, to json: inout JSONWriter) {
+        json.name("actions")
+        json.object { json in
+            json.name(link.method == .put ? "upload" : "download")
+            json.object { json in
+                json.member("href", link.url.reveal())
+                // Every client states the length of what it sends by itself.
+                json.header(link.headers.filter { $0.name != "content-length" }.map { ($0.name, $0.value) })
+                json.member("expires_in", link.expiresIn)
+            }
+            guard link.method == .put, let publicURL, let path = request.match.target?.rawPath else { return }
+            json.name("verify")
+            json.object { json in
+                json.member(
+                    "href", "\(publicURL)\(path.dropLast("batch".utf8.count))verify?issuance=\(link.id.lowercaseText)")
+                // Without a credential in the answer the client would send none: it asks for none where the link of an
+                // object says that it is authenticated.
+                json.header(request.headers[.authorization].map { [("Authorization", $0)] } ?? [])
+                json.member("expires_in", link.expiresIn)
+            }
+        }
+    }
+
+    /// Confirms an upload by a HEAD, and records what was found.
+    private func verify(_ request: APIRequest, _ caller: Caller, below prefix: String) async throws -> ServerResponse {
+        try request.allowQuery(["issuance"])
+        let object = try GitLFSObject(request.jsonObject(orOf: GitLFSAnswer.mediaType))
+        guard let id = try request.query("issuance").flatMap(UUID.init(uuidString:)) else {
+            throw GatewayError.notFound(.issuance)
+        }
+        let upload = try await confirmation.confirm(id, by: caller)
+        guard upload.record.bucket == request.parameter(0), upload.record.key == object.key(below: prefix) else {
+            throw GatewayError.notFound(.issuance)
+        }
+        guard let finding = upload.finding, finding.kind != .absent else {
+            return GitLFSAnswer.refusal(.notFound, "The object is not at the store.", request.id)
+        }
+        guard finding.kind != .mismatched, finding.size == object.size else {
+            return GitLFSAnswer.refusal(
+                .unprocessableContent, "The object at the store is not the one that was announced.", request.id)
+        }
+        return GitLFSAnswer.object { _ in }
+    }
+}
+
+extension GatewayError {
+    fileprivate static let noVerification = GatewayError.notEnforceable(
+        reason: """
+            The store cannot bind the SHA-256 of an upload, and the gateway has no public URL at which clients could have \
+            its size verified.
+            """)
+}
+
+extension JSONWriter {
+    fileprivate mutating func error(_ status: HTTPResponse.Status, _ message: String) {
+        name("error")
+        object { json in
+            json.member("code", status.code)
+            json.member("message", message)
+        }
+    }
+
+    fileprivate mutating func header(_ fields: [(name: String, value: String)]) {
+        name("header")
+        object { json in
+            for field in fields {
+                json.name(field.name)
+                json.string(field.value)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/// Issues links for uploads of objects that are named by their content, so that what is there need not be sent again.
+///
+/// The store is asked about each object, by one HEAD. Only callers who may upload an object learn whether it is there.
+public struct MissingUploads: Sendable {
+    /// What a caller gets for one object.
+    public enum Outcome: Sendable {
+        /// The object is at the store already; nothing was issued.
+        case present(StoredObject)
+        /// The link, already on record.
+        case link(IssuedURL)
+    }
+
+    private let urls: PresignedURLs
+    private let objects: any StoredObjects
+    /// Users decide when stores are asked, so the gate limits the batches, and each batch its requests.
+    private let gate = Gate(size: 8)
+
+    private static let requestsAtOnce = 16
+
+    /// Creates the use case from its parts.
+    public init(urls: PresignedURLs, objects: any StoredObjects) {
+        self.urls = urls
+        self.objects = objects
+    }
+
+    /// Whether a bucket's links must be issued without a SHA-256: its scheme cannot bind one, and the bucket opens a
+    /// protocol for uploads of which only the size is checked.
+    ///
+    /// The answer decides nothing. Whether the bucket opens the protocol is proved when a link is recorded.
+    /// - Throws: `slowDown`, `unavailable`.
+    public func checksSizesAlone(
+        in bucket: BucketName, by clientProtocol: ClientProtocol
+    ) async throws(GatewayError) -> Bool {
+        guard let bucket = try await urls.issuing.cache.location(of: bucket)?.bucket else { return false }
+        return !bucket.binding.bindsChecksum && bucket.protocols.contains(clientProtocol)
+    }
+
+    /// Issues links for the objects that are not at the store, independently of each other, and records them together.
+    ///
+    /// - Parameters:
+    ///   - requests: The uploads.
+    ///   - context: The caller and the circumstances of the request. Its deadline does not include the store's answers.
+    ///   - timeout: Longest time that the links may wait to be recorded, once the store has answered.
+    /// - Returns: For each request, in order, the outcome; or the refusal, or `storeRefused`, `unavailable`,
+    ///   `unauthenticated`, `expiredToken`.
+    /// - Throws: `slowDown` if too many batches wait for stores; the errors that concern the whole batch.
+    public func issue(
+        _ requests: [IssueRequest], in context: RequestContext, timeout: Duration
+    ) async throws(GatewayError) -> [Result<Outcome, GatewayError>] {
+        let requests = requests.enumerated().map { $1.identified(at: $0, in: context) }
+        let refusals = try await urls.issuing.check(requests, in: context)
+        var outcomes: [Result<Outcome, GatewayError>?] = refusals.map { $0.map { .failure($0) } }
+        let permitted = requests.indices.filter { outcomes[$0] == nil }
+        let found = try await gate.pass { () async throws(GatewayError) in await look(for: permitted, of: requests) }
+        var missing: [Int] = []
+        for (place, answer) in found {
+            switch answer {
+            case .success(let object?): outcomes[place] = .success(.present(object))
+            case .success(nil): missing.append(place)
+            case .failure(let error): outcomes[place] = .failure(error)
+            }
+        }
+        missing.sort()
+        var context = context
+        context.deadline = .now.advanced(by: timeout)
+        for (place, link) in zip(missing, await urls.issue(missing.map { requests[$0] }, in: context)) {
+            outcomes[place] = link.map(Outcome.link)
+        }
+        return outcomes.map { $0 ?? .failure(.unavailable(retryAfter: 1, cause: "an object has no answer")) }
+    }
+
+    /// Asks the store about objects, a few at a time.
+    private func look(
+        for places: [Int], of requests: [IssueRequest]
+    ) async -> [(place: Int, answer: Result<StoredObject?, GatewayError>)] {
+        await withTaskGroup(of: (place: Int, answer: Result<StoredObject?, GatewayError>).self) { group in
+            var waiting = places[...]
+            func begin() {
+                guard let place = waiting.popFirst() else { return }
+                let request = requests[place]
+                group.addTask {
+                    do throws(GatewayError) {
+                        let object = try await objects.object(request.key, in: request.bucket, withSHA256: false)
+                        return (place, .success(object))
+                    } catch {
+                        return (place, .failure(error))
+                    }
+                }
+            }
+            for _ in 0..<Self.requestsAtOnce { begin() }
+            var answers: [(place: Int, answer: Result<StoredObject?, GatewayError>)] = []
+            while let answer = await group.next() {
+                answers.append(answer)
+                begin()
+            }
+            return answers
+        }
+    }
+}

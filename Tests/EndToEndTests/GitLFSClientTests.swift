@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTesting
+import TestSupport
+import Testing
+
+/// Git LFS with real repositories, against a store that really verifies.
+@Suite(
+    .enabled(if: StoreKind.radosgw.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"),
+    .timeLimit(.minutes(5)))
+struct GitLFSClientTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let count = environment["SLUICE_TEST_LFS_OBJECTS"].flatMap(Int.init) ?? 200
+    /// Size of one more object, in MiB.
+    private static let large = environment["SLUICE_TEST_LFS_LARGE"].flatMap(Int.init) ?? 100
+
+    /// Runs one step of the script; returns what it prints.
+    private func run(_ step: String, _ job: JSON) async throws -> JSON {
+        let script = try #require(
+            Bundle.module.url(forResource: "ProtocolClients/git_lfs", withExtension: "py"), "the script is a resource")
+        let argument = String(decoding: try job.with(["step": "\(step)"]).bytes, as: UTF8.self)
+        let process = try RunningProcess(
+            ["/usr/bin/python3", script.path(percentEncoded: false), argument], environment: [:])
+        let status = await process.exitStatus()
+        try #require(status == 0, "\(step): \(process.errors)")
+        return try JSON(Array(process.output.utf8))
+    }
+
+    @Test("objects are pushed and pulled, also after a quota, a kill and by nobody else")
+    func repositories() async throws {
+        let options: [String: JSON] = [
+            "provider": "s3", "honoursUnsignedHeaders": true, "protocols": ["git-lfs"],
+        ]
+        try await StoreBench.with(.radosgw, options: options, reachesStore: true) { bench in
+            let site = bench.deployment
+            // Verifications go to the first gateway, whose address the second one knows.
+            let first = try #require(site.gateways.first).port
+            let gateway = try await site.startGateway(["SLUICE_PUBLIC_URL": "http://127.0.0.1:\(first)"])
+            let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-lfs-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let prefix = "lfs/\(UUID().uuidString)"
+            let stranger = try await site.makeUser("mallory")
+            let all = Self.count + (Self.large > 0 ? 1 : 0)
+            let job: JSON = [
+                "folder": "\(folder.path(percentEncoded: false))", "gateway": "http://127.0.0.1:\(gateway.port)",
+                "bucket": "\(bench.bucket)", "prefix": "\(prefix)", "key": "\(bench.user.client.token)",
+                "stranger": "\(stranger.client.token)", "count": .number(Self.count), "large": .number(Self.large),
+            ]
+            _ = try await run("create", job)
+
+            let quota = try await site.quota(Self.count / 2, for: bench.user.principal)
+            let full = try await run("push", job)
+            #expect(
+                full["status"] != 0 && full["output"].text?.contains("At most \(Self.count / 2) urls") == true,
+                "\(full)")
+            try await site.delete("quotas", quota)
+
+            let killed = try await run("kill", job.with(["before": 1]))
+            #expect(killed["status"] == -9)
+            let pushed = try await run("push", job)
+            #expect(pushed["status"] == 0, "\(pushed)")
+            #expect(pushed["output"].text?.contains("locking API") == true, "\(pushed)")
+            let recorded = try await site.number(
+                "SELECT count(DISTINCT key) FROM issuances WHERE key LIKE '\(prefix)/%' AND action = 'PutObject'")
+            let landed = try await site.number(
+                """
+                SELECT count(DISTINCT i.key) FROM issuances i JOIN landings l ON l.issuance_id = i.id
+                WHERE i.key LIKE '\(prefix)/%' AND l.finding = 'landed'
+                """)
+            // What was sent and not yet verified when the push was killed is simply there at the next one.
+            #expect(recorded == all && landed > all / 2 && landed <= all, "\(landed)")
+            let again = try await run("push", job)
+            #expect(again["status"] == 0, "\(again)")
+
+            let pulled = try await run("pull", job)
+            #expect(pulled["status"] == 0 && pulled["same"].integer == all, "\(pulled)")
+
+            let strangers = try await run("stranger", job)
+            for step in ["push", "pull"] {
+                #expect(strangers[step]["status"] != 0, "\(strangers)")
+                #expect(strangers[step]["output"].text?.contains("Access denied") == true, "\(strangers)")
+            }
+            // Other bytes, fewer bytes, the right ones, and the right ones once more.
+            let tampered = try await run("tamper", job)
+            let statuses = tampered["statuses"].items.compactMap(\.integer)
+            #expect(statuses.count == 4 && statuses[0] >= 400 && statuses[1] >= 400, "\(tampered)")
+            #expect(statuses.dropFirst(2) == [200, 412], "\(tampered)")
+        }
+    }
+}

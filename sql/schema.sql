@@ -520,8 +520,13 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
             AND p_dead_at > statement_timestamp() - interval '24 days'
             AND NOT EXISTS (
                 SELECT FROM beginnings(p_object_key) AS b (text)
-                JOIN deletions d ON d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                WHERE d.dead_at > i.issued_at - interval '1 hour'
+                -- The limit makes each beginning a lookup of its own.
+                CROSS JOIN LATERAL (
+                    SELECT FROM deletions d
+                    WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                        AND d.dead_at > i.issued_at - interval '1 hour'
+                    LIMIT 1
+                ) d
             )
             AND NOT EXISTS (
                 SELECT FROM remote_uploads u

@@ -174,9 +174,8 @@ import Testing
         async throws
     {
         let world = try await World()
-        let store = Mutex<Set<String>>([])
-        let arrived = Mutex<Int64>(0)
-        let position = try await world.connection.position()
+        let store = RacedStore()
+        let (quota, position) = (world.quota, try await world.connection.position())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<60 {
                 group.addTask {
@@ -185,11 +184,10 @@ import Testing
                     // Every third link is never used. Links are dead when they are recorded, so objects come before.
                     let isUsed = number % 3 > 0
                     if isUsed {
-                        store.withLock { _ = $0.insert(key) }
-                        arrived.withLock { $0 += 100 }
+                        store.put(key, 100)
                     }
                     var upload = try IssuanceProposal.sample(
-                        at: position, action: .putObject, charges: [world.quota.charge(100)], lifetime: -60)
+                        at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
                     upload.key = ExactText(key)
                     #expect(try await own.record([upload]).allSatisfy(\.isRecorded))
                     if isUsed {
@@ -200,7 +198,7 @@ import Testing
                             (deletion.action, deletion.furtherActions) = (.getObject, [.deleteObject])
                         }
                         #expect(try await own.record([deletion]).allSatisfy(\.isRecorded))
-                        store.withLock { _ = $0.remove(key) }
+                        store.delete(key)
                     }
                     await own.close()
                 }
@@ -212,7 +210,7 @@ import Testing
                         await ReservationSweeper(
                             connection: own,
                             verifier: StubVerifier { key in
-                                store.withLock { $0.contains(key.rawValue) } ? .object(100) : .nothing
+                                store.has(key.rawValue) ? .object(100) : .nothing
                             }, clock: .right, schedule: .init(grace: .zero, batch: 7), logger: .silent
                         ).runRound()
                     }
@@ -224,7 +222,7 @@ import Testing
         await world.sweep(.nothing)
         #expect(try await world.waiting == 0)
         let counted = try await world.used
-        #expect(counted == arrived.withLock { $0 })
+        #expect(counted == store.arrived)
     }
 
     @Test(.database(.migrated)) func `What is known of deletions outlives every reservation that it concerns`()
@@ -341,4 +339,22 @@ import Testing
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [200, 0])
     }
+}
+
+/// A store that several tasks use at the same time, with an account of the bytes that arrived.
+private final class RacedStore: Sendable {
+    private let state = Mutex<(keys: Set<String>, arrived: Int64)>(([], 0))
+
+    var arrived: Int64 { state.withLock { $0.arrived } }
+
+    func put(_ key: String, _ bytes: Int64) {
+        state.withLock { state in
+            state.keys.insert(key)
+            state.arrived += bytes
+        }
+    }
+
+    func delete(_ key: String) { state.withLock { _ = $0.keys.remove(key) } }
+
+    func has(_ key: String) -> Bool { state.withLock { $0.keys.contains(key) } }
 }

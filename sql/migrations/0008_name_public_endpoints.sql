@@ -9,6 +9,6 @@ ADD CONSTRAINT buckets_public_endpoints_check CHECK (jsonb_typeof(public_endpoin
 ADD CONSTRAINT buckets_stable_link_window_check CHECK (stable_link_window BETWEEN 0 AND 86400);
 
 COMMENT ON COLUMN buckets.public_endpoints IS
-    'Addresses of the bucket for links, by name (default, internal, accelerate, cdn), each with url and perhaps addressing.';
+    'Addresses for links by name (default, internal, accelerate, cdn), each with a url and perhaps its addressing.';
 COMMENT ON COLUMN buckets.stable_link_window IS
     'Window in seconds within which download links are the same; 0 where each begins when it is issued.';

@@ -10,6 +10,7 @@ fails.
 
 import argparse
 import os
+import signal
 import sys
 
 import browser
@@ -82,6 +83,8 @@ def main():
     parser.add_argument("--binary", help="the program sluice")
     parser.add_argument("--only", help="checks whose name contains this text", default="")
     chosen = parser.parse_args()
+    # What runs is ended and removed then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     has_failed = False
     for name, find in checks(chosen.binary):
         if chosen.only not in name:

@@ -24,5 +24,6 @@ try {
   say({ result: result ?? null, memory: process.resourceUsage().maxRSS * 1024 });
 } catch (error) {
   say({ error: error.stack ?? String(error), code: error.code, name: error.name });
-  process.exitCode = 1;
+  // What still waits is not waited for.
+  process.exit(1);
 }

@@ -88,20 +88,21 @@ class World:
 
     def make_rows(self):
         name = f"javascript-{random.SystemRandom().randrange(1 << 40):x}"
-        self.bucket, self.strict_bucket = self.make_bucket(name, {}), self.make_bucket(
-            f"{name}-strict", {"honoursUnsignedHeaders": True, "provider": "s3"})
+        self.bucket = self.make_bucket(name, ["ETag"], {})
+        # A store that obeys unsigned headers, and hides entity tags from pages.
+        self.strict_bucket = self.make_bucket(f"{name}-strict", [], {"honoursUnsignedHeaders": True, "provider": "s3"})
         self.grant("files/", self.bucket, {})
         self.grant("md5/", self.bucket, {"requireContentMD5": True})
         self.grant("files/", self.strict_bucket, {})
         self.token = self.gateway.create(
             "/admin/v1/api-keys", {"name": "key of alice", "principal": "user:alice"})["key"]
 
-    def make_bucket(self, name, options):
+    def make_bucket(self, name, exposed, options):
         self.s3.create_bucket(Bucket=name)
         self.stack.callback(self.empty, name)
         self.s3.put_bucket_cors(Bucket=name, CORSConfiguration={"CORSRules": [{
             "AllowedOrigins": [self.pages.base], "AllowedMethods": ["GET", "HEAD", "PUT", "POST"],
-            "AllowedHeaders": ["*"], "ExposeHeaders": ["ETag", "Content-Range"]}]})
+            "AllowedHeaders": ["*"], "ExposeHeaders": exposed}]})
         credential = self.gateway.create("/admin/v1/storage-credentials", {
             "name": name, "accessKeyID": self.keys[0], "secretAccessKey": self.keys[1]})
         self.gateway.create("/admin/v1/buckets", {

@@ -3,8 +3,8 @@
 
     compare.py [--seconds 5] [--clients 4] NAME=URL=AUTHORIZATION…
 
-URL is that of a server, to which `/objects/batch` is added. Each client sends one batch after another on one connection,
-and counts it if all its objects have a link. Servers are measured one after another.
+URL is that of a server, to which `/objects/batch` is added. Each client sends one batch after another on one
+connection, and counts it if all its objects have a link. Servers are measured one after another.
 
 giftless needs what requirements.txt beside this file names. With a configuration that signs for the same store,
 `gunicorn --workers 2 giftless.wsgi_entrypoint:app` serves it.

@@ -28,7 +28,8 @@ public struct BucketProbe: BucketValidator {
         self.now = now
     }
 
-    /// Writes, reads and removes a probe object, reads it through each public endpoint, and sends the preflight requests of the bucket's origins.
+    /// Writes, reads and removes a probe object, reads it through each public endpoint, and sends the preflight
+    /// requests of the bucket's origins.
     public func validate(
         _ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey
     ) async -> BucketValidation {

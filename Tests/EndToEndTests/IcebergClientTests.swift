@@ -3,19 +3,18 @@ import HTTPTesting
 import TestSupport
 import Testing
 
+private let icebergPython = ProcessInfo.processInfo.environment["SLUICE_TEST_ICEBERG_PYTHON"]
+private let isExpected =
+    icebergPython != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+
 /// PyIceberg against a store that really verifies, with every request signed by the gateway.
 @Suite(
-    .enabled(if: IcebergClientTests.isExpected, "SLUICE_TEST_ICEBERG_PYTHON names no Python that has PyIceberg"),
+    .enabled(if: isExpected, "SLUICE_TEST_ICEBERG_PYTHON names no Python that has PyIceberg"),
     .timeLimit(.minutes(3)))
 struct IcebergClientTests {
-    private static let python = ProcessInfo.processInfo.environment["SLUICE_TEST_ICEBERG_PYTHON"]
-    static var isExpected: Bool {
-        python != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-    }
-
     @Test("a table is written, read and changed inside the grant, and no other")
     func table() async throws {
-        let python = try #require(Self.python, "SLUICE_TEST_ICEBERG_PYTHON is required here")
+        let python = try #require(icebergPython, "SLUICE_TEST_ICEBERG_PYTHON is required here")
         let script = try #require(
             Bundle.module.url(forResource: "ProtocolClients/iceberg", withExtension: "py"), "the script is a resource")
         try await StoreBench.with(.radosgw, options: ["protocols": ["aws-remote-signing"]]) { bench in

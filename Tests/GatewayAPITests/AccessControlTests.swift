@@ -134,7 +134,8 @@ struct AccessControlTests {
         let app = TestGateway(on: .app)
         let inner = TestGateway(on: .inner)
         for route in Self.routes {
-            let isApp = ["/v1/", "/lfs/", "/distribute-token.json", "/companion/"].contains { route.template.hasPrefix($0) }
+            let isApp = ["/v1/", "/lfs/", "/distribute-token.json", "/companion/"]
+                .contains { route.template.hasPrefix($0) }
             let onApp = await app.send(route.method, path(route)).status
             let onInner = await inner.send(route.method, path(route)).status
             #expect((onApp == 404) == !isApp, "\(route.template)")

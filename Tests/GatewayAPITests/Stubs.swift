@@ -22,7 +22,7 @@ struct StubPolicy: PolicySource {
     var effect = Grant.Effect.allow
     var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
     /// The protocols that the bucket `photos` opens.
-    var protocols: Set<ClientProtocol> = []
+    var protocols = Set(ClientProtocol.allCases)
     var scheme = Bucket.Scheme.awsV4
     var quota: Quota?
     var failure: GatewayError?
@@ -38,6 +38,8 @@ struct StubPolicy: PolicySource {
     private func photos() throws -> Bucket {
         var bucket = try Self.bucket()
         bucket.publicEndpoints = publicEndpoints
+        bucket.protocols = protocols
+        bucket.scheme = scheme
         return bucket
     }
 
@@ -80,13 +82,6 @@ struct StubPolicy: PolicySource {
         grant.id = uuid("018f0000-0000-7000-8000-00000000000f")
         grant.bucket = try BucketName("oss-photos")
         return grant
-    }
-
-    private func photos() throws -> Bucket {
-        var bucket = try Self.bucket()
-        bucket.protocols = protocols
-        bucket.scheme = scheme
-        return bucket
     }
 
     private func rows(of key: PolicyKey) throws -> PolicyRows {

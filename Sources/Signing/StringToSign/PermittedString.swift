@@ -6,8 +6,8 @@ public struct PermittedString: Sendable, Hashable {
     public enum Scheme: Sendable, Hashable {
         /// A "version 2" key, in the dialect of a vendor.
         case version2(StoreVendor)
-        /// The key of one scope, in the dialect of a vendor. `headerNames` are the listed headers, as the `Authorization`
-        /// header states them.
+        /// The key of one scope, in the dialect of a vendor. `headerNames` are the listed headers, as the
+        /// `Authorization` header states them.
         case version4(StoreVendor, scope: String, headerNames: String)
     }
 

@@ -1,9 +1,10 @@
 import LibCrypto
 
-/// A request to Amazon S3 or a compatible store that a client is about to send and wants signed: method, URL and headers.
+/// A request to Amazon S3 or a compatible store that a client is about to send and wants signed: method, URL and
+/// headers.
 ///
-/// It is kept only if it can be read in one way: the URL must be encoded as the signature encodes it, and each parameter
-/// and header must occur once.
+/// It is kept only if it can be read in one way: the URL must be encoded as the signature encodes it, and each
+/// parameter and header must occur once.
 public struct RequestToSign: Sendable, Hashable {
     /// Maximum length of a URL in bytes.
     public static let maxURLByteCount = 8192
@@ -47,8 +48,8 @@ public struct RequestToSign: Sendable, Hashable {
         self.headers = try Self.signed(headers, host: String(parts[2]))
     }
 
-    /// The names of buckets that the URL may be meant for: what precedes a dot in its host, and the first segment of its
-    /// path.
+    /// The names of buckets that the URL may be meant for: what precedes a dot in its host, and the first segment of
+    /// its path.
     public var bucketNames: [String] {
         let authority = origin.utf8.split(separator: UInt8(ascii: "/")).last ?? ""[...].utf8
         let host = authority.prefix { $0 != UInt8(ascii: ":") }
@@ -62,8 +63,8 @@ public struct RequestToSign: Sendable, Hashable {
     /// Whether the parameters are those of a listing.
     public var isListing: Bool { method == "GET" && parameters.contains { $0.name == "list-type" } }
 
-    /// Returns what the path names in a bucket, decoded: a key, or nothing for the bucket itself. Returns `nil` if the URL
-    /// does not lead to the bucket, or can be read in two ways.
+    /// Returns what the path names in a bucket, decoded: a key, or nothing for the bucket itself. Returns `nil` if the
+    /// URL does not lead to the bucket, or can be read in two ways.
     public func key(at address: BucketAddress) -> String? {
         guard origin.utf8.elementsEqual(address.origin.utf8) else { return nil }
         if path.utf8.elementsEqual(address.path.utf8) { return "" }
@@ -102,8 +103,8 @@ public struct RequestToSign: Sendable, Hashable {
         return (string, added)
     }
 
-    /// The headers that the signer writes. An upload without a content type gets the one that stores assume, so that the
-    /// signature binds it.
+    /// The headers that the signer writes. An upload without a content type gets the one that stores assume, so that
+    /// the signature binds it.
     private func added(_ rules: StringRules) -> [NamedValue] {
         var added = [NamedValue("x-amz-date", rules.now.basic)]
         if !headers.contains(where: { $0.name == Self.payloadHeader }) {
@@ -139,8 +140,8 @@ public struct RequestToSign: Sendable, Hashable {
         PercentEncoding.decode(encoded, plusIsSpace: false).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// Returns the headers that are to be signed: all but those that concern the connection, the part of the object that
-    /// is read, or the software of the client.
+    /// Returns the headers that are to be signed: all but those that concern the connection, the part of the object
+    /// that is read, or the software of the client.
     private static func signed(_ headers: [NamedValue], host: String) throws(StringToSignRefusal) -> [NamedValue] {
         var names: Set<String> = []
         var signed: [NamedValue] = []

@@ -1,4 +1,4 @@
-"""One step of working with Git LFS in real repositories, as its argument, a JSON object, says. Prints what came of it."""
+"""One step of working with Git LFS in real repositories, as its argument, a JSON object, says."""
 
 import hashlib
 import json

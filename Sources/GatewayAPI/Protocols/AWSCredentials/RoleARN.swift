@@ -1,7 +1,7 @@
 import GatewayCore
 
-/// The role that a client of `AssumeRoleWithWebIdentity` names. It is no role of AWS: its name says for which bucket and
-/// prefix the credentials are.
+/// The role that a client of `AssumeRoleWithWebIdentity` names. It is no role of AWS: its name says for which bucket
+/// and prefix the credentials are.
 ///
 /// `arn:aws:iam::000000000000:role/sluice/<bucket>/<prefix>`, where everything after the bucket and its slash is the
 /// prefix, as it is. Without a prefix, the slash after the bucket may be absent.

@@ -79,8 +79,8 @@ public struct MultipartUploads: Sendable {
         return upload
     }
 
-    /// Returns the address of the bucket of an upload at its store, which `/` and the key follow; `nil` if the bucket is
-    /// gone.
+    /// Returns the address of the bucket of an upload at its store, which `/` and the key follow; `nil` if the bucket
+    /// is gone.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import Signing
 import TestSupport
 import Testing
 

@@ -98,7 +98,7 @@ import Testing
             environment: [:])
         #expect(await process.exitStatus() == 0)
         let series = #/sluice_tls_certificate_expiry_timestamp_seconds\{listener="api"\} (\d+)/#
-        let expiry = try #require(try process.output.firstMatch(of: series).flatMap { Double($0.1) })
+        let expiry = try #require(process.output.firstMatch(of: series).flatMap { Double($0.1) })
         return Int(((expiry - Date.now.timeIntervalSince1970) / 86_400).rounded())
     }
 

@@ -117,8 +117,8 @@ def oracle():
         request = botocore.awsrequest.AWSRequest(method, uri, {name: sent[name] for name in names if name in sent})
         stamp = request.headers["x-amz-date"]
         request.context["timestamp"] = stamp
-        signer = Fixed(
-            botocore.credentials.Credentials(job["accessKeyID"], job["secretAccessKey"]), "s3", job["region"])  # fmt: skip
+        credentials = botocore.credentials.Credentials(job["accessKeyID"], job["secretAccessKey"])
+        signer = Fixed(credentials, "s3", job["region"])
         canonical = signer.canonical_request(request)
         expected = signer.signature(signer.string_to_sign(request, canonical), request)
         if not authorization.endswith("Signature=" + expected):

@@ -152,8 +152,9 @@ import Testing
         Mistake(
             #"admin grants create --principal user:a --bucket b --prefix p/ --actions Putobject"#, 64,
             #"""
-            error: '--actions' takes 'PutObject', 'GetObject', 'oss:PutObject', 'oss:GetObject', 's3:PutObject' \#
-            or 's3:GetObject', not 'Putobject'. Did you mean 'PutObject'?
+            error: '--actions' takes 'PutObject', 'GetObject', 'ListObjects', 'DeleteObject', 'oss:PutObject', \#
+            'oss:GetObject', 'oss:ListObjects', 'oss:DeleteObject', 's3:PutObject', 's3:GetObject', 's3:ListObjects', \#
+            's3:ListBucket' or 's3:DeleteObject', not 'Putobject'. Did you mean 'PutObject'?
             See 'sluice admin grants create --help'.
             """#),
         Mistake(

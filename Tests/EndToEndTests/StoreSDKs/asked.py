@@ -120,7 +120,8 @@ def makers(bucket):
     made = [an_upload, a_download]
     if bucket["scheme"] != "gcs-v2-rsa":
         made.append(a_deletion)
-    if bucket["scheme"] in SIGNS_LENGTH:
+    # Where the path has the bucket, boto3 names it without a slash at the end, which stores take for the same.
+    if bucket["scheme"] in SIGNS_LENGTH and (bucket["scheme"], bucket["addressing"]) != ("aws-v4", "path"):
         made.append(a_listing)
     return made
 

@@ -223,8 +223,6 @@ def boto_client(bucket):
 
 
 def boto_link(bucket, method, key, headers, query, seconds):
-    if not key and bucket["addressing"] == "path":
-        return None  # it names the bucket without a slash at the end, which stores take for the same
     parameters = {"Bucket": bucket["name"], **({"Key": key} if key else {})}
     query = {name: value for name, value in query.items() if name != "list-type"}
     for name, value in [*headers.items(), *query.items()]:

@@ -51,7 +51,8 @@ struct IcebergClientTests {
             #expect(
                 report["oracle"]["compared"].integer == 8 && report["oracle"]["differences"].items.isEmpty, "\(report)")
             let foreign = try await site.number(
-                "SELECT count(*) FROM issuances WHERE delivery = 'remote-signature' AND object_key NOT LIKE '\(prefix)%'")
+                "SELECT count(*) FROM issuances WHERE delivery = 'remote-signature' AND object_key NOT LIKE '\(prefix)%'"
+            )
             let own = try await site.number("SELECT count(*) FROM issuances WHERE delivery = 'remote-signature'")
             #expect(foreign == 0 && own > 10)
         }

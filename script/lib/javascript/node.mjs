@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { steps } from "./steps.mjs";
+import { run } from "./steps.mjs";
 
 const config = JSON.parse(readFileSync(0, "utf8"));
 const module = await import(config.module);
@@ -20,7 +20,7 @@ const kit = {
   told: (bytes) => say({ told: bytes }),
 };
 try {
-  const result = await steps[process.argv[2]](kit);
+  const result = await run(process.argv[2], kit);
   say({ result: result ?? null, memory: process.resourceUsage().maxRSS * 1024 });
 } catch (error) {
   say({ error: error.stack ?? String(error), code: error.code, name: error.name });

@@ -1,7 +1,7 @@
 // Runs the steps in a page. The files are those that the driver puts into the page's input.
 
 import * as module from "/sluice.js";
-import { steps } from "/steps.mjs";
+import { run } from "/steps.mjs";
 
 const files = () => [...document.getElementById("files").files];
 
@@ -16,6 +16,6 @@ window.run = async (name, config) => {
     told: (bytes) => (window.told = bytes),
   };
   window.told = 0;
-  return steps[name](kit);
+  return run(name, kit);
 };
 window.isReady = true;

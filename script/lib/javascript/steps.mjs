@@ -59,7 +59,7 @@ function uppyRequest({ url, method, headers = {}, body }) {
   });
 }
 
-export const steps = {
+const steps = {
   async digests({ module: { MD5, SHA256 } }) {
     // RFC 1321, A.5, and FIPS 180-4 with its examples.
     const text = (characters) => new TextEncoder().encode(characters);
@@ -494,3 +494,13 @@ export const steps = {
     expect(events.filter(([name]) => name !== "uploadprogress").length === before, "a cancelled file ends in silence");
   },
 };
+
+/** Runs a step, which fails if it takes longer than what is bearable: two minutes, or a quarter of an hour for `large`. */
+export async function run(name, kit) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const time = name === "large" ? 900_000 : 120_000;
+    timer = setTimeout(() => reject(new Error(`the step has not ended after ${time / 1000} s`)), time);
+  });
+  return Promise.race([late, steps[name](kit)]).finally(() => clearTimeout(timer));
+}

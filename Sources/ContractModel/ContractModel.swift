@@ -14,7 +14,8 @@ public struct ContractModel: Sendable {
         public let summary: String
         /// A description in Markdown, empty if there is none.
         public let description: String
-        /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket`, `store` or `public`.
+        /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket`, `ticket`, `web-identity`, `store` or
+        /// `public`.
         public let access: String
         /// Whether callers whose roles are limited to scopes may call it too.
         public let isDelegated: Bool

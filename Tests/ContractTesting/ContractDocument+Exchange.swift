@@ -162,7 +162,7 @@ extension ContractDocument {
     static func matches(_ path: some StringProtocol, _ template: String) -> Bool {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         let wanted = template.split(separator: "/", omittingEmptySubsequences: false)
-        let takesRest = ["{key}", "{file}", "{scope}"].contains(wanted.last)
+        let takesRest = ["{key}", "{file}", "{scope}", "{path}"].contains(wanted.last)
         guard segments.count == wanted.count || (segments.count > wanted.count && takesRest) else { return false }
         return zip(segments, wanted).allSatisfy { segment, wanted in
             let segment = segment.removingPercentEncoding ?? String(segment)

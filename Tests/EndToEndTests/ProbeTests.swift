@@ -145,7 +145,7 @@ import Testing
         (#"{"action":"GetObject","bucket":"probe","key":"k","more":1}"#, 400, "more"),
         (#"{"action":"GetObject","bucket":"probe"}"#, 400, "key"),
         (#"{"action":"GetObject","bucket":"probe","key":7}"#, 400, "key"),
-        (#"{"action":"DeleteObject","bucket":"probe","key":"k"}"#, 400, "action"),
+        (#"{"action":"CopyObject","bucket":"probe","key":"k"}"#, 400, "action"),
         (#"{"action":"GetObject","bucket":"probe","key":"k","expiresIn":1e99}"#, 400, "expiresIn"),
         (#"{"action":"GetObject","bucket":"probe","key":"k","expiresIn":0}"#, 400, "expiresIn"),
         (#"{"action":"GetObject","bucket":"../probe","key":"k"}"#, 400, "bucket"),

@@ -107,7 +107,9 @@ import Testing
         for method in ["PUT", "DELETE", "POST"] {
             var changed = link
             changed.method = method
-            #expect(try await changed.use().status == 403, "\(method)")
+            // A store may look at the method first, and know none of the kind.
+            let status = try await changed.use().status
+            #expect([400, 403, 405, 501].contains(status), "\(method): \(status)")
         }
         var other = link
         other.url = link.url.replacing("/?", with: "/\(folder.folder)mine/a.txt?", maxReplacements: 1)

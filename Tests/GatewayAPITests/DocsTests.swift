@@ -42,6 +42,7 @@ import Testing
             let callers = try #require(found).output.1
             let isForAdmins = operation.body["x-sluice-access"]?.text == "admin"
             #expect(callers.hasPrefix("for admins") == isForAdmins, "\(id)")
+            #expect(callers.contains(" "), "\(id): a value that the page has no words for")
             let isDelegated = operation.body["x-sluice-delegated"]?.flag == true
             #expect(callers.hasSuffix(", also with limited roles") == isDelegated, "\(id)")
         }

@@ -108,6 +108,24 @@ struct IdempotencyKeyTests {
         }
     }
 
+    @Test("the protocols of other clients know no keys: one is passed over")
+    func protocols() async {
+        let gateway = TestGateway()
+        let routes = gateway.responder.router.routes.filter { $0.clientProtocol != nil && $0.method == .post }
+        #expect(!routes.isEmpty && routes.allSatisfy { $0.repetition == .kept })
+        for route in routes {
+            let head = RequestHead(
+                method: .post, target: route.template,
+                headerFields: [
+                    .authorization: "Bearer user-token", .contentType: "application/json", .idempotencyKey: "k1",
+                ])
+            let request = ServerRequest(head: head, body: .collected(Array("{}".utf8)))
+            let answer = await TestAnswer(collecting: gateway.responder.respond(to: request))
+            #expect(answer.headers[.idempotencyReplayed] == nil, "\(route.template)")
+        }
+        #expect(gateway.idempotency.calls.withLock { $0 } == 0)
+    }
+
     @Test("without a key, and by other methods, nothing is looked up")
     func noKey() async {
         let gateway = TestGateway()

@@ -50,7 +50,7 @@ struct LedgerEndpointTests {
         arguments: [
             ("issuances?from=yesterday", "from"), ("issuances?to=2026-01-01", "to"),
             ("issuances?principal=alice", "principal"), ("issuances?bucket=A", "bucket"),
-            ("issuances?action=DeleteObject", "action"), ("issuances?delivery=email", "delivery"),
+            ("issuances?action=CopyObject", "action"), ("issuances?delivery=email", "delivery"),
             ("issuances?grantID=1", "grantID"), ("issuances?credentialID=x", "credentialID"),
             ("issuances?alive=yes", "alive"),
             ("issuances?pageSize=0", "pageSize"), ("issuances?decision=refused", "decision"),

@@ -111,7 +111,9 @@ struct RemoteSigningTests {
     @Test(
         "what leads elsewhere or can be read in two ways is refused",
         arguments: [
-            ("GET", "/photos/other/a", 403), ("GET", "/nowhere/uploads/a", 403), ("GET", "/oss-photos/uploads/a", 403),
+            ("GET", "/photos/other/a", 403), ("GET", "/nowhere/uploads/a", 403),
+            // Its scheme is another.
+            ("GET", "/oss-photos/uploads/a", 422),
             ("GET", "/photos/uploads%2Fa", 400), ("GET", "/photos/uploads/../uploads/a", 400),
             ("GET", "/photos/uploads/a?acl", 400), ("PUT", "/photos/uploads/a?tagging", 400),
             ("GET", "/photos/uploads/a?versionId=1&versionId=2", 400), ("PATCH", "/photos/uploads/a", 400),

@@ -20,6 +20,7 @@ struct StubPolicy: PolicySource {
 
     var conditions = GrantConditions(allowResponseContentType: true)
     var effect = Grant.Effect.allow
+    var actions: Set<Action> = [.putObject, .getObject]
     var publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
     /// The protocols that the bucket `photos` opens.
     var protocols = Set(ClientProtocol.allCases)
@@ -72,7 +73,7 @@ struct StubPolicy: PolicySource {
     func grant() throws -> Grant {
         Grant(
             id: Self.grantID, principal: try .user("alice"), bucket: try BucketName("photos"),
-            prefix: try KeyPrefix(literal: "uploads/"), actions: [.putObject, .getObject], effect: effect,
+            prefix: try KeyPrefix(literal: "uploads/"), actions: actions, effect: effect,
             conditions: conditions, createdBy: "user:root", createdAt: TestGateway.now
         )
     }

@@ -134,7 +134,11 @@ import Testing
         for number in 1...Int.random(in: 1...5, using: &random) {
             let isDeny = Int.random(in: 0..<5, using: &random) == 0
             let isPast = Int.random(in: 0..<8, using: &random) == 0
-            let actions: [Set<Action>] = [[.putObject], [.getObject], [.putObject, .getObject]]
+            let transfers: [Set<Action>] = [[.putObject], [.getObject], [.putObject, .getObject]]
+            var actions = transfers.randomElement(using: &random) ?? [.getObject]
+            for action in [.listObjects, .deleteObject] as [Action] where Bool.random(using: &random) {
+                actions.insert(action)
+            }
             let pool = Self.segments + ["${sub}", "${claim:tenant}"]
             let parts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
                 pool.randomElement(using: &random) ?? "a"
@@ -143,7 +147,7 @@ import Testing
             tables.grants.append(
                 try Fixture.grant(
                     number, to: Self.names.randomElement(using: &random) ?? "*", on: prefix,
-                    actions: actions.randomElement(using: &random) ?? [.getObject],
+                    actions: actions,
                     effect: isDeny ? .deny : .allow,
                     conditions: isDeny ? GrantConditions() : DecisionComparisonTests.conditions(&random),
                     until: isPast ? Fixture.now : nil))
@@ -162,8 +166,12 @@ import Testing
         let names = Self.segments.map { "user:" + $0 } + ["user:x/y", "user:elsewhere"]
         for name in principal.isUser ? [principal.rawValue] : names {
             let caller = try Principal(name)
-            let policy = try await cache.access(
-                of: caller, groups: principal.isGroup ? [principal] : [], to: BucketName("demo-bucket"), key: key)
+            let policy = try await Self.policy(
+                for: action, of: caller, groups: principal.isGroup ? [principal] : [], on: key, in: cache)
+            guard let policy else {
+                answers.insert(false)
+                continue
+            }
             for tenant in Self.tenants {
                 let subject = Subject(principal: caller, claims: tenant.map { ["tenant": $0] } ?? [:])
                 for address in [nil, IPAddress("198.51.100.7")] {
@@ -178,8 +186,26 @@ import Testing
         return answers
     }
 
+    /// Reads what issuing reads: for a listing, also the grants below; `nil` if these are too many.
+    private static func policy(
+        for action: Action, of caller: Principal, groups: [Principal], on key: ObjectKey, in cache: PolicyCache
+    ) async throws -> AccessPolicy? {
+        let bucket = try BucketName("demo-bucket")
+        guard action == .listObjects else {
+            return try await cache.access(of: caller, groups: groups, to: bucket, key: key)
+        }
+        let folder: String = key.rawValue.split(separator: "/").dropLast().map { $0 + "/" }.joined()
+        return try await cache.access(of: caller, groups: groups, to: bucket, around: ExactText(folder))
+    }
+
     private static func requests(_ action: Action, _ key: String) throws -> [IssueRequest] {
-        guard action == .putObject else { return [try Fixture.get(key)] }
+        guard action == .putObject else {
+            var fields = IssueRequest.Fields()
+            fields.action = action.rawValue
+            fields.bucket = "demo-bucket"
+            if action == .listObjects { fields.prefix = key } else { fields.key = key }
+            return [try IssueRequest(fields)]
+        }
         var requests: [IssueRequest] = []
         for type in ["image/png", "text/html", "application/pdf"] {
             for length in [0, 1, 2, 3, 5 << 30] as [Int64] {

@@ -21,7 +21,7 @@ import Testing
 
     @Test(
         arguments: [
-            BadField("action", { $0.action = nil }), BadField("action", { $0.action = "DeleteObject" }),
+            BadField("action", { $0.action = nil }), BadField("action", { $0.action = "CopyObject" }),
             BadField("action", { $0.action = "putobject" }),
             BadField("method", { $0.method = "GET" }), BadField("method", { $0.method = "put" }),
             BadField("bucket", { $0.bucket = nil }),

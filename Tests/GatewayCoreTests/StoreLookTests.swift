@@ -36,10 +36,4 @@ import Testing
         #expect(proof(age: 86_400, etag: nil) == nil)
         #expect(proof(age: nil) == nil)
     }
-
-    /// No action deletes objects. If one did, a missing object would prove less: the function `is_unused` would have to
-    /// look for issuances of that action.
-    @Test func `no action deletes objects`() {
-        #expect(Action.allCases == [.putObject, .getObject])
-    }
 }

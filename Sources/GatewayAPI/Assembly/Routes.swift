@@ -77,11 +77,11 @@ struct Routes {
                 .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal),
             Route(
                 .post, "/lfs/{bucket}/{path}", .user, maxBodyBytes: GitLFSBatch.maxBytes, takesRest: true, gitLFS.post
-            ).issuing().speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            ).speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
             Route(.get, "/lfs/{bucket}/{path}", .user, takesRest: true, gitLFS.get)
                 .speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
             Route(.post, "/v1/aws/s3/sign", .user, remoteSigning.sign)
-                .issuing().speaking(.awsRemoteSigning, refusing: RemoteSigningAnswer.refusal),
+                .speaking(.awsRemoteSigning, refusing: RemoteSigningAnswer.refusal),
         ]
             // The address that a client is given may end with a slash.
             + ["/v1/aws/sts", "/v1/aws/sts/"].map { path in

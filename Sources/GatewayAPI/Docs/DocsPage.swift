@@ -113,9 +113,12 @@ struct DocsPage: Sendable {
             case "public": "without a credential"
             case "user": "for app users"
             case "user-or-ticket": "for app users, or on a ticket"
+            case "ticket": "for holders of the ticket in the path"
+            case "web-identity": "for app users, with the token of an issuer in the body"
             case "auditor": "for auditors and admins"
+            case "admin": "for admins"
             case "store": "for stores, with the secret of the bucket"
-            default: "for admins"
+            default: HTML.text(operation.access)
             }
         return operation.isDelegated ? callers + ", also with limited roles" : callers
     }

@@ -65,7 +65,8 @@ struct ServiceEndpoints: Sendable {
             head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 
-    /// `GET /openapi.json`: the same contract as JSON, without its examples.
+    /// `GET /openapi.json`: the same contract as JSON, without its examples and without the operations of protocols of
+    /// other clients.
     @Sendable func contractJSON(_ request: APIRequest) async -> ServerResponse {
         await Self.json().answer(to: request)
     }
@@ -78,7 +79,8 @@ struct ServiceEndpoints: Sendable {
         guard let contract = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")
         }
-        return StaticContent(Array(contract.root.withoutExamples.json().utf8), type: "application/json")
+        let document = contract.root.withoutExamples.withoutProtocols
+        return StaticContent(Array(document.json().utf8), type: "application/json")
     }()
 
     /// `GET /docs`: the contract as a page for people.

@@ -88,6 +88,7 @@ public struct RequestToSign: Sendable, Hashable {
     public func permitted(
         by signer: ReceivedCanonicalRequest.Signer, _ rules: StringRules
     ) throws(StringToSignRefusal) -> (string: PermittedString, headers: [NamedValue]) {
+        guard origin.utf8.elementsEqual(signer.address.origin.utf8) else { throw .wrongHost }
         let added = self.added(rules)
         let bound = (headers + added + [NamedValue("host", signer.address.authority)])
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

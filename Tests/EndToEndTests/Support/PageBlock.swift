@@ -57,6 +57,7 @@ struct PageBlock {
         "kotlin": "apps on Android",
         "js": "pages in a browser, with the SDK of Alibaba OSS",
         "ini": "a file of the reader's; ProtocolClientTests write the same one",
+        "python": "needs the reader's store; IcebergClientTests do the same",
         "sql": "`docs/operations.md` prints the same statements for a shell",
     ]
 
@@ -100,6 +101,15 @@ struct PageBlock {
         Exception(
             page: "docs/protocols/aws-credentials.md", text: "AWS_WEB_IDENTITY_TOKEN_FILE",
             reason: "needs the reader's store; ProtocolClientTests run the clients"),
+        Exception(
+            page: "docs/protocols/iceberg.md", text: "--protocols aws-remote-signing",
+            reason: "needs the reader's bucket; IcebergClientTests open the protocol"),
+        Exception(
+            page: "docs/protocols/git-lfs.md", text: "--protocols git-lfs",
+            reason: "needs the reader's bucket; GitLFSClientTests open the protocol"),
+        Exception(
+            page: "docs/protocols/git-lfs.md", text: "git config -f .lfsconfig",
+            reason: "needs the reader's repository; GitLFSClientTests write the same"),
         Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
         Exception(
             page: "CONTRIBUTING.md", text: "script/stores/radosgw start",

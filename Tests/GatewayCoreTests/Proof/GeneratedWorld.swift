@@ -248,10 +248,11 @@ extension GeneratedWorld {
     /// What the URL must begin with.
     var expectedFront: String {
         let (scheme, host, addressing) = expectedPlace
+        let folder = isListing ? "?" : "team/"
         return switch addressing {
-        case .virtual: "\(scheme)://demo-bucket.\(host)/team/"
-        case .path: "\(scheme)://\(host)/demo-bucket/team/"
-        case .cname: "\(scheme)://\(host)/team/"
+        case .virtual: "\(scheme)://demo-bucket.\(host)/\(folder)"
+        case .path: "\(scheme)://\(host)/demo-bucket/\(folder)"
+        case .cname: "\(scheme)://\(host)/\(folder)"
         }
     }
 
@@ -261,7 +262,7 @@ extension GeneratedWorld {
         let limit = min(grant.conditions.maxTTL ?? .max, bucket.maxTTL, 604_800)
         let life = min(fields.expiresIn ?? 900, limit)
         let window = bucket.stableLinkWindow
-        guard !isUpload, window > 0, life + window <= limit else { return now + life }
+        guard !isUpload, !isListingOrDeletion, window > 0, life + window <= limit else { return now + life }
         return now / window * window + life + window
     }
 

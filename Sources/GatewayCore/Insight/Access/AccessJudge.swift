@@ -45,7 +45,7 @@ struct AccessJudge {
         verdict.decidedBy = opening.decidedBy
         if openings.count < stands.count { verdict.conditions.insert(.template) }
         for grant in matches.values where grant.effect == .allow {
-            verdict.conditions.formUnion(grant.conditions.onRequests)
+            verdict.conditions.formUnion(grant.conditions.bearing(on: action))
         }
         if verdict.conditions.isEmpty { verdict.conditions.insert(.template) }
         return verdict
@@ -55,6 +55,9 @@ struct AccessJudge {
 // MARK: - Requests
 
 extension AccessJudge {
+    /// Returns the narrowest listing that shows the key.
+    func listing() throws(GatewayError) -> Listing? { try request(.listObjects).listing }
+
     /// Decides the request that meets the fewest conditions.
     private func answer(
         toFewest action: Action, under grants: [Grant], as stand: Stand
@@ -100,7 +103,6 @@ extension AccessJudge {
         var fields = IssueRequest.Fields()
         fields.action = action.rawValue
         fields.bucket = bucket.rawValue
-        // The narrowest listing that shows the key.
         if action == .listObjects { fields.prefix = key.rawValue } else { fields.key = key.rawValue }
         if action == .putObject {
             fields.contentType = type
@@ -127,10 +129,14 @@ extension AccessJudge {
         let variables = segments.compactMap { TemplateVariable(segment: $0) }
         let usesClaims = variables.contains { $0 != .subject }
         let isUser = principal.isUser
-        let caller = isUser ? principal : try elsewhere()
+        let other = elsewhere
+        let caller = isUser ? principal : try Principal.user(other)
+        // Real values, because a template below the key may deny a listing whatever they are.
+        var others: [String: String] = [:]
+        for case .claim(let name) in variables { others[name] = other }
         var stands = [stand(Subject(principal: caller))]
         guard usesClaims || !isUser else { return stands }
-        if usesClaims { stands.append(stand(Subject(principal: caller, knownClaims: [:]))) }
+        if usesClaims { stands.append(stand(Subject(principal: caller, claims: others))) }
         if !isUser, variables.contains(.subject) {
             // A name that no segment of a key can be.
             stands.append(stand(Subject(principal: try .user("*"))))
@@ -141,7 +147,7 @@ extension AccessJudge {
             guard !claims.isEmpty || name != nil else { continue }
             let subject = Subject(
                 principal: try name.map { (name) throws(GatewayError) in try Principal.user(name) } ?? caller,
-                knownClaims: claims)
+                claims: others.merging(claims) { _, own in own })
             if template.prefix.matchedByteCount(of: key, for: subject) != nil { stands.append(stand(subject)) }
         }
         return stands
@@ -157,12 +163,12 @@ extension AccessJudge {
                 literalGrants: policy.literalGrants))
     }
 
-    /// A user whose name is no segment of the key.
-    private func elsewhere() throws(GatewayError) -> Principal {
-        let segments = Set(key.rawValue.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) })
-        var name = "somebody"
+    /// A name that is no segment of the key and does not begin with the last one, which a listing may complete.
+    private var elsewhere: String {
+        let segments = key.rawValue.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        var name = segments.last?.utf8.first == UInt8(ascii: "s") ? "nobody" : "somebody"
         while segments.contains(name) { name += "-else" }
-        return try .user(name)
+        return name
     }
 }
 
@@ -190,13 +196,14 @@ extension Decision {
 }
 
 extension GrantConditions {
-    /// The conditions that a plain request may fail.
-    fileprivate var onRequests: Set<AccessVerdict.Condition> {
+    /// Returns the conditions that a plain request may fail.
+    fileprivate func bearing(on action: Action) -> Set<AccessVerdict.Condition> {
         var conditions: Set<AccessVerdict.Condition> = []
+        if sourceCIDRs != nil { conditions.insert(.sourceCIDRs) }
+        guard action == .putObject else { return conditions }
         if contentTypes != nil { conditions.insert(.contentTypes) }
         if maxBytes != nil { conditions.insert(.maxBytes) }
         if requireContentMD5 == true { conditions.insert(.requireContentMD5) }
-        if sourceCIDRs != nil { conditions.insert(.sourceCIDRs) }
         return conditions
     }
 }

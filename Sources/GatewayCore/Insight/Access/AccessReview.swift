@@ -143,22 +143,50 @@ public struct AccessReview: Sendable {
         let judge = AccessJudge(principal: principal, policy: policy, bucket: bucket, key: key, now: now())
         var verdicts: [AccessVerdict] = []
         for action in Action.allCases {
-            if let verdict = try judge.verdict(on: action) { verdicts.append(verdict) }
+            let verdict: AccessVerdict?
+            if action == .listObjects {
+                verdict = try await verdictOnListing(by: judge)
+            } else {
+                verdict = try judge.verdict(on: action)
+            }
+            if let verdict { verdicts.append(verdict) }
         }
         return verdicts
     }
 
+    /// Sums up the listing of all that begins with the key; `nil` if no grant bears on it.
+    private func verdictOnListing(by judge: AccessJudge) async throws(GatewayError) -> AccessVerdict? {
+        guard let verdict = try judge.verdict(on: .listObjects) else { return nil }
+        // The rows for a key may lack grants below it. These can only deny more.
+        guard verdict.outcome != .denied, !judge.policy.principals.allSatisfy(\.isComplete) else { return verdict }
+        do throws(GatewayError) {
+            let policy = try await policy(
+                of: judge.principal, in: judge.bucket, key: judge.key, listing: judge.listing())
+            return try AccessJudge(
+                principal: judge.principal, policy: policy, bucket: judge.bucket, key: judge.key, now: judge.now
+            ).verdict(on: .listObjects)
+        } catch .notEnforceable {
+            // More grants lie below than can be examined, so every such listing is refused.
+            return AccessVerdict(action: .listObjects, outcome: .denied, reason: .conditionFailed)
+        }
+    }
+
     /// Reads the rows that decisions about a principal use; for a group, those of a member without other rows.
     ///
-    /// - Throws: `unauthenticated` if the principal is in more groups than the limit, `slowDown`, `unavailable`.
+    /// - Throws: `unauthenticated` if the principal is in more groups than the limit, `notEnforceable` if more grants
+    ///   affect a listing than can be examined, `slowDown`, `unavailable`.
     private func policy(
-        of principal: Principal, in bucket: BucketName?, key: ObjectKey?
+        of principal: Principal, in bucket: BucketName?, key: ObjectKey?, listing: Listing? = nil
     ) async throws(GatewayError) -> AccessPolicy {
-        guard !principal.isUser else {
-            return try await cache.access(of: principal, groups: [], to: bucket, key: key)
-        }
+        let caller = principal.isUser ? principal : Self.nobody
         let groups = principal.isGroup ? [principal] : []
-        let policy = try await cache.access(of: Self.nobody, groups: groups, to: bucket, key: key)
+        let policy: AccessPolicy
+        if let bucket, let key, let listing {
+            policy = try await cache.access(of: caller, groups: groups, to: bucket, key: key, listing: listing)
+        } else {
+            policy = try await cache.access(of: caller, groups: groups, to: bucket, key: key)
+        }
+        guard !principal.isUser else { return policy }
         let others = policy.principals.filter { $0.principal == principal || $0.principal == .anyone }
         let literals = policy.literalGrants.filter { $0.principal == principal || $0.principal == .anyone }
         return policy.replacing(principals: others, literalGrants: literals)

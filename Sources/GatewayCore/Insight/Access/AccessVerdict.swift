@@ -2,7 +2,8 @@
 ///
 /// The outcome sums up what ``decide(_:for:under:sourceAddress:now:)`` answers to the plain requests for a URL: those
 /// that state their length, and ask for no version, no processing and no headers of the answer. Quotas count only where
-/// the decision itself depends on them, not by what is left.
+/// the decision itself depends on them, not by what is left. The plain listing is that of all keys that begin with the
+/// key, the narrowest that shows it.
 public struct AccessVerdict: Sendable {
     /// What is answered to the requests.
     public enum Outcome: String, Sendable, CaseIterable {

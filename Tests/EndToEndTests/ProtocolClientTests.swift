@@ -33,7 +33,9 @@ struct ProtocolClientTests {
             // Closed, every way ends at once, and sessions that were opened go on to their end.
             try await bench.setProtocols([])
             let closed = try await bench.run([["boto3", "container"], ["boto3", "web-identity"]])
-            #expect(closed["boto3 container"]?["put"]?.contains("AccessDenied") == true, "\(closed)")
+            // The client may fail already when it is made.
+            let container = closed["boto3 container"] ?? [:]
+            #expect((container["put"] ?? container["failed"])?.contains("AccessDenied") == true, "\(closed)")
             #expect(closed["boto3 web-identity"]?["put"] == "403", "\(closed)")
         }
     }

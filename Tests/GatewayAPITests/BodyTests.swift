@@ -169,6 +169,7 @@ struct BodyTests {
             // Without its body, the request has no credential. That is found first.
             guard route.access != .webIdentity else {
                 #expect(answer.status == 400 && asked == 0, "\(route.template) \(coding): \(answer.text)")
+                #expect(answer.text.contains("identity"), "\(route.template) \(coding): \(answer.text)")
                 continue
             }
             #expect(answer.status == 415 && asked == 0, "\(route.template) \(coding): \(answer.text)")

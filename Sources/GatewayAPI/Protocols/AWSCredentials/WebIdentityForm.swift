@@ -25,6 +25,9 @@ struct WebIdentityForm {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, whose field is the name of the parameter.
     init(_ request: APIRequest) throws(GatewayError) {
+        guard !request.headers.nameContentCoding else {
+            throw .invalidArgument(field: "Action", reason: "Send the parameters with the content coding 'identity'.")
+        }
         let type = (request.headers[.contentType] ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
         guard case .collected(let bytes) = request.body,
             Substring(type).trimming(while: { $0 == " " }).lowercased() == "application/x-www-form-urlencoded"

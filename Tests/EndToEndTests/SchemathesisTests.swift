@@ -9,9 +9,34 @@ import Testing
         if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has schemathesis"),
     .serialized, .timeLimit(.minutes(30)))
 struct SchemathesisTests {
-    /// The callers.
+    /// The callers. Each asks for operations that mean something to it: that all others are refused is walked by
+    /// `ContractAccessTests`, and generating bodies that nobody reads would take most of the time.
     enum Asker: String, CaseIterable, Sendable {
-        case admin, auditor, user
+        /// Operations for admins.
+        case admin
+        /// What auditors may read.
+        case auditor
+        /// Everything that is not for admins.
+        case user
+
+        fileprivate func asks(for operation: ContractDocument.Operation) -> Bool {
+            let isForAdmins = operation.path.hasPrefix("/admin/")
+            return switch self {
+            case .admin: isForAdmins
+            case .auditor: isForAdmins && operation.method == "GET"
+            case .user: !isForAdmins
+            }
+        }
+
+        fileprivate var filter: [String] {
+            switch self {
+            case .admin: ["--include-path-regex", "^/admin/"]
+            case .auditor:
+                ["--include-path-regex", "^/admin/"]
+                    + ["POST", "PUT", "PATCH", "DELETE"].flatMap { ["--exclude-method", $0] }
+            case .user: ["--exclude-path-regex", "^/admin/"]
+            }
+        }
     }
 
     @Test("finds no answer that the contract does not describe", arguments: Asker.allCases)
@@ -35,7 +60,7 @@ struct SchemathesisTests {
                 "--header", "Authorization: Bearer \(client.token)", "--checks", "all", "--workers", "1",
                 "--seed", seed, "--max-examples", examples, "--no-color",
                 "--report", "json", "--report-json-path", report.path(percentEncoded: false),
-            ]
+            ] + asker.filter
             let process = try RunningProcess(
                 command,
                 environment: [
@@ -50,13 +75,14 @@ struct SchemathesisTests {
                 "SLUICE_TEST_SEED=\(seed) \(process.errors) \(failures.prefix(20_000))\(output.suffix(2000))")
             let result = try JSONNode(json: Array(try Data(contentsOf: report)))
             #expect(result.complete == .bool(true))
-            let operations = try ContractDocument.shared.get().operations.count
+            let operations = try ContractDocument.shared.get().operations.count { asker.asks(for: $0) }
             #expect(result.operations?.tested?.integer == operations)
-            #expect(result.test_cases?.generated?.integer ?? 0 > 20 * operations)
+            #expect(result.test_cases?.generated?.integer ?? 0 > 10 * operations)
             let after = try await deployment.number(Self.changes)
             // Callers other than admins were able to change nothing; an admin was able to change something.
             #expect((after == before) == (asker != .admin))
-            #expect(try await deployment.number("SELECT count(*) FROM issuances") > 0)
+            let issuances = try await deployment.number("SELECT count(*) FROM issuances")
+            #expect(issuances > 0 || asker != .user)
         }
     }
 

@@ -11,6 +11,7 @@ public final class URLSigner: Sendable {
         enum Signer: Sendable {
             case version4(V4Presigner)
             case version2(SigningKeyV2)
+            case cdn(CDNSigner)
         }
 
         let address: BucketAddress
@@ -21,6 +22,7 @@ public final class URLSigner: Sendable {
         private let addressing: Bucket.Addressing
         private let region: String
         private let scheme: Bucket.Scheme
+        private let cdnScheme: CDNScheme?
         private let credential: SigningCredential
 
         init(_ bucket: Bucket, _ credential: SigningCredential) throws(SigningError) {
@@ -28,6 +30,7 @@ public final class URLSigner: Sendable {
             addressing = bucket.addressing
             region = bucket.region
             scheme = bucket.scheme
+            cdnScheme = bucket.cdnSigning?.forSigning
             binding = bucket.binding
             self.credential = credential
             address = try BucketAddress(
@@ -42,12 +45,22 @@ public final class URLSigner: Sendable {
                 case .gcsV4HMAC: .version4(V4Presigner(credential, scope: .gcsHMAC(location: bucket.region)))
                 case .awsV2, .ossV1: .version2(try SigningKeyV2(credential))
                 case .gcsV2RSA: .version2(try SigningKeyV2(serviceAccount: credential))
+                case .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink:
+                    .cdn(try Self.cdnSigner(cdnScheme, credential))
                 }
+        }
+
+        private static func cdnSigner(
+            _ scheme: CDNScheme?, _ credential: SigningCredential
+        ) throws(SigningError) -> CDNSigner {
+            guard let scheme else { throw .keyOfAnotherScheme }
+            return try CDNSigner(scheme, credential)
         }
 
         /// Returns whether the bucket and credential are unchanged since this value was built.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            binding === bucket.binding && scheme == bucket.scheme && isAt(bucket)
+            binding === bucket.binding && scheme == bucket.scheme && cdnScheme == bucket.cdnSigning?.forSigning
+                && isAt(bucket)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
                 && hasToken(other.sessionToken?.reveal())
@@ -87,8 +100,10 @@ public final class URLSigner: Sendable {
                 request: PresignRequest(
                     method: request.httpMethod, address: place.address, key: request.pathKey,
                     headers: permit.headers, query: permit.query, expiresInSeconds: permit.signedSeconds),
-                instant: try Self.instant(permit.signedAt), binding: place.binding)
-            url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
+                instant: try Self.instant(permit.signedAt), binding: place.binding,
+                sourceAddress: permit.sourceAddress)
+            url = try Self.url(
+                artefact.request, bucket.scheme, with: place.signer, for: artefact.sourceAddress, at: artefact.instant)
         } catch {
             throw Self.unsignable(bucket, error)
         }
@@ -126,11 +141,16 @@ public final class URLSigner: Sendable {
 
     private static func url(
         _ request: borrowing PresignRequest, _ scheme: Bucket.Scheme, with signer: Place.Signer,
-        at instant: SigningInstant
+        for sourceAddress: IPAddress? = nil, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        switch signer {
+        // The signatures of stores cannot bind an address.
+        if sourceAddress != nil {
+            guard case .cdn = signer else { throw .conditionNotSupported("IpAddress") }
+        }
+        return switch signer {
         case .version4(let signer): try signer.url(for: request, at: instant)
         case .version2(let key): try url(copy request, scheme, with: key, at: instant)
+        case .cdn(let signer): try signer.presign(copy request, for: sourceAddress?.description, at: instant).url
         }
     }
 
@@ -141,7 +161,9 @@ public final class URLSigner: Sendable {
         case .awsV2: try AWSV2.presignedURL(request, with: key, at: instant)
         case .gcsV2RSA: try GCSV2.presignedURL(request, with: key, at: instant)
         case .ossV1: try OSSV1.presignedURL(request, with: key, at: instant)
-        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: throw .keyOfAnotherScheme
+        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC, .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC,
+            .nginxSecureLink:
+            throw .keyOfAnotherScheme
         }
     }
 
@@ -162,6 +184,7 @@ public final class URLSigner: Sendable {
             case .version2(let key):
                 guard bucket.scheme == .ossV1 else { throw SigningError.conditionNotSupported("form") }
                 return try OSSV1.sign(form, with: key, at: instant)
+            case .cdn: throw SigningError.conditionNotSupported("form")
             }
         } catch {
             throw Self.unsignable(bucket, error)
@@ -175,7 +198,8 @@ public final class URLSigner: Sendable {
         case .awsV4: try AWSV4.sign(form, with: key, at: instant)
         case .ossV4: try OSSV4.sign(form, with: key, at: instant)
         case .gcsV4RSA, .gcsV4HMAC: try GCSV4.sign(form, with: key, at: instant)
-        case .awsV2, .ossV1, .gcsV2RSA: throw .keyOfAnotherScheme
+        case .awsV2, .ossV1, .gcsV2RSA, .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink:
+            throw .keyOfAnotherScheme
         }
     }
 

@@ -28,6 +28,29 @@ public struct Bucket: Sendable, Equatable {
         case gcsV4HMAC = "gcs-v4-hmac"
         /// Google Cloud Storage, version 2, signed with the key of a service account.
         case gcsV2RSA = "gcs-v2-rsa"
+        /// Amazon CloudFront, signed URLs.
+        case cloudFront = "cloudfront"
+        /// Alibaba Cloud CDN, URL signing of type A.
+        case alibabaCDNA = "alibaba-cdn-a"
+        /// Alibaba Cloud CDN, URL signing of type B.
+        case alibabaCDNB = "alibaba-cdn-b"
+        /// Alibaba Cloud CDN, URL signing of type C.
+        case alibabaCDNC = "alibaba-cdn-c"
+        /// The module `secure_link` of nginx.
+        case nginxSecureLink = "nginx-secure-link"
+
+        /// The schemes of stores, in which buckets are signed for. The others sign links to a content delivery network.
+        public static let ofStores: [Scheme] = [.awsV4, .awsV2, .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA]
+        /// The schemes of content delivery networks, for ``PublicEndpoint/signing``.
+        public static let ofCDNs: [Scheme] = [.cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink]
+
+        /// Whether the scheme is one of a content delivery network.
+        public var isOfCDN: Bool {
+            switch self {
+            case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: false
+            case .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink: true
+            }
+        }
     }
 
     /// The vendor of the store. It takes no part in decisions. It determines which schemes are available and what the
@@ -132,6 +155,8 @@ public struct StorageCredential: Sendable, Equatable {
         case accessKey = "access-key"
         /// A service account of Google Cloud: its e-mail address, and its private RSA key in PEM.
         case serviceAccount = "service-account"
+        /// A key pair of Amazon CloudFront: the identifier of its public key, and the private RSA key in PEM.
+        case keyPair = "key-pair"
     }
 
     /// Unique identifier.
@@ -140,7 +165,7 @@ public struct StorageCredential: Sendable, Equatable {
     public var name: String
     /// The kind of secret.
     public var secretKind: Kind
-    /// Public part: the access key ID, or the e-mail address of the service account.
+    /// Public part: the access key ID, the e-mail address of the service account, or the identifier of the key pair.
     public var accessKeyID: String
     /// Secret part. It is sealed at rest and never shown again.
     public var secretAccessKey: Secret<String>

@@ -62,9 +62,6 @@ extension Bucket {
         _ signing: CDNSigning, of name: PublicEndpoint.Name, _ member: String
     ) throws(GatewayError) {
         try require(name == .cdn, member, "Only the endpoint 'cdn' can have links of its own.")
-        try require(
-            signing.scheme.isOfCDN, member + ".scheme",
-            "The scheme must be one of these: \(Scheme.ofCDNs.map(\.quoted).joined(separator: ", ")).")
         for (field, isGiven) in [
             ("hash", signing.hash != nil), ("bindsSourceAddress", signing.bindsSourceAddress != nil),
         ] {
@@ -72,7 +69,7 @@ extension Bucket {
                 !isGiven || signing.scheme == .cloudFront, "\(member).\(field)",
                 "Only links of 'cloudfront' can have this member.")
         }
-        let isAlibaba = [.alibabaCDNA, .alibabaCDNB, .alibabaCDNC].contains(signing.scheme)
+        let isAlibaba = [.alibabaA, .alibabaB, .alibabaC].contains(signing.scheme)
         try require(
             signing.validity == nil || isAlibaba, member + ".validity",
             "Only links of Alibaba's CDN can have this member.")
@@ -194,8 +191,6 @@ extension Bucket.Scheme {
         switch self {
         case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
         case .gcsV4RSA, .gcsV2RSA: .serviceAccount
-        case .cloudFront: .keyPair
-        case .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink: .accessKey
         }
     }
 

@@ -94,8 +94,15 @@ public struct BucketChanges: Sendable {
     private func checkCDN(
         _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
     ) async throws(GatewayError) {
-        guard let place = new.at(.cdn), place.scheme.isOfCDN else { return }
-        if let old = old?.at(.cdn), old.credentialID == place.credentialID, old.endpoint == place.endpoint,
+        guard let place = new.at(.cdn), let kind = place.cdn?.scheme.credentialKind else { return }
+        let old = old?.at(.cdn)
+        if old?.credentialID != place.credentialID || old?.cdn?.scheme.credentialKind != kind {
+            let found = try await credentials.get(place.credentialID.lowercaseText).secretKind
+            try require(
+                found == kind, "publicEndpoints.cdn.signing.credentialID",
+                "The scheme requires a credential of the kind '\(kind.rawValue)'.")
+        }
+        if let old, old.hasCDNLinks, old.credentialID == place.credentialID, old.endpoint == place.endpoint,
             old.addressing == place.addressing
         {
             return

@@ -47,7 +47,8 @@ struct Circumstances {
         }
         if place.bindsSourceAddress, sourceAddress?.isV4 != true {
             return .notEnforceable(
-                reason: "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6.")
+                reason:
+                    "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6.")
         }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }

@@ -30,13 +30,17 @@ public final class URLSigner: Sendable {
             addressing = bucket.addressing
             region = bucket.region
             scheme = bucket.scheme
-            cdnScheme = bucket.cdnSigning?.forSigning
+            cdnScheme = bucket.cdn?.forSigning
             binding = bucket.binding
             self.credential = credential
             address = try BucketAddress(
                 endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
                 addressing: bucket.addressing.forSigning
             )
+            if let cdnScheme {
+                signer = .cdn(try CDNSigner(cdnScheme, credential))
+                return
+            }
             signer =
                 switch bucket.scheme {
                 case .awsV4: .version4(V4Presigner(credential, scope: .aws(region: bucket.region)))
@@ -45,21 +49,12 @@ public final class URLSigner: Sendable {
                 case .gcsV4HMAC: .version4(V4Presigner(credential, scope: .gcsHMAC(location: bucket.region)))
                 case .awsV2, .ossV1: .version2(try SigningKeyV2(credential))
                 case .gcsV2RSA: .version2(try SigningKeyV2(serviceAccount: credential))
-                case .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink:
-                    .cdn(try Self.cdnSigner(cdnScheme, credential))
                 }
-        }
-
-        private static func cdnSigner(
-            _ scheme: CDNScheme?, _ credential: SigningCredential
-        ) throws(SigningError) -> CDNSigner {
-            guard let scheme else { throw .keyOfAnotherScheme }
-            return try CDNSigner(scheme, credential)
         }
 
         /// Returns whether the bucket and credential are unchanged since this value was built.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            binding === bucket.binding && scheme == bucket.scheme && cdnScheme == bucket.cdnSigning?.forSigning
+            binding === bucket.binding && scheme == bucket.scheme && cdnScheme == bucket.cdn?.forSigning
                 && isAt(bucket)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
@@ -139,6 +134,20 @@ public final class URLSigner: Sendable {
         }
     }
 
+    /// Returns the URL of an object without a signature, for the gateway's own use.
+    ///
+    /// - Throws: `unavailable` if the bucket row is unusable, which only an admin can fix.
+    public func unsignedURL(of key: ObjectKey, in bucket: Bucket) throws(GatewayError) -> String {
+        do throws(SigningError) {
+            return try BucketAddress(
+                endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
+                addressing: bucket.addressing.forSigning
+            ).url(of: key.rawValue)
+        } catch {
+            throw Self.unsignable(bucket, error)
+        }
+    }
+
     private static func url(
         _ request: borrowing PresignRequest, _ scheme: Bucket.Scheme, with signer: Place.Signer,
         for sourceAddress: IPAddress? = nil, at instant: SigningInstant
@@ -161,9 +170,7 @@ public final class URLSigner: Sendable {
         case .awsV2: try AWSV2.presignedURL(request, with: key, at: instant)
         case .gcsV2RSA: try GCSV2.presignedURL(request, with: key, at: instant)
         case .ossV1: try OSSV1.presignedURL(request, with: key, at: instant)
-        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC, .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC,
-            .nginxSecureLink:
-            throw .keyOfAnotherScheme
+        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: throw .keyOfAnotherScheme
         }
     }
 
@@ -198,8 +205,7 @@ public final class URLSigner: Sendable {
         case .awsV4: try AWSV4.sign(form, with: key, at: instant)
         case .ossV4: try OSSV4.sign(form, with: key, at: instant)
         case .gcsV4RSA, .gcsV4HMAC: try GCSV4.sign(form, with: key, at: instant)
-        case .awsV2, .ossV1, .gcsV2RSA, .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink:
-            throw .keyOfAnotherScheme
+        case .awsV2, .ossV1, .gcsV2RSA: throw .keyOfAnotherScheme
         }
     }
 

@@ -75,7 +75,7 @@ final class BucketRow: Sendable {
         self.bucket = bucket
         binding = bucket.binding
         endpoint = .default
-        cdnScheme = bucket.cdnSigning?.forSigning
+        cdnScheme = bucket.cdn?.forSigning
         bindsSourceAddress = false
         places = PublicEndpoint.Name.allCases.compactMap { name in
             bucket.publicEndpoints[name].flatMap { _ in bucket.at(name) }.map { BucketRow($0, at: name) }
@@ -86,8 +86,8 @@ final class BucketRow: Sendable {
         self.bucket = bucket
         binding = bucket.binding
         endpoint = name
-        cdnScheme = bucket.cdnSigning?.forSigning
-        bindsSourceAddress = bucket.cdnSigning?.bindsSourceAddress == true
+        cdnScheme = bucket.cdn?.forSigning
+        bindsSourceAddress = bucket.cdn?.bindsSourceAddress == true
         places = []
     }
 

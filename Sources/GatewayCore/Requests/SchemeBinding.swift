@@ -93,12 +93,13 @@ final class SchemeBinding: Sendable {
 }
 
 extension Bucket {
-    /// The binding of the bucket's scheme at the bucket's store.
+    /// The binding of the scheme in which links to the bucket are signed.
     ///
     /// Stores that may obey unsigned headers use `aws-v4` or `aws-v2`. `aws-v2` signs all of the vendor's headers, so
     /// only `aws-v4` needs the closed form.
     var binding: SchemeBinding {
-        honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
+        if let cdn { return cdn.scheme.binding }
+        return honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
     }
 }
 
@@ -135,9 +136,17 @@ extension Bucket.Scheme {
         case .ossV1: .ossV1
         case .gcsV4RSA, .gcsV4HMAC: .gcsV4
         case .gcsV2RSA: .gcsV2
+        }
+    }
+}
+
+extension CDNSigning.Scheme {
+    /// The binding of the scheme.
+    var binding: SchemeBinding {
+        switch self {
         case .cloudFront: .cloudFront
-        case .alibabaCDNA, .alibabaCDNB, .nginxSecureLink: .unsignedQuery
-        case .alibabaCDNC: .alibabaCDNC
+        case .alibabaA, .alibabaB, .nginxSecureLink: .unsignedQuery
+        case .alibabaC: .alibabaC
         }
     }
 }
@@ -198,5 +207,5 @@ extension SchemeBinding {
     static let cloudFront = SchemeBinding(ofCDNThatSignsQuery: true)
     // Whoever holds such a link can add parameters, which the network may pass on to the store.
     static let unsignedQuery = SchemeBinding(ofCDNThatSignsQuery: false)
-    static let alibabaCDNC = SchemeBinding(ofCDNThatSignsQuery: false, endsInInstant: true)
+    static let alibabaC = SchemeBinding(ofCDNThatSignsQuery: false, endsInInstant: true)
 }

@@ -28,29 +28,6 @@ public struct Bucket: Sendable, Equatable {
         case gcsV4HMAC = "gcs-v4-hmac"
         /// Google Cloud Storage, version 2, signed with the key of a service account.
         case gcsV2RSA = "gcs-v2-rsa"
-        /// Amazon CloudFront, signed URLs.
-        case cloudFront = "cloudfront"
-        /// Alibaba Cloud CDN, URL signing of type A.
-        case alibabaCDNA = "alibaba-cdn-a"
-        /// Alibaba Cloud CDN, URL signing of type B.
-        case alibabaCDNB = "alibaba-cdn-b"
-        /// Alibaba Cloud CDN, URL signing of type C.
-        case alibabaCDNC = "alibaba-cdn-c"
-        /// The module `secure_link` of nginx.
-        case nginxSecureLink = "nginx-secure-link"
-
-        /// The schemes of stores, in which buckets are signed for. The others sign links to a content delivery network.
-        public static let ofStores: [Scheme] = [.awsV4, .awsV2, .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA]
-        /// The schemes of content delivery networks, for ``PublicEndpoint/signing``.
-        public static let ofCDNs: [Scheme] = [.cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink]
-
-        /// Whether the scheme is one of a content delivery network.
-        public var isOfCDN: Bool {
-            switch self {
-            case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: false
-            case .cloudFront, .alibabaCDNA, .alibabaCDNB, .alibabaCDNC, .nginxSecureLink: true
-            }
-        }
     }
 
     /// The vendor of the store. It takes no part in decisions. It determines which schemes are available and what the
@@ -113,6 +90,9 @@ public struct Bucket: Sendable, Equatable {
     public var stableLinkWindow: Int
     /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
+    /// How links are signed, if this is the bucket as a content delivery network names it, by ``at(_:)``. ``scheme`` is
+    /// that of the store behind it.
+    var cdn: CDNSigning?
 
     /// Creates a bucket.
     public init(

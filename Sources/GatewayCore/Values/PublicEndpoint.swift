@@ -2,7 +2,7 @@ public import FoundationEssentials
 import Signing
 
 /// An address of a bucket that links name in place of the one that the gateway calls.
-public struct PublicEndpoint: Sendable, Equatable, Codable {
+public struct PublicEndpoint: Sendable, Equatable {
     /// The names under which requests choose an address.
     public enum Name: String, Sendable, CaseIterable {
         /// The address of links that choose none. If the bucket names none, this is the bucket's `endpoint`.
@@ -32,9 +32,31 @@ public struct PublicEndpoint: Sendable, Equatable, Codable {
 }
 
 /// How a content delivery network checks the links to it, and the credential that signs these.
-public struct CDNSigning: Sendable, Equatable, Codable {
+public struct CDNSigning: Sendable, Equatable {
+    /// The signing schemes. The raw values are the names in the documentation and the database.
+    public enum Scheme: String, Sendable, CaseIterable {
+        /// Amazon CloudFront, signed URLs.
+        case cloudFront = "cloudfront"
+        /// Alibaba Cloud CDN, URL signing of type A.
+        case alibabaA = "alibaba-cdn-a"
+        /// Alibaba Cloud CDN, URL signing of type B.
+        case alibabaB = "alibaba-cdn-b"
+        /// Alibaba Cloud CDN, URL signing of type C.
+        case alibabaC = "alibaba-cdn-c"
+        /// The module `secure_link` of nginx.
+        case nginxSecureLink = "nginx-secure-link"
+
+        /// The kind of credential that the scheme requires.
+        public var credentialKind: StorageCredential.Kind {
+            switch self {
+            case .cloudFront: .keyPair
+            case .alibabaA, .alibabaB, .alibabaC, .nginxSecureLink: .accessKey
+            }
+        }
+    }
+
     /// The hash functions of CloudFront's signatures.
-    public enum Hash: String, Sendable, CaseIterable, Codable {
+    public enum Hash: String, Sendable, CaseIterable {
         /// SHA-1, which CloudFront expects of links that name no other.
         case sha1 = "SHA-1"
         /// SHA-256.
@@ -47,8 +69,8 @@ public struct CDNSigning: Sendable, Equatable, Codable {
     /// Longest such time in seconds, as Alibaba limits it.
     static let maxValidity = 31_536_000
 
-    /// The scheme: one of ``Bucket/Scheme/ofCDNs``.
-    public var scheme: Bucket.Scheme
+    /// The scheme.
+    public var scheme: Scheme
     /// Identifier of the credential that signs.
     public var credentialID: UUID
     /// The hash function, for CloudFront; `nil` for SHA-1.
@@ -61,7 +83,7 @@ public struct CDNSigning: Sendable, Equatable, Codable {
 
     /// Describes how links are signed.
     public init(
-        scheme: Bucket.Scheme, credentialID: UUID, hash: Hash? = nil, bindsSourceAddress: Bool? = nil,
+        scheme: Scheme, credentialID: UUID, hash: Hash? = nil, bindsSourceAddress: Bool? = nil,
         validity: Int? = nil
     ) {
         self.scheme = scheme
@@ -71,16 +93,15 @@ public struct CDNSigning: Sendable, Equatable, Codable {
         self.validity = validity
     }
 
-    /// The same as the type that signers take; `nil` for a scheme of stores.
-    var forSigning: CDNScheme? {
+    /// The same as the type that signers take.
+    var forSigning: CDNScheme {
         let validity = validity ?? Self.defaultValidity
         return switch scheme {
         case .cloudFront: .cloudFront(hash == .sha256 ? .sha256 : .sha1)
-        case .alibabaCDNA: .alibaba(.a, validity: validity)
-        case .alibabaCDNB: .alibaba(.b, validity: validity)
-        case .alibabaCDNC: .alibaba(.c, validity: validity)
+        case .alibabaA: .alibaba(.a, validity: validity)
+        case .alibabaB: .alibaba(.b, validity: validity)
+        case .alibabaC: .alibaba(.c, validity: validity)
         case .nginxSecureLink: .nginxSecureLink
-        case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: nil
         }
     }
 }
@@ -105,10 +126,8 @@ extension Bucket {
         var bucket = self
         bucket.endpoint = place.url
         bucket.addressing = addressing(at: place)
-        if let signing = place.signing {
-            bucket.scheme = signing.scheme
-            bucket.credentialID = signing.credentialID
-        }
+        bucket.cdn = place.signing
+        if let signing = place.signing { bucket.credentialID = signing.credentialID }
         return bucket
     }
 
@@ -118,14 +137,40 @@ extension Bucket {
         place.addressing ?? (place.signing == nil ? addressing : .cname)
     }
 
-    /// How links of this bucket are signed if it is the bucket as a content delivery network names it; `nil` for a
-    /// bucket at its store.
-    var cdnSigning: CDNSigning? {
-        scheme.isOfCDN ? publicEndpoints[.cdn]?.signing : nil
-    }
+    /// The scheme in which links are signed.
+    var linkScheme: LinkScheme { cdn.map { .cdn($0.scheme) } ?? .store(scheme) }
+
+    /// Whether links lead to a content delivery network that checks them.
+    public var hasCDNLinks: Bool { cdn != nil }
 
     /// The origins for which the bucket's credential signs: those of its links, and the one that the gateway calls.
     var origins: Set<String> {
         Set(publicEndpoints.values.filter { $0.signing == nil }.map(\.url)).union([endpoint])
+    }
+}
+
+/// The signing scheme of a credential that was issued: that of a store, or that of a content delivery network.
+public enum LinkScheme: Sendable, Hashable, CaseIterable {
+    case store(Bucket.Scheme)
+    case cdn(CDNSigning.Scheme)
+
+    /// Those of stores first.
+    public static let allCases =
+        Bucket.Scheme.allCases.map { Self.store($0) } + CDNSigning.Scheme.allCases.map { .cdn($0) }
+
+    /// The name in the documentation and in figures.
+    public var name: String {
+        switch self {
+        case .store(let scheme): scheme.rawValue
+        case .cdn(let scheme): scheme.rawValue
+        }
+    }
+
+    /// Whether the scheme can sign a delivery for an action.
+    public func signs(_ delivery: Delivery, for action: Action) -> Bool {
+        switch self {
+        case .store: true
+        case .cdn: action == .getObject && (delivery == .presignedURL || delivery == .redirect)
+        }
     }
 }

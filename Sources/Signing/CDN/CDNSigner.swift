@@ -69,7 +69,9 @@ struct CDNLink {
     let request: PresignRequest
     /// When the link ends: it does not work at this instant or later.
     let end: SigningInstant
-    /// The percent-encoded path.
+    /// The URL without a signature.
+    let url: String
+    /// Its percent-encoded path.
     let path: String
 
     static let lives = 1...604_800
@@ -84,12 +86,9 @@ struct CDNLink {
         else { throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: Self.lives) }
         self.request = request
         self.end = end
-        let key = PercentEncoding.encode(request.key, keeping: PercentEncoding.unreservedAndSlash)
-        path = request.address.path + "/" + String(decoding: key, as: UTF8.self)
+        url = request.address.url(of: request.key)
+        path = String(Substring(url.utf8.dropFirst(request.address.origin.utf8.count)))
     }
-
-    /// The URL without a signature.
-    var url: String { request.address.origin + path }
 
     /// The result of a signature.
     func signed(

@@ -91,7 +91,8 @@ struct Replay {
         }
         return Question(
             principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
-            bucket: wish.bucket, credentialID: request.row.credentialID, key: ExactText(key), action: wish.action, isHead: wish.method == .head,
+            bucket: wish.bucket, credentialID: request.row.credentialID, key: ExactText(key), action: wish.action,
+            isHead: wish.method == .head,
             delivery: wish.delivery, contentType: wish.contentType?.text, contentLength: wish.contentLength,
             hasMD5: wish.contentMD5 != nil)
     }

@@ -86,7 +86,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
                 SELECT FROM admin_audit a
                 WHERE a.kind = 'Bucket' AND c.id::text IN (
                     a.before ->> 'credentialID', a.after ->> 'credentialID',
-                    a.before ->> 'cdnCredentialID', a.after ->> 'cdnCredentialID'
+                    a.before #>> '{publicEndpoints,cdn,signing,credentialID}',
+                    a.after #>> '{publicEndpoints,cdn,signing,credentialID}'
                 )
             ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
             THEN (

@@ -25,7 +25,8 @@ enum BucketTable {
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
         Column("protocols", as: "protocols") { $0.protocols.map(\.rawValue).sorted() },
         Column("public_endpoints", as: "publicEndpoints", .sparseJSON) { $0.publicEndpoints.storedText },
-        Column("cdn_credential_id", as: "cdnCredentialID") { $0.publicEndpoints[.cdn]?.signing?.credentialID },
+        // A copy of what the column before holds, for the foreign key.
+        Column("cdn_credential_id") { $0.publicEndpoints[.cdn]?.signing?.credentialID },
         Column("stable_link_window", as: "stableLinkWindow") { Int32(clamping: $0.stableLinkWindow) },
         Column("created_at", as: "createdAt"))
 
@@ -114,15 +115,15 @@ extension PostgresRow {
     fileprivate mutating func nextPublicEndpoints() throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
         let column = place
         let stored: [String: StoredEndpoint]? = try nextJSON()
-        let credentialID: UUID? = try next()
+        let _: UUID? = try next()
         guard let members = stored else { return [:] }
         var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
         for (text, endpoint) in members {
             guard let name = PublicEndpoint.Name(rawValue: text) else {
                 throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
             }
-            guard let endpoint = PublicEndpoint(endpoint, credentialID) else {
-                throw .decoding(column: column, reason: "no known scheme or no credential for the links of an endpoint")
+            guard let endpoint = PublicEndpoint(endpoint) else {
+                throw .decoding(column: column, reason: "no known scheme or no credential of a CDN")
             }
             endpoints[name] = endpoint
         }
@@ -130,10 +131,11 @@ extension PostgresRow {
     }
 }
 
-/// A public endpoint in JSON. The credential that signs its links has a column of its own, which refers to its row.
+/// A public endpoint in JSON, with the members that admins see.
 private struct StoredEndpoint: Codable {
     struct Signing: Codable {
         var scheme: String
+        var credentialID: String
         var hash: String?
         var bindsSourceAddress: Bool?
         var validity: Int?
@@ -148,18 +150,20 @@ private struct StoredEndpoint: Codable {
         addressing = endpoint.addressing
         signing = endpoint.signing.map {
             Signing(
-                scheme: $0.scheme.rawValue, hash: $0.hash?.rawValue, bindsSourceAddress: $0.bindsSourceAddress,
-                validity: $0.validity)
+                scheme: $0.scheme.rawValue, credentialID: $0.credentialID.lowercaseText, hash: $0.hash?.rawValue,
+                bindsSourceAddress: $0.bindsSourceAddress, validity: $0.validity)
         }
     }
 }
 
 extension PublicEndpoint {
     /// Takes an endpoint as it is stored; `nil` if its links have no credential or an unknown scheme.
-    fileprivate init?(_ stored: StoredEndpoint, _ credentialID: UUID?) {
+    fileprivate init?(_ stored: StoredEndpoint) {
         self.init(url: stored.url, addressing: stored.addressing)
         guard let signing = stored.signing else { return }
-        guard let credentialID, let scheme = CDNSigning.Scheme(rawValue: signing.scheme) else { return nil }
+        guard let credentialID = UUID(uuidString: signing.credentialID),
+            let scheme = CDNSigning.Scheme(rawValue: signing.scheme)
+        else { return nil }
         self.signing = CDNSigning(
             scheme: scheme, credentialID: credentialID,
             hash: signing.hash.flatMap(CDNSigning.Hash.init(rawValue:)),

@@ -92,7 +92,7 @@ import Testing
     @Test("what no link to a CDN can bind is refused before anything is recorded", arguments: beginnings.map(\.0))
     func refusals(scheme: CDNSigning.Scheme) throws {
         func refused(
-            _ conditions: GrantConditions = unbound, _ change: (inout IssueRequest.Fields) -> Void
+            _ conditions: GrantConditions = Self.unbound, _ change: (inout IssueRequest.Fields) -> Void
         ) throws -> Bool {
             var world = try World(scheme, conditions: conditions)
             change(&world.fields)
@@ -183,7 +183,8 @@ import Testing
         let policy = try #require(url.split(separator: "?Policy=").last?.split(separator: "&").first)
         let text = try #require(
             Data(
-                base64Encoded: policy.replacing("-", with: "+").replacing("_", with: "=").replacing("~", with: "/"))
+                base64Encoded: String(policy).replacing("-", with: "+").replacing("_", with: "=").replacing(
+                    "~", with: "/"))
         )
         #expect(
             String(decoding: text, as: UTF8.self)

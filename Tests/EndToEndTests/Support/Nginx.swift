@@ -22,10 +22,10 @@ final class Nginx: Sendable {
     ///
     /// - Parameter secret: What the network shares with the gateway.
     static func start(secret: String) async throws -> Nginx {
-        for _ in 0..<4 {
+        for _ in 0..<5 {
             if let nginx = try await Nginx(secret: secret) { return nginx }
         }
-        return try #require(try await Nginx(secret: secret), "no two ports are free")
+        throw ProgramError(status: 1, output: "no two ports are free")
     }
 
     private init?(secret: String) async throws {

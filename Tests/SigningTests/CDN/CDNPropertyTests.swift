@@ -34,7 +34,7 @@ struct CDNPropertyTests {
         return "/" + (try #require(key.addingPercentEncoding(withAllowedCharacters: kept)))
     }
 
-    @Test(arguments: [("A", AlibabaCDN.Form.a), ("B", .b), ("C", .c)])
+    @Test(arguments: [("A", .a), ("B", .b), ("C", .c)] as [(Character, AlibabaCDN.Form)])
     func alibabaReadsTheObjectAndTheEnd(name: Character, form: AlibabaCDN.Form) throws {
         var random = SeededGenerator(seed: 11)
         for _ in 0..<500 {
@@ -45,7 +45,7 @@ struct CDNPropertyTests {
             let scheme = CDNScheme.alibaba(form, validity: validity)
             let url = try Self.link(scheme, key, life: life, from: start).url
             let meaning = try #require(CDNReading.alibaba(name, url, secret: Self.secret, validity: validity), "\(url)")
-            #expect(meaning.path == (try Self.encodedPath(key)))
+            #expect(try meaning.path == Self.encodedPath(key))
             // Accepted in the second that it names, so dead in the next.
             let lost = AlibabaCDN.lostSeconds(of: form, endingAt: Int64(start + life), validity: validity)
             #expect(0..<(form == .b ? 60 : 1) ~= lost)

@@ -74,7 +74,7 @@ import Testing
                 ({ $0.replacing("md5=", with: "md5=A") }, 403),
                 ({ String($0.prefix { $0 != "?" }) }, 403),
                 ({ $0 + "&response-content-type=text/html" }, 200),
-            ] as [(@Sendable (String) -> String, Int)] {
+            ] as [((String) -> String, Int)] {
                 var other = link
                 other.url = change(link.url)
                 #expect(try await other.use().status == status, "\(other.url)")

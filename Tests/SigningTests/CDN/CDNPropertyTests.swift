@@ -60,7 +60,7 @@ struct CDNPropertyTests {
     @Test func noCharacterMovesBetweenPathAndInstant() throws {
         var random = SeededGenerator(seed: 12)
         var signed = 0
-        for _ in 0..<2000 {
+        for _ in 0..<800 {
             let ending = ["", ".mp4", "/a", "cafe", ".png", "é", "Z"].randomElement(using: &random) ?? ""
             let key = Self.key(using: &random) + ending
             guard let link = try? Self.link(.alibaba(.c, validity: 1800), key, life: 900) else { continue }
@@ -73,7 +73,7 @@ struct CDNPropertyTests {
                 #expect(meaning.map { $0.end < Self.now } ?? true, "\(key): \(forged)")
             }
         }
-        #expect(signed > 200)
+        #expect(signed > 100)
         for key in ["a.mp4", "a.PDF", "cafe", "0", "é", "a?"] {
             #expect(throws: SigningError.self) { try Self.link(.alibaba(.c, validity: 1800), key, life: 900) }
         }

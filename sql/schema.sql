@@ -2129,10 +2129,12 @@ END) STORED NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     public_endpoints jsonb DEFAULT '{}'::jsonb NOT NULL,
+    cdn_credential_id uuid,
     stable_link_window integer DEFAULT 0 NOT NULL,
     protocols text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
     CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
+    CONSTRAINT buckets_cdn_credential_fit_check CHECK ((NOT ((cdn_credential_id)::text IS DISTINCT FROM (public_endpoints #>> '{cdn,signing,credentialID}'::text[])))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
     CONSTRAINT buckets_public_endpoints_check CHECK ((jsonb_typeof(public_endpoints) = 'object'::text)),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
@@ -2531,7 +2533,7 @@ CREATE TABLE public.storage_credentials (
     rotated_change uuid,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text]))),
+    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text, 'key-pair'::text]))),
     CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
 
@@ -2894,6 +2896,9 @@ CREATE TRIGGER events_are_noted AFTER INSERT ON public.store_events REFERENCING 
 CREATE TRIGGER memberships_are_kept AFTER INSERT OR DELETE ON public.group_members FOR EACH ROW EXECUTE FUNCTION public.keep_membership();
 
 CREATE TRIGGER new_findings_are_noted AFTER INSERT ON public.landings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.note_landing_changes();
+
+ALTER TABLE ONLY public.buckets
+    ADD CONSTRAINT buckets_cdn_credential_id_fkey FOREIGN KEY (cdn_credential_id) REFERENCES public.storage_credentials(id);
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);

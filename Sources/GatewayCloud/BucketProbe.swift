@@ -16,6 +16,8 @@ public struct BucketProbe: BucketValidator {
     static let endpointTimeout = Duration.seconds(2)
     static let removalTimeout = Duration.seconds(3)
     static let urlLife = 60
+    /// How long ago a link was signed that must have ended.
+    static let expiredFor: TimeInterval = 600
     static let maxAnswerBytes = 65_536
 
     /// Makes a probe.
@@ -31,9 +33,9 @@ public struct BucketProbe: BucketValidator {
     /// Writes, reads and removes a probe object, reads it through each public endpoint, and sends the preflight
     /// requests of the bucket's origins.
     public func validate(
-        _ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey
+        _ bucket: Bucket, with credential: StorageCredential, _ cdnCredential: StorageCredential?, probe: ObjectKey
     ) async -> BucketValidation {
-        var round = ProbeRound(self, bucket, credential, probe)
+        var round = ProbeRound(self, bucket, credential, cdnCredential, probe)
         await round.tryObject()
         for origin in bucket.allowedOrigins { await round.tryPreflight(from: origin) }
         round.compareClocks()
@@ -46,6 +48,7 @@ struct ProbeRound {
     private let probe: BucketProbe
     private let bucket: Bucket
     private let credential: StorageCredential
+    private let cdnCredential: StorageCredential?
     private let body: [UInt8]
     private let deadline: ContinuousClock.Instant
     /// The bucket at the address that links have by default.
@@ -60,10 +63,14 @@ struct ProbeRound {
 
     private static let type = NamedValue("content-type", "application/octet-stream")
 
-    init(_ probe: BucketProbe, _ bucket: Bucket, _ credential: StorageCredential, _ key: ObjectKey) {
+    init(
+        _ probe: BucketProbe, _ bucket: Bucket, _ credential: StorageCredential, _ cdnCredential: StorageCredential?,
+        _ key: ObjectKey
+    ) {
         self.probe = probe
         self.bucket = bucket
         self.credential = credential
+        self.cdnCredential = cdnCredential
         linked = bucket.at(.default) ?? bucket
         body = Array(("sluice probe " + key.rawValue).utf8)
         deadline = .now + BucketProbe.patience
@@ -87,7 +94,8 @@ struct ProbeRound {
         } else {
             skip(.get, .head)
             for name in endpoints {
-                validation.findings.append(.init(step: .endpoint, outcome: .skipped, endpoint: name))
+                skip(.endpoint, endpoint: name)
+                if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
             }
             if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .checksum) }
         }
@@ -114,9 +122,32 @@ struct ProbeRound {
     private mutating func tryEndpoints() async {
         let body = body
         for name in endpoints {
-            let reply = await ask("GET", .get, at: bucket.at(name), timeout: BucketProbe.endpointTimeout)
-            note(.endpoint, reply, endpoint: name) { $0.status == 200 && $0.body == body }
+            let place = bucket.at(name)
+            let reply = await ask("GET", .get, at: place, timeout: BucketProbe.endpointTimeout)
+            let isRead = note(.endpoint, reply, endpoint: name) { $0.status == 200 && $0.body == body }
+            guard let place, place.hasCDNLinks else { continue }
+            if isRead { await tryLinks(at: place, name) } else { skipLinks(at: name) }
         }
+    }
+
+    /// Tries what a content delivery network must refuse: reading without a signature or by a link that has ended, and
+    /// uploading by a link for a download.
+    private mutating func tryLinks(at place: Bucket, _ name: PublicEndpoint.Name) async {
+        let timeout = BucketProbe.endpointTimeout
+        func isRefused(_ answer: HTTPTransfer.Answer) -> Bool { 300..<500 ~= answer.status }
+        let unsigned = await ask(.unsigned, .get, at: place, timeout: timeout)
+        note(.unsignedLink, unsigned, endpoint: name, isAsHoped: isRefused)
+        let expired = await ask(.expired("GET"), .get, at: place, timeout: timeout)
+        note(.expiredLink, expired, endpoint: name, isAsHoped: isRefused)
+        let upload = await ask(
+            "GET", .put(body: body), at: place, fields: [HTTPTransfer.Field(Self.type.name, Self.type.value)],
+            timeout: timeout)
+        if let version = upload.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        note(.uploadByLink, upload, endpoint: name, isAsHoped: isRefused)
+    }
+
+    private mutating func skipLinks(at name: PublicEndpoint.Name) {
+        skip(.unsignedLink, .expiredLink, .uploadByLink, endpoint: name)
     }
 
     /// Whether the store might obey unsigned headers. All other schemes sign every header of the vendor that is sent.
@@ -194,6 +225,18 @@ struct ProbeRound {
 }
 
 extension ProbeRound {
+    /// What the URL of a request is signed for.
+    private enum Signed: ExpressibleByStringLiteral {
+        /// A method, for now.
+        case now(String)
+        /// A method, for a time that is over.
+        case expired(String)
+        /// Nothing.
+        case unsigned
+
+        init(stringLiteral method: String) { self = .now(method) }
+    }
+
     /// The result of a request.
     private struct Reply {
         var answer: HTTPTransfer.Answer?
@@ -236,7 +279,7 @@ extension ProbeRound {
     }
 
     private mutating func ask(
-        _ signedMethod: String, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, at place: Bucket? = nil,
+        _ signed: Signed, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, at place: Bucket? = nil,
         headers: [NamedValue] = [], query: [NamedValue] = [], fields: [HTTPTransfer.Field]? = nil,
         timeout: Duration? = nil
     ) async -> Reply {
@@ -245,7 +288,7 @@ extension ProbeRound {
         let start = ContinuousClock.now
         do throws(OutboundError) {
             let place = place ?? bucket
-            let url = try url(signedMethod, key ?? validation.probeKey, place, headers, query)
+            let url = try url(signed, key ?? validation.probeKey, place, headers, query)
             let sent = probe.now()
             let answer = try await probe.client.send(
                 method, url.reveal(), fields: fields ?? headers.map { .init($0.name, $0.value) },
@@ -259,12 +302,24 @@ extension ProbeRound {
     }
 
     private func url(
-        _ method: String, _ key: ObjectKey, _ place: Bucket, _ headers: [NamedValue], _ query: [NamedValue]
+        _ signed: Signed, _ key: ObjectKey, _ place: Bucket, _ headers: [NamedValue], _ query: [NamedValue]
     ) throws(OutboundError) -> Secret<String> {
+        let method: String
+        var instant = probe.now()
         do throws(GatewayError) {
+            switch signed {
+            case .unsigned: return Secret(try probe.signer.unsignedURL(of: key, in: place))
+            case .now(let signed): method = signed
+            case .expired(let signed):
+                method = signed
+                instant.addTimeInterval(-BucketProbe.expiredFor)
+            }
+            guard let signer = place.hasCDNLinks ? cdnCredential : credential else {
+                throw GatewayError.unavailable(retryAfter: 60, cause: "no credential signs for the bucket's CDN")
+            }
             return try probe.signer.url(
-                method, of: key, in: place, with: credential, headers: headers, query: query,
-                expiresIn: BucketProbe.urlLife, at: probe.now())
+                method, of: key, in: place, with: signer, headers: headers, query: query,
+                expiresIn: BucketProbe.urlLife, at: instant)
         } catch {
             throw .notSignable
         }
@@ -311,12 +366,14 @@ extension ProbeRound {
     /// than the gateway reach.
     private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
-        if step == .endpoint, failure.isOutOfReach { return .skipped }
+        if step.isOfEndpoint, failure.isOutOfReach { return .skipped }
         return .failed
     }
 
-    private mutating func skip(_ steps: BucketValidation.Step..., origin: String? = nil) {
-        validation.findings += steps.map { .init(step: $0, outcome: .skipped, origin: origin) }
+    private mutating func skip(
+        _ steps: BucketValidation.Step..., origin: String? = nil, endpoint: PublicEndpoint.Name? = nil
+    ) {
+        validation.findings += steps.map { .init(step: $0, outcome: .skipped, origin: origin, endpoint: endpoint) }
     }
 }
 

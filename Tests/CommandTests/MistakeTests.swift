@@ -55,7 +55,7 @@ import Testing
         Mistake(
             #"admin credentials create --name x"#, 64,
             #"""
-            error: Required: '--access-key-id' and '--secret-access-key', or '--service-account'.
+            error: Required: '--access-key-id' and '--secret-access-key', or '--service-account', or '--key-pair'.
             See 'sluice admin credentials create --help'.
             """#),
         Mistake(

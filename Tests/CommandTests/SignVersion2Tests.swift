@@ -5,7 +5,9 @@ import Testing
 struct SignVersion2Tests {
     @Test(arguments: [
         ("oss-v1-header", "oss_v1_header", 9), ("aws-v2-header", "aws_v2", 9), ("gcs-v2-rsa-query", "gcs_v2_query", 2),
-        ("oss-v1-post", "oss_post", 1), ("sts-ali-rpc-v1", "sts_alibaba", 3),
+        ("oss-v1-post", "oss_post", 1), ("sts-ali-rpc-v1", "sts_alibaba", 3), ("cloudfront", "cdn", 10),
+        ("alibaba-cdn-a", "cdn", 1), ("alibaba-cdn-b", "cdn", 1), ("alibaba-cdn-c", "cdn", 1),
+        ("nginx-secure-link", "cdn", 1),
     ])
     func agreesWithEveryVector(scheme: String, name: String, count: Int) throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()

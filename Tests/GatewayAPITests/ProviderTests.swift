@@ -76,4 +76,57 @@ struct ProviderTests {
             "storage-credentials", ["name": "gcs", "serviceAccount": account, "accessKeyID": "AKID"])
         #expect(both.string("field") == "accessKeyID")
     }
+
+    @Test("a key pair of a CDN is taken with the name of its public key, and never shown")
+    func keyPair() async throws {
+        let pair: [String: Any] = ["id": "K2JCJMDEHXQW5F", "privateKey": TestKey.pem]
+        let answer = try await created("storage-credentials", ["name": "cdn", "keyPair": pair])
+        #expect(answer.status == 201, "\(answer.text)")
+        #expect(answer.string("kind") == "key-pair" && answer.string("accessKeyID") == "K2JCJMDEHXQW5F")
+        #expect(!answer.text.contains("PRIVATE KEY"))
+        for (name, value, field) in [
+            ("privateKey", "x", "keyPair.privateKey"), ("id", "K 2", "keyPair.id"), ("other", "x", "keyPair.other"),
+        ] {
+            let refused = try await created(
+                "storage-credentials", ["name": "cdn", "keyPair": pair.merging([name: value]) { $1 }])
+            #expect(refused.status == 400 && refused.string("field") == field, "\(refused.text)")
+        }
+    }
+
+    @Test("a bucket names its CDN, and gives back what was written")
+    func cdn() async throws {
+        let gateway = TestGateway()
+        func created(_ path: String, _ body: [String: Any]) async throws -> TestAnswer {
+            let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+            return await gateway.send(.post, "/admin/v1/" + path, token: "admin-token", json: json)
+        }
+        let credential = try await created(
+            "storage-credentials", ["name": "cdn", "accessKeyID": "main", "secretAccessKey": "shared-secret"])
+        let id = try #require(credential.string("id"))
+        func bucket(_ name: String, _ signing: [String: Any]) -> [String: Any] {
+            [
+                "name": name, "provider": "aws", "region": "eu-west-1",
+                "credentialID": StubPolicy.credentialID.uuidString, "cdnSecret": "shared-secret",
+                "publicEndpoints": ["cdn": ["url": "https://cdn.example", "signing": signing]],
+            ]
+        }
+        let answer = try await created(
+            "buckets", bucket("named", ["scheme": "alibaba-cdn-a", "credentialID": id, "validity": 60]))
+        #expect(answer.status == 201, "\(answer.text)")
+        let written =
+            #""publicEndpoints":{"cdn":{"url":"https://cdn.example","signing":{"scheme":"alibaba-cdn-a","#
+            + #""credentialID":"\#(id)","validity":60}}}"#
+        #expect(answer.text.contains(written), "\(answer.text)")
+        #expect(!answer.text.contains("shared-secret"))
+        for (signing, field) in [
+            (["scheme": "aws-v4"], "scheme"), (["scheme": "nginx-secure-link", "hash": "SHA-256"], "hash"),
+            (["scheme": "cloudfront", "hash": "MD5"], "hash"),
+            (["scheme": "alibaba-cdn-b", "validity": 0], "validity"),
+            (["scheme": "cloudfront", "secret": "x"], "secret"), (["scheme": "cloudfront"], "credentialID"),
+        ] as [([String: Any], String)] {
+            let refused = try await created("buckets", bucket("others", signing.merging(["credentialID": id]) { $1 }))
+            #expect(refused.status == 400, "\(refused.text)")
+            #expect(refused.string("field") == "publicEndpoints.cdn.signing.\(field)", "\(refused.text)")
+        }
+    }
 }

@@ -7,7 +7,9 @@ import Synchronization
 struct StubValidator: BucketValidator {
     var failure: ProbeFailure?
 
-    func validate(_ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey) async -> BucketValidation {
+    func validate(
+        _ bucket: Bucket, with credential: StorageCredential, _ cdnCredential: StorageCredential?, probe: ObjectKey
+    ) async -> BucketValidation {
         let finding = BucketValidation.Finding(
             step: .put, outcome: failure == nil ? .passed : .failed, failure: failure, status: 200,
             duration: .milliseconds(7))

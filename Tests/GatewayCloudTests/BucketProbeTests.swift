@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import LibCrypto
 import Synchronization
 import Testing
 
@@ -95,14 +96,15 @@ extension ServerResponse {
     }
 
     private static func validate(
-        _ bucket: Bucket, allow origins: [String] = [], ahead: TimeInterval = 0
+        _ bucket: Bucket, allow origins: [String] = [], cdnCredential: StorageCredential? = nil,
+        ahead: TimeInterval = 0
     ) async throws -> BucketValidation {
         let credential = StorageCredential(
             id: UUID(), name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("the-secret"),
             createdAt: .distantPast)
         let client = OutboundClient(policy: try OutboundPolicy(origins: origins), timeout: .seconds(20))
         return await BucketProbe(client: client, now: { Date().addingTimeInterval(ahead) })
-            .validate(bucket, with: credential, probe: try ObjectKey(key))
+            .validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
     }
 
     private func validate(
@@ -128,7 +130,7 @@ extension ServerResponse {
         #expect(
             outcomes(validation)
                 == BucketValidation.Step.allCases
-                .filter { $0 != .endpoint && (scheme == .awsV4 || !Self.unsigned.contains($0)) }
+                .filter { !$0.isOfEndpoint && (scheme == .awsV4 || !Self.unsigned.contains($0)) }
                 .map { "\($0.rawValue) passed" }, "\(validation.findings)")
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
         let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put] : []
@@ -171,6 +173,60 @@ extension ServerResponse {
         let hosts = peer.requests.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
         #expect(hosts.filter { $0 == "localhost" }.count == 2, "the object once, and the page's question: \(hosts)")
         #expect(hosts.last == "localhost", "pages use the address of links")
+    }
+
+    /// A CDN in front of a store. It checks what a test lets it check.
+    private static func cdn(_ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool) -> TestPeer {
+        TestPeer { request in
+            if request.method == .put {
+                return allowsUploads ? store.answer(request, body) : .bytes("", status: .methodNotAllowed)
+            }
+            let sides = request.target.split(separator: "?md5=").map(String.init)
+            let fields = sides.last?.split(separator: "&expires=").map(String.init) ?? []
+            let digest = DigestAlgorithm.md5.digest(of: "\(fields.last ?? "")\(sides[0]) \(secret)")
+            let isSigned = sides.count == 2 && fields.count == 2 && Base64URL.encode(digest.bytes) == fields[0]
+            let isAlive = (fields.last.flatMap { TimeInterval($0) } ?? 0) >= Date().timeIntervalSince1970
+            guard !checks || isSigned && isAlive else { return .bytes("", status: .forbidden) }
+            return store.answer(request, body)
+        }
+    }
+
+    private func validate(
+        checks: Bool, allowsUploads: Bool = false, secret: String = "shared-secret"
+    ) async throws -> [BucketValidation.Finding] {
+        let store = ProbedStore()
+        let peer = TestPeer { store.answer($0, Self.body) }
+        let cdn = Self.cdn(store, secret: "shared-secret", checks: checks, allowsUploads: allowsUploads)
+        let credential = StorageCredential(
+            id: UUID(), name: "cdn", accessKeyID: "main", secretAccessKey: Secret(secret), createdAt: .distantPast)
+        let validation = try await peer.serve { origin in
+            try await cdn.serve { place in
+                var bucket = try Self.bucket(origin)
+                bucket.publicEndpoints[.cdn] = PublicEndpoint(
+                    url: place, signing: CDNSigning(scheme: .nginxSecureLink, credentialID: credential.id))
+                return try await Self.validate(bucket, allow: [origin, place], cdnCredential: credential)
+            }
+        }
+        #expect(!validation.leavesProbe && !store.holdsObject)
+        let found = validation.findings.filter(\.step.isOfEndpoint)
+        #expect(found.map(\.step) == [.endpoint, .unsignedLink, .expiredLink, .uploadByLink])
+        #expect(found.allSatisfy { $0.endpoint == .cdn })
+        #expect(validation.isValid == found.allSatisfy { $0.outcome == .passed })
+        return found
+    }
+
+    @Test("finds a CDN that checks nothing, and one that lets uploads pass")
+    func cdnLinks() async throws {
+        #expect(try await validate(checks: true).map(\.outcome) == [.passed, .passed, .passed, .passed])
+        let lax = try await validate(checks: false)
+        #expect(lax.map(\.outcome) == [.passed, .failed, .failed, .passed])
+        #expect(lax[1].advice?.contains("without a signature") == true)
+        #expect(lax[2].advice?.contains("'validity'") == true)
+        let writable = try await validate(checks: true, allowsUploads: true)
+        #expect(writable.map(\.outcome) == [.passed, .passed, .passed, .failed])
+        #expect(writable[3].advice?.contains("GET and HEAD") == true)
+        let wrong = try await validate(checks: true, secret: "another-secret")
+        #expect(wrong.map(\.outcome) == [.failed, .skipped, .skipped, .skipped])
     }
 
     private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .checksum]

@@ -154,8 +154,8 @@ import Testing
 
     private func entry(_ set: (inout CredentialEntry) -> Void) -> CredentialEntry {
         var entry = CredentialEntry(
-            name: "main", accessKeyID: nil, secretAccessKey: nil, serviceAccount: nil, sessionToken: nil,
-            expiresAt: nil, sessionRole: nil)
+            name: "main", accessKeyID: nil, secretAccessKey: nil, serviceAccount: nil, keyPair: nil,
+            sessionToken: nil, expiresAt: nil, sessionRole: nil)
         set(&entry)
         return entry
     }
@@ -172,6 +172,7 @@ import Testing
             ("secretAccessKey", { $0.sessionRole = moved }),
             ("accessKeyID", { $0.secretAccessKey = Secret("new") }),
             ("serviceAccount", { $0.serviceAccount = account }),
+            ("keyPair", { $0.keyPair = CredentialEntry.KeyPair(id: "K2", privateKey: Secret("pem")) }),
         ] as [(String, (inout CredentialEntry) -> Void)] {
             await refuses(field) { _ = try entry(set).credential(over: old) }
         }
@@ -201,6 +202,28 @@ import Testing
         }
         let made = try entry { $0.serviceAccount = account }.credential(id: Fixture.id(1), createdAt: Self.now)
         #expect(made.secretKind == .serviceAccount && made.accessKeyID == "a@b")
+    }
+
+    @Test func `a key pair is one key of three, and is replaced as a whole`() async throws {
+        let pair = CredentialEntry.KeyPair(id: "K2", privateKey: Secret("pem"))
+        for (field, set) in [
+            ("accessKeyID", { $0.accessKeyID = "A" }), ("secretAccessKey", { $0.secretAccessKey = Secret("s") }),
+            ("keyPair", { $0.serviceAccount = CredentialEntry.ServiceAccount(email: "a@b", privateKey: Secret("p")) }),
+        ] as [(String, (inout CredentialEntry) -> Void)] {
+            await refuses(field) {
+                _ = try entry {
+                    $0.keyPair = pair
+                    set(&$0)
+                }.credential(id: Fixture.id(1), createdAt: Self.now)
+            }
+        }
+        let made = try entry { $0.keyPair = pair }.credential(id: Fixture.id(1), createdAt: Self.now)
+        #expect(made.secretKind == .keyPair && made.accessKeyID == "K2" && made.secretAccessKey.reveal() == "pem")
+        let kept = try entry { $0.accessKeyID = "K2" }.credential(over: made)
+        #expect(kept.secretAccessKey.reveal() == "pem")
+        await refuses("accessKeyID") { _ = try entry { $0.accessKeyID = "K3" }.credential(over: made) }
+        let next = CredentialEntry.KeyPair(id: "K3", privateKey: Secret("pem3"))
+        #expect(try entry { $0.keyPair = next }.credential(over: made).accessKeyID == "K3")
     }
 
     @Test func `an issuer has one kind of keys, and keeps only a secret`() async throws {

@@ -10,6 +10,7 @@ final class ScriptedPolicy: PolicySource {
         var members: [Principal: [Principal]] = [:]
         var bucket: Bucket?
         var credential: StorageCredential?
+        var cdnCredential: StorageCredential?
         var apiKeys: [APIKey] = []
         var tickets: [Ticket] = []
         var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(Fixture.position, [])]
@@ -120,7 +121,8 @@ extension ScriptedPolicy.Tables {
                 )
             )
         case .bucket(let name): return .bucket(bucket?.name == name ? bucket : nil)
-        case .credential(let id): return .credential(credential?.id == id ? credential : nil)
+        case .credential(let id):
+            return .credential([credential, cdnCredential].compactMap(\.self).first { $0.id == id })
         case .issuer: return .issuer(nil)
         case .apiKey(let prefix): return .apiKey(apiKeys.first { $0.prefix == prefix })
         case .ticket(let name): return .ticket(tickets.first { $0.name == name })

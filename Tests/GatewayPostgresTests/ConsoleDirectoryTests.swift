@@ -31,6 +31,9 @@ import Testing
                 bucket.publicEndpoints = [
                     .default: PublicEndpoint(url: "https://files.example", addressing: .virtual),
                     .internal: PublicEndpoint(url: "https://internal.example"),
+                    .cdn: PublicEndpoint(
+                        url: "https://cdn.example",
+                        signing: CDNSigning(scheme: .nginxSecureLink, credentialID: bucket.credentialID)),
                 ]
             }
             _ = try await world.stores.buckets.create(bucket, by: AdminWorld.change)
@@ -43,6 +46,7 @@ import Testing
             ])
         #expect(
             found.stores == [
+                StoreSite(endpoint: "https://cdn.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://files.example", hasBucketsAsHosts: true),
                 StoreSite(endpoint: "https://internal.example", hasBucketsAsHosts: false),
                 StoreSite(endpoint: "https://objects.example", hasBucketsAsHosts: false),

@@ -86,6 +86,64 @@ import Testing
         }
     }
 
+    @Test(.database(.migrated)) func theCredentialOfACDNIsKeptWhileABucketNamesIt() async throws {
+        let world = try AdminWorld()
+        let stores = world.stores
+        let root = try Principal("user:root")
+        let store = try await stores.credentials.create(.sample(name: "store"), by: AdminWorld.change)
+        var pair = StorageCredential.sample(name: "cdn")
+        pair.secretKind = .keyPair
+        let key = try await stores.credentials.create(pair, by: AdminWorld.change)
+        func use(_ id: UUID, at url: String = "https://cdn.example") async throws -> CredentialUse {
+            try await stores.dependency.use(of: id, at: url)
+        }
+        #expect(try await use(key.id) == CredentialUse(signsForEndpoint: false, soleMaker: root))
+        var row = try Bucket.sample("demo", credential: store.id)
+        row.publicEndpoints = [
+            .internal: PublicEndpoint(url: "https://s3.example.internal"),
+            .cdn: PublicEndpoint(
+                url: "https://cdn.example",
+                signing: CDNSigning(
+                    scheme: .cloudFront, credentialID: key.id, hash: .sha256, bindsSourceAddress: true)),
+        ]
+        let bucket = try await stores.buckets.create(row, by: AdminWorld.change)
+        #expect(bucket.row.publicEndpoints == row.publicEndpoints)
+        #expect(try await stores.buckets.get("demo").row.publicEndpoints == row.publicEndpoints)
+        #expect(try await stores.dependency.dependents(of: key.id).buckets == [row.name])
+        #expect(try await stores.dependency.dependents(of: store.id).buckets == [row.name])
+        #expect(try await use(key.id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+        #expect(try await use(store.id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+        #expect(try await use(store.id, at: "https://s3.example.internal").signsForEndpoint)
+        await #expect(throws: GatewayError.conflict(reason: "A bucket uses the credential.")) {
+            try await stores.credentials.delete(key.id.lowercaseText, by: AdminWorld.change)
+        }
+
+        // A new key waits for the links of the former one.
+        var next = try await stores.credentials.get(key.id.lowercaseText)
+        next.row.accessKeyID = "NEXT"
+        let turned = try await stores.credentials.update(next.row, from: next.revision, by: AdminWorld.change)
+        let needed = try #require(turned.row.previousKey?.neededUntil)
+        #expect(needed > Date().addingTimeInterval(3500))
+
+        // What signed for a CDN once is no longer its maker's, even after the bucket is gone.
+        var plain = bucket
+        plain.row.publicEndpoints = [:]
+        plain = try await stores.buckets.update(plain.row, from: bucket.revision, by: AdminWorld.change)
+        #expect(try await use(key.id).soleMaker == nil)
+        try await stores.credentials.delete(key.id.lowercaseText, by: AdminWorld.change)
+        row.publicEndpoints = [
+            .cdn: PublicEndpoint(
+                url: "https://cdn.example", signing: CDNSigning(scheme: .alibabaB, credentialID: key.id, validity: 60))
+        ]
+        await #expect(throws: GatewayError.self) {
+            try await stores.buckets.update(row, from: plain.revision, by: AdminWorld.change)
+        }
+        // A validity, and the credential that signs at the store too.
+        row.publicEndpoints[.cdn]?.signing?.credentialID = store.id
+        let both = try await stores.buckets.update(row, from: plain.revision, by: AdminWorld.change)
+        #expect(both.row.publicEndpoints == row.publicEndpoints)
+    }
+
     @Test(.database(.migrated)) func aCredentialIsItsMakersUntilABucketWasSignedForWithIt() async throws {
         let world = try AdminWorld()
         let stores = world.stores

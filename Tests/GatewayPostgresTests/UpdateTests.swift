@@ -88,6 +88,41 @@ import Testing
         #expect(schema.isBroken)
     }
 
+    @Test(.database) func `a CDN waits for the end of the update, and so does its key pair`() async throws {
+        let connection = try connect()
+        let version = try #require(Migration.all.first { $0.name == "list_and_delete" }?.version)
+        _ = try await Migrator(
+            connection: connection, migrations: Migration.all.filter { $0.version < version }, logger: .silent
+        ).migrate()
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket()
+        var pair = StorageCredential.sample(name: "cdn")
+        pair.secretKind = .keyPair
+        let stored = try await world.stores.buckets.get(bucket.name.rawValue)
+        var named = stored.row
+        named.publicEndpoints[.cdn] = PublicEndpoint(
+            url: "https://cdn.example",
+            signing: CDNSigning(scheme: .nginxSecureLink, credentialID: bucket.credentialID))
+
+        let migrator = Migrator(connection: connection, logger: .silent)
+        _ = try await migrator.migrate()
+        for body in [
+            { _ = try await world.stores.credentials.create(pair, by: AdminWorld.change) },
+            { _ = try await world.stores.buckets.update(named, from: stored.revision, by: AdminWorld.change) },
+        ] as [() async throws -> Void] {
+            let error = await #expect(throws: GatewayError.self) { try await body() }
+            guard case .conflict(let reason)? = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(reason.contains("migrate --finish"))
+        }
+        _ = try await migrator.finish()
+        _ = try await world.stores.credentials.create(pair, by: AdminWorld.change)
+        let found = try await world.stores.buckets.update(named, from: stored.revision, by: AdminWorld.change)
+        #expect(found.row.publicEndpoints == named.publicEndpoints)
+    }
+
     @Test(.database) func `new actions wait for the end of the update, and grants of before stay as they are`()
         async throws
     {

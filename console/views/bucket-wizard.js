@@ -102,7 +102,7 @@ export function bucketWizard(page) {
       const query = provider === "gcs" ? { pageSize: 50 } : { pageSize: 50, kind: "access-key" };
       const { data } = await page.call("listStorageCredentials", { query });
       next = data.nextPageToken;
-      fill(list, data.items.map(offer));
+      fill(list, data.items.filter((row) => row.kind !== "key-pair").map(offer));
       if (!data.items.length) fill(list, h("p", { class: "faint" }, "There is no credential yet: enter one."));
     }
     return card(

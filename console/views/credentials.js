@@ -148,6 +148,7 @@ async function showCredential(page, id) {
                     "secretAccessKey",
                     "sessionToken",
                     "serviceAccount",
+                    "keyPair",
                   ],
                 });
                 if (done) again();
@@ -264,13 +265,11 @@ function dependents(data) {
 
 /** Asks for a new key, and sends it. The secret is not kept. */
 function rotate(page, row, etag) {
-  const isAccount = row.kind === "service-account";
-  const names = isAccount
-    ? ["serviceAccount", "expiresAt"]
-    : ["accessKeyID", "secretAccessKey", "sessionToken", "expiresAt"];
+  const whole = { "service-account": "serviceAccount", "key-pair": "keyPair" }[row.kind];
+  const must = whole ? [whole] : ["accessKeyID", "secretAccessKey"];
+  const names = whole ? [whole, "expiresAt"] : [...must, "sessionToken", "expiresAt"];
   const { properties, required: _, oneOf: __, ...schema } = page.contract.bodyOf("createStorageCredential");
   const own = Object.fromEntries(names.map((name) => [name, properties[name]]));
-  const must = isAccount ? ["serviceAccount"] : ["accessKeyID", "secretAccessKey"];
   return openDialog("Rotate the key", { side: true }, (close) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });

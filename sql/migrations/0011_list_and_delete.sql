@@ -1,6 +1,7 @@
 -- Kind: contract, serves from 11
 --
--- Grants, quotas and tickets may name ListObjects and DeleteObject, and the ledger may record them.
+-- Grants, quotas and tickets may name ListObjects and DeleteObject, and the ledger may record them. Credentials may be
+-- key pairs of a CDN, and buckets may name the credential that signs links to their CDN.
 --
 -- A gateway of a version before cannot read such a row: it could decide nothing for the row's principal. So rows of
 -- that kind are admitted only once no such gateway serves. No row changes here, and none means anything else than
@@ -21,6 +22,13 @@ ALTER TABLE tickets
     ADD CONSTRAINT tickets_actions_check CHECK (
         cardinality(actions) > 0 AND actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'
     );
+
+ALTER TABLE storage_credentials
+    DROP CONSTRAINT storage_credentials_kind_check,
+    ADD CONSTRAINT storage_credentials_kind_check CHECK (kind IN ('access-key', 'service-account', 'key-pair'));
+ALTER TABLE buckets
+    DROP CONSTRAINT buckets_cdn_credential_id_check,
+    ADD CONSTRAINT buckets_cdn_credential_id_fkey FOREIGN KEY (cdn_credential_id) REFERENCES storage_credentials (id);
 
 -- The index of 0003, with the new actions: two grants that differ only in these are not the same.
 DROP INDEX grants_rule_idx;

@@ -108,13 +108,14 @@ public struct DemoRows: Sendable {
             guard bucket.endpoint != endpoint else { return name }
             var row = bucket.row
             row.endpoint = endpoint
-            _ = try await buckets.update(row, over: bucket, showing: storeSecret, by: change)
+            _ = try await buckets.update(
+                row, over: bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
         } else {
             let bucket = Bucket(
                 name: name, provider: isOSS ? .oss : .s3, endpoint: endpoint,
                 region: isOSS ? DemoWorld.ossRegion : DemoWorld.region, addressing: .path,
                 scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, createdAt: now())
-            _ = try await buckets.create(bucket, showing: storeSecret, by: change)
+            _ = try await buckets.create(bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
         }
         return name
     }

@@ -52,9 +52,30 @@ extension Bucket {
         for (name, place) in publicEndpoints {
             let member = "publicEndpoints.\(name.rawValue)"
             bucket.publicEndpoints[name]?.url = try origin(
-                place.url, place.addressing ?? addressing, fields: (member + ".url", member + ".addressing"))
+                place.url, addressing(at: place), fields: (member + ".url", member + ".addressing"))
+            if let signing = place.signing { try check(signing, of: name, member + ".signing") }
         }
         return bucket
+    }
+
+    private func check(
+        _ signing: CDNSigning, of name: PublicEndpoint.Name, _ member: String
+    ) throws(GatewayError) {
+        try require(name == .cdn, member, "Only the endpoint 'cdn' can have links of its own.")
+        for (field, isGiven) in [
+            ("hash", signing.hash != nil), ("bindsSourceAddress", signing.bindsSourceAddress != nil),
+        ] {
+            try require(
+                !isGiven || signing.scheme == .cloudFront, "\(member).\(field)",
+                "Only links of 'cloudfront' can have this member.")
+        }
+        let isAlibaba = [.alibabaA, .alibabaB, .alibabaC].contains(signing.scheme)
+        try require(
+            signing.validity == nil || isAlibaba, member + ".validity",
+            "Only links of Alibaba's CDN can have this member.")
+        try require(
+            1...CDNSigning.maxValidity ~= signing.validity ?? 1, member + ".validity",
+            "The value must be 1 to 31,536,000 seconds.")
     }
 
     private func checkCallback() throws(GatewayError) {
@@ -185,6 +206,7 @@ extension StorageCredential {
         switch secretKind {
         case .accessKey: try checkAccessKey()
         case .serviceAccount: try checkServiceAccount()
+        case .keyPair: try checkKeyPair()
         }
         try require(
             sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
@@ -195,8 +217,7 @@ extension StorageCredential {
         )
         try require(
             sessionRole == nil || secretKind == .accessKey, "sessionRole",
-            "A service account cannot have a session "
-                + "role."
+            "Only an access key can have a session role."
         )
         var credential = self
         credential.sessionRole = try sessionRole?.validated()
@@ -221,11 +242,24 @@ extension StorageCredential {
                 && !accessKeyID.utf8.contains(where: "/:".utf8.contains),
             "serviceAccount.client_email", "The value must be the e-mail address of a service account."
         )
+        try checkPrivateKey("serviceAccount.private_key")
+        try require(sessionToken == nil, "sessionToken", "A service account has no session token.")
+    }
+
+    private func checkKeyPair() throws(GatewayError) {
+        try require(
+            1...64 ~= accessKeyID.utf8.count && accessKeyID.utf8.allSatisfy(ASCII.isAlphanumeric), "keyPair.id",
+            "The identifier of the public key must be 1 to 64 letters and digits, for example, 'K2JCJMDEHXQW5F'."
+        )
+        try checkPrivateKey("keyPair.privateKey")
+        try require(sessionToken == nil, "sessionToken", "A key pair has no session token.")
+    }
+
+    private func checkPrivateKey(_ field: String) throws(GatewayError) {
         let pem = secretAccessKey.reveal()
         try require(
-            pem.utf8.count <= 16_384 && (try? RSAPrivateKey(pem: pem)) != nil, "serviceAccount.private_key",
+            pem.utf8.count <= 16_384 && (try? RSAPrivateKey(pem: pem)) != nil, field,
             "The value must be an RSA key of at least 2,048 bits in PEM, without a password."
         )
-        try require(sessionToken == nil, "sessionToken", "A service account has no session token.")
     }
 }

@@ -6,7 +6,7 @@ struct BucketAdvice {
 
     /// Returns one or two sentences of advice.
     func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
-        if step == .endpoint, failure.isOutOfReach {
+        if step.isOfEndpoint, failure.isOutOfReach {
             return
                 "The gateway does not reach this endpoint (\(failure.word)), so nothing is known about it. Try a link of "
                 + "it from where its users are."
@@ -154,6 +154,14 @@ struct BucketAdvice {
         case .preflight: preflight
         case .unsignedACL, .unsignedCopy: unsigned(step)
         case .checksum: checksum
+        case .unsignedLink:
+            "The CDN sends objects without a signature, so that its links limit nothing. Let it check signatures on all paths "
+                + "of the bucket."
+        case .expiredLink:
+            "The CDN sends objects by a link that has ended. Check its clock and, at Alibaba's CDN, that 'validity' is the "
+                + "time for which the domain accepts links."
+        case .uploadByLink:
+            "Whoever has a link for a download can upload by it. Let the CDN pass on GET and HEAD alone."
         default:
             "The store returns bytes that differ from those that it accepted. Check that the endpoint is one "
                 + "store only."
@@ -174,6 +182,16 @@ extension BucketValidation {
             validation.findings[index].advice = advice(findings[index]).text(for: failure, in: findings[index].step)
         }
         return validation
+    }
+}
+
+extension BucketValidation.Step {
+    /// Whether the step tries one of the bucket's public endpoints, which the gateway need not reach.
+    public var isOfEndpoint: Bool {
+        switch self {
+        case .endpoint, .unsignedLink, .expiredLink, .uploadByLink: true
+        default: false
+        }
     }
 }
 

@@ -7,6 +7,10 @@ import LibCrypto
 /// rows, but does not know the secret, could have requests signed with it and sent to a host of their own. The same
 /// holds for public endpoints: the gateway sends requests there when it validates a bucket, and users do with links.
 ///
+/// A content delivery network stands for one bucket, and the links to it do not name the bucket: whoever could have them
+/// signed for a bucket of their own would read the other one. So the secret of the credential that signs them is required
+/// for every new address and every other credential.
+///
 /// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
 /// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket.
 public struct BucketChanges: Sendable {
@@ -28,15 +32,15 @@ public struct BucketChanges: Sendable {
     ///
     /// - Parameters:
     ///   - bucket: The new row; this method validates it.
-    ///   - secret: The secret of the bucket's credential, if the admin presents it.
+    ///   - secrets: The secrets that the admin presents.
     ///   - change: The admin and request that create the bucket.
-    /// - Throws: `invalidArgument` (field `secretAccessKey` if the secret is missing or wrong), `alreadyExists`,
-    ///   `conflict` if the credential does not exist, `unavailable`.
+    /// - Throws: `invalidArgument` (field `secretAccessKey` or `cdnSecret` if that secret is missing or wrong),
+    ///   `alreadyExists`, `conflict` if a credential does not exist, `unavailable`.
     public func create(
-        _ bucket: Bucket, showing secret: Secret<String>?, by change: ChangeContext
+        _ bucket: Bucket, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
         let bucket = try bucket.validated()
-        try await check(secret, for: bucket, over: nil, by: change.actor)
+        try await check(secrets, for: bucket, over: nil, by: change.actor)
         return try await buckets.create(bucket, by: change)
     }
 
@@ -45,36 +49,24 @@ public struct BucketChanges: Sendable {
     /// - Parameters:
     ///   - bucket: The new row; this method validates it.
     ///   - old: The bucket as it was read.
-    ///   - secret: The secret of the new row's credential, if the admin presents it.
+    ///   - secrets: The secrets that the admin presents.
     ///   - change: The admin and request that change the bucket.
-    /// - Throws: `invalidArgument` (field `secretAccessKey` if the secret is missing or wrong), `notFound`,
-    ///   `preconditionFailed`, `conflict` if the credential does not exist, `unavailable`.
+    /// - Throws: `invalidArgument` (field `secretAccessKey` or `cdnSecret` if that secret is missing or wrong),
+    ///   `notFound`, `preconditionFailed`, `conflict` if a credential does not exist, `unavailable`.
     public func update(
-        _ bucket: Bucket, over old: Stored<Bucket>, showing secret: Secret<String>?, by change: ChangeContext
+        _ bucket: Bucket, over old: Stored<Bucket>, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
         let bucket = try bucket.validated()
-        try await check(secret, for: bucket, over: old.row, by: change.actor)
+        try await check(secrets, for: bucket, over: old.row, by: change.actor)
         return try await buckets.update(bucket, from: old.revision, by: change)
     }
 
     private func check(
-        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
+        _ secrets: ShownSecrets, for new: Bucket, over old: Bucket?, by actor: Principal
     ) async throws(GatewayError) {
-        let known = old.map { $0.credentialID == new.credentialID ? $0.origins : [] } ?? []
-        let origins = new.origins.subtracting(known).sorted()
-        guard !origins.isEmpty else { return }
         do throws(GatewayError) {
-            if let secret {
-                try await compare(secret, with: new.credentialID)
-            } else {
-                for origin in origins {
-                    let use = try await dependency.use(of: new.credentialID, at: origin)
-                    guard use.signsForEndpoint || use.soleMaker == actor else {
-                        throw Self.invalid(
-                            "The credential does not yet sign for this endpoint, so its secret is required.")
-                    }
-                }
-            }
+            try await checkStore(secrets.secretAccessKey, for: new, over: old, by: actor)
+            try await checkCDN(secrets.cdnSecret, for: new, over: old, by: actor)
         } catch {
             guard case .notFound = error else { throw error }
             // For a new row, the store itself reports a missing credential.
@@ -82,14 +74,67 @@ public struct BucketChanges: Sendable {
         }
     }
 
-    private func compare(_ secret: Secret<String>, with credentialID: UUID) async throws(GatewayError) {
-        let known = try await credentials.get(credentialID.lowercaseText).secretAccessKey
-        guard constantTimeEqual(Array(secret.reveal().utf8), Array(known.reveal().utf8)) else {
-            throw Self.invalid("This is not the secret of the credential.")
+    private func checkStore(
+        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
+    ) async throws(GatewayError) {
+        let known = old.map { $0.credentialID == new.credentialID ? $0.origins : [] } ?? []
+        let origins = new.origins.subtracting(known).sorted()
+        guard !origins.isEmpty else { return }
+        if let secret { return try await compare(secret, with: new.credentialID, "secretAccessKey") }
+        for origin in origins {
+            let use = try await dependency.use(of: new.credentialID, at: origin)
+            guard use.signsForEndpoint || use.soleMaker == actor else {
+                throw .invalidArgument(
+                    field: "secretAccessKey",
+                    reason: "The credential does not yet sign for this endpoint, so its secret is required.")
+            }
         }
     }
 
-    private static func invalid(_ reason: String) -> GatewayError {
-        .invalidArgument(field: "secretAccessKey", reason: reason)
+    private func checkCDN(
+        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
+    ) async throws(GatewayError) {
+        guard let place = new.at(.cdn), let kind = place.cdn?.scheme.credentialKind else { return }
+        let old = old?.at(.cdn)
+        if old?.credentialID != place.credentialID || old?.cdn?.scheme.credentialKind != kind {
+            let found = try await credentials.get(place.credentialID.lowercaseText).secretKind
+            try require(
+                found == kind, "publicEndpoints.cdn.signing.credentialID",
+                "The scheme requires a credential of the kind '\(kind.rawValue)'.")
+        }
+        if let old, old.hasCDNLinks, old.credentialID == place.credentialID, old.endpoint == place.endpoint,
+            old.addressing == place.addressing
+        {
+            return
+        }
+        if let secret { return try await compare(secret, with: place.credentialID, "cdnSecret") }
+        guard try await dependency.use(of: place.credentialID, at: place.endpoint).soleMaker == actor else {
+            throw .invalidArgument(
+                field: "cdnSecret",
+                reason: "The credential does not yet sign for this CDN and bucket, so its secret is required.")
+        }
+    }
+
+    private func compare(
+        _ secret: Secret<String>, with credentialID: UUID, _ field: String
+    ) async throws(GatewayError) {
+        let known = try await credentials.get(credentialID.lowercaseText).secretAccessKey
+        guard constantTimeEqual(Array(secret.reveal().utf8), Array(known.reveal().utf8)) else {
+            throw .invalidArgument(field: field, reason: "This is not the secret of the credential.")
+        }
+    }
+}
+
+/// The secrets that an admin presents to make credentials sign for a bucket.
+public struct ShownSecrets: Sendable {
+    /// The secret of the bucket's credential.
+    public var secretAccessKey: Secret<String>?
+    /// The secret of the credential that signs links to the bucket's CDN; of a key pair, its private key.
+    public var cdnSecret: Secret<String>?
+
+    /// Names what an admin presents.
+    public init(secretAccessKey: Secret<String>? = nil, cdnSecret: Secret<String>? = nil) {
+        self.secretAccessKey = secretAccessKey
+        self.cdnSecret = cdnSecret
     }
 }

@@ -12,6 +12,12 @@ public struct BucketValidation: Sendable, Equatable {
         case head
         /// Reads the probe object through one of the bucket's public endpoints.
         case endpoint
+        /// Reads the probe object at the bucket's CDN without a signature. The CDN must refuse it.
+        case unsignedLink = "unsigned-link"
+        /// Reads the probe object by a link to the bucket's CDN that has ended. The CDN must refuse it.
+        case expiredLink = "expired-link"
+        /// Uploads by a link to the bucket's CDN that is for a download. The CDN must refuse it.
+        case uploadByLink = "upload-by-link"
         /// Sends an upload link with an access list that the link does not bind. The store must not obey it.
         case unsignedACL = "unsigned-acl"
         /// Sends an upload link with a copy source that the link does not bind. The store must not copy the object.
@@ -46,7 +52,7 @@ public struct BucketValidation: Sendable, Equatable {
         public var outcome: Outcome
         /// The origin, for a preflight step.
         public var origin: String?
-        /// The name of the public endpoint, for an endpoint step.
+        /// The name of the public endpoint, for a step that tries one.
         public var endpoint: PublicEndpoint.Name?
         /// The reason why the step did not pass.
         public var failure: ProbeFailure?
@@ -143,12 +149,19 @@ public enum ProbeFailure: Error, Sendable, Equatable {
     }
 }
 
-/// Tests a bucket and its credential against the store.
+/// Tests a bucket and its credentials against the store.
 public protocol BucketValidator: Sendable {
     /// Writes, reads and removes a probe object, and sends the requests that pages of the bucket's origins would send.
     ///
+    /// - Parameters:
+    ///   - bucket: The bucket.
+    ///   - credential: The credential that signs for the bucket at its store.
+    ///   - cdnCredential: The credential that signs links to the bucket's CDN, if it names one.
+    ///   - probe: The key of the probe object.
     /// - Returns: The findings with advice. Every failure is a finding, never an error.
-    func validate(_ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey) async -> BucketValidation
+    func validate(
+        _ bucket: Bucket, with credential: StorageCredential, _ cdnCredential: StorageCredential?, probe: ObjectKey
+    ) async -> BucketValidation
 }
 
 /// Generates names of probe objects.

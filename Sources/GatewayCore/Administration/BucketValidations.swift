@@ -27,11 +27,15 @@ public struct BucketValidations: Sendable {
     public func validate(_ name: BucketName, by change: ChangeContext) async throws(GatewayError) -> BucketValidation {
         let bucket = try await buckets.get(name.rawValue).row
         let credential = try await credentials.get(bucket.credentialID.lowercaseText).row
+        var cdnCredential: StorageCredential?
+        if let signing = bucket.publicEndpoints[.cdn]?.signing {
+            cdnCredential = try await credentials.get(signing.credentialID.lowercaseText).row
+        }
         let probe = try ProbeKey.make(randomBytes: random.bytes(ProbeKey.randomByteCount))
         return try await gate.pass { () async throws(GatewayError) in
             try await audit.note(
                 AuditedAct(.validate, .bucket, name.rawValue, details: ["probeKey": probe.rawValue]), by: change)
-            return await validator.validate(bucket, with: credential, probe: probe)
+            return await validator.validate(bucket, with: credential, cdnCredential, probe: probe)
         }
     }
 }

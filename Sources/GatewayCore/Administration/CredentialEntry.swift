@@ -19,6 +19,20 @@ public struct CredentialEntry: Sendable {
         }
     }
 
+    /// A key pair of Amazon CloudFront.
+    public struct KeyPair: Sendable {
+        /// Identifier of the public key.
+        public var id: String
+        /// The private RSA key in PEM.
+        public var privateKey: Secret<String>
+
+        /// Creates a key pair.
+        public init(id: String, privateKey: Secret<String>) {
+            self.id = id
+            self.privateKey = privateKey
+        }
+    }
+
     /// The name for people.
     public var name: String
     /// The access key ID, new or repeated.
@@ -27,6 +41,8 @@ public struct CredentialEntry: Sendable {
     public var secretAccessKey: Secret<String>?
     /// The key of a service account, in place of an access key.
     public var serviceAccount: ServiceAccount?
+    /// A key pair, in place of an access key.
+    public var keyPair: KeyPair?
     /// The session token of a temporary key.
     public var sessionToken: Secret<String>?
     /// When a temporary key expires.
@@ -37,12 +53,13 @@ public struct CredentialEntry: Sendable {
     /// Creates an entry.
     public init(
         name: String, accessKeyID: String?, secretAccessKey: Secret<String>?, serviceAccount: ServiceAccount?,
-        sessionToken: Secret<String>?, expiresAt: Date?, sessionRole: SessionRole?
+        keyPair: KeyPair?, sessionToken: Secret<String>?, expiresAt: Date?, sessionRole: SessionRole?
     ) {
         self.name = name
         self.accessKeyID = accessKeyID
         self.secretAccessKey = secretAccessKey
         self.serviceAccount = serviceAccount
+        self.keyPair = keyPair
         self.sessionToken = sessionToken
         self.expiresAt = expiresAt
         self.sessionRole = sessionRole
@@ -88,37 +105,44 @@ public struct CredentialEntry: Sendable {
     }
 
     private func enteredKey() throws(GatewayError) -> Key {
-        if let serviceAccount {
+        if let key = keyOfPrivateKey {
             for (field, isAbsent) in [
                 ("accessKeyID", accessKeyID == nil), ("secretAccessKey", secretAccessKey == nil),
+                ("keyPair", keyPair == nil || serviceAccount == nil),
             ] {
-                try require(isAbsent, field, "Send either an access key or a service account, not both.")
+                try require(isAbsent, field, "Send only one of an access key, a service account and a key pair.")
             }
-            return Key(
-                kind: .serviceAccount, accessKeyID: serviceAccount.email, secret: serviceAccount.privateKey)
+            return key
         }
         guard let accessKeyID else { throw Self.missing("accessKeyID") }
         guard let secretAccessKey else { throw Self.missing("secretAccessKey") }
         return Key(kind: .accessKey, accessKeyID: accessKeyID, secret: secretAccessKey)
     }
 
+    /// The entered key, if it is a private key with its name.
+    private var keyOfPrivateKey: Key? {
+        if let serviceAccount {
+            return Key(kind: .serviceAccount, accessKeyID: serviceAccount.email, secret: serviceAccount.privateKey)
+        }
+        return keyPair.map { Key(kind: .keyPair, accessKeyID: $0.id, secret: $0.privateKey) }
+    }
+
     /// Returns the key that was entered in place of another of the same kind; `nil` if the old key stays.
     private func newKey(over old: StorageCredential) throws(GatewayError) -> Key? {
         var entry = self
         let repeatsName = accessKeyID == nil || accessKeyID == old.accessKeyID
-        if old.secretKind == .serviceAccount {
-            try require(
-                repeatsName, "accessKeyID", "The name of a service account can change only together with its key.")
+        if old.secretKind != .accessKey {
+            try require(repeatsName, "accessKeyID", "The name of a private key can change only together with the key.")
             // A client may repeat the name as it read it. A new key brings its own.
             entry.accessKeyID = nil
         }
-        guard entry.serviceAccount != nil || entry.secretAccessKey != nil else {
+        guard entry.keyOfPrivateKey != nil || entry.secretAccessKey != nil else {
             try require(repeatsName, "secretAccessKey", "A new access key requires its 'secretAccessKey'.")
             return nil
         }
         let key = try entry.enteredKey()
         try require(
-            key.kind == old.secretKind, "serviceAccount",
+            key.kind == old.secretKind, key.kind == .keyPair ? "keyPair" : "serviceAccount",
             "The kind of a credential cannot change; create another credential.")
         return key
     }

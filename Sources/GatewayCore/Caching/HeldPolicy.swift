@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The rows that the cache holds, and the rules by which they change. It is synchronous: its owner guards it with a
 /// lock.
 struct HeldPolicy {
@@ -142,8 +144,13 @@ struct HeldPolicy {
         take(.anyone, into: &principals, missing: &missing)
         if caller != nil { principals.removeFirst() }
         var scopes = principals.map(\.scope)
-        let (bucket, credential) = store(of: question.bucket, scopes: &scopes, missing: &missing)
-        let rows = SharedPolicy(principals: principals, bucket: bucket, credential: credential, scopes: scopes)
+        let bucket = bucketRow(of: question.bucket, scopes: &scopes, missing: &missing)
+        let credential = credentialRow(bucket?.bucket.credentialID, scopes: &scopes, missing: &missing)
+        let signing = bucket?.bucket.publicEndpoints[.cdn]?.signing
+        let cdnCredential = credentialRow(signing?.credentialID, scopes: &scopes, missing: &missing)
+        let rows = SharedPolicy(
+            principals: principals, bucket: bucket, credential: credential, cdnCredential: cdnCredential,
+            scopes: scopes)
         // Anyone can ask for a bucket that does not exist. Such names are held in ``absent`` only.
         if let name, bucket != nil, missing.isEmpty {
             let sharing = Sharing(bucket: name, named: question.groups, inRows: groupsOfRows)
@@ -162,23 +169,29 @@ struct HeldPolicy {
         if !principals.contains(where: { $0 === policy }) { principals.append(policy) }
     }
 
-    private mutating func store(
+    private mutating func bucketRow(
         of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
-    ) -> (BucketRow?, CredentialRow?) {
-        guard let name else { return (nil, nil) }
+    ) -> BucketRow? {
+        guard let name else { return nil }
         guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held.content else {
             missing.insert(.bucket(name))
-            return (nil, nil)
+            return nil
         }
         scopes.append(held.scope)
-        guard let bucket else { return (nil, nil) }
-        let key = PolicyKey.credential(bucket.bucket.credentialID)
+        return bucket
+    }
+
+    private mutating func credentialRow(
+        _ id: UUID?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
+    ) -> CredentialRow? {
+        guard let id else { return nil }
+        let key = PolicyKey.credential(id)
         guard let held = entry(for: key), case .credential(let credential) = held.content else {
             missing.insert(key)
-            return (bucket, nil)
+            return nil
         }
         scopes.append(held.scope)
-        return (bucket, credential)
+        return credential
     }
 
     /// Adds the grants at the places of the key, and returns the places that must be loaded first. Returns `nil` if

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Signing
 
 /// When a credential begins and ends.
 struct LinkLife {
@@ -10,6 +11,18 @@ struct LinkLife {
     var seconds: Int
     /// What determined the life.
     let origin: ExpiryOrigin
+
+    /// Returns the longest life up to this one that the links of a bucket can express; `nil` if less than a second is
+    /// left.
+    func expressed(in row: BucketRow) -> LinkLife? {
+        guard row.binding.isOfCDN, case .alibaba(let form, let validity)? = row.cdnScheme else { return self }
+        let end = Int64(signedAt.timeIntervalSince1970) + Int64(signedSeconds)
+        let lost = AlibabaCDN.lostSeconds(of: form, endingAt: end, validity: validity)
+        var life = self
+        life.signedSeconds -= lost
+        life.seconds -= lost
+        return life.seconds >= 1 ? life : nil
+    }
 }
 
 /// The time and source address of a request, with checks against the conditions of grants.
@@ -31,6 +44,11 @@ struct Circumstances {
         if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
         if let endpoint = request.endpoint, endpoint != place.endpoint {
             return .invalidArgument(field: "endpoint", reason: "The bucket has no endpoint of this name.")
+        }
+        if place.bindsSourceAddress, sourceAddress?.isV4 != true {
+            return .notEnforceable(
+                reason:
+                    "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6.")
         }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }

@@ -73,9 +73,13 @@ private func permit(
 ) -> Decision {
     let grant = match.row
     // The caller can do nothing: an admin has to renew the credential.
-    guard let credential = policy.shared.credential,
-        let life = circumstances.life(of: request, by: grant, in: row, credential: credential)
+    guard let credential = policy.shared.credential(for: row),
+        let wanted = circumstances.life(of: request, by: grant, in: row, credential: credential)
     else { return .refuse(Refusal(.unusableCredential(of: row.bucket), grant: grant.grant)) }
+    guard let life = wanted.expressed(in: row) else {
+        let reason = "Links to the bucket's CDN end with a minute; ask for a life of at least 60 seconds."
+        return .refuse(Refusal(.notEnforceable(reason: reason), grant: grant.grant))
+    }
     let binding = row.binding
     let size = binding.size(of: request, limit: grant.grant.conditions.maxBytes)
     var charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
@@ -99,6 +103,7 @@ private func permit(
             headers: request.boundHeaders(by: binding, size: size),
             query: request.boundQuery(
                 by: binding, in: row.bucket, forcesDownload: grant.grant.conditions.forceDownload == true),
+            sourceAddress: row.bindsSourceAddress ? circumstances.sourceAddress : nil,
             size: size,
             charges: charges,
             reservedBytes: reserves ? size?.maxBytes : nil

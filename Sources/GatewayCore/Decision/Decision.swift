@@ -35,6 +35,8 @@ public final class Permit: Sendable {
     public let headers: [NamedValue]
     /// Parameters that the signature binds, decoded.
     public let query: [NamedValue]
+    /// The address from which alone the URL works; `nil` if the bucket binds none.
+    public let sourceAddress: IPAddress?
     /// Who enforces the size of the upload.
     public let enforcedBy: SizeEnforcement
     /// Largest number of bytes that can arrive; `nil` if nobody enforces a size.
@@ -50,7 +52,7 @@ public final class Permit: Sendable {
 
     init(
         match: Match, bucket: BucketRow, credential: CredentialRow, life: LinkLife,
-        decidedAt: Date, headers: [NamedValue], query: [NamedValue], size: SizeBinding?,
+        decidedAt: Date, headers: [NamedValue], query: [NamedValue], sourceAddress: IPAddress?, size: SizeBinding?,
         charges: [QuotaCharge], reservedBytes: Int64?
     ) {
         grantRow = match.row
@@ -64,6 +66,7 @@ public final class Permit: Sendable {
         self.decidedAt = decidedAt
         self.headers = headers
         self.query = query
+        self.sourceAddress = sourceAddress
         enforcedBy = size?.enforcedBy ?? .none
         maxBytes = size?.maxBytes
         self.charges = charges

@@ -11,6 +11,8 @@ protocol Artefact {
     var method: String { get }
     /// Maximum number of bytes that an upload with this credential can carry; `nil` if nothing limits it.
     var maxBytes: Int64? { get }
+    /// The address from which alone the credential works; `nil` if it works from every address.
+    var sourceAddress: IPAddress? { get }
     /// Number of bound query parameters that change the effect of the request.
     var parameterCount: Int { get }
 
@@ -27,8 +29,13 @@ protocol Artefact {
     func binds(parameter: NamedValue, at place: Int) -> Bool
 }
 
+extension Artefact {
+    /// No address: only links to a content delivery network bind one.
+    var sourceAddress: IPAddress? { nil }
+}
+
 /// Proves that a signed credential is limited to what its permit allows: method, object, expiry, every header, every
-/// parameter and the size. Every delivery calls this before anything is recorded.
+/// parameter, the size and the caller's address. Every delivery calls this before anything is recorded.
 ///
 /// - Parameters:
 ///   - artefact: The signed credential.
@@ -54,6 +61,9 @@ private func gap(in artefact: borrowing some Artefact, by permit: Permit, of req
     }
     if let most = permit.maxBytes {
         guard let bound = artefact.maxBytes, bound <= most else { return .size }
+    }
+    if let address = permit.sourceAddress {
+        guard artefact.sourceAddress == address else { return .sourceAddress }
     }
     return nil
 }

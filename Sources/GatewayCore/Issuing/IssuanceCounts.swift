@@ -3,7 +3,7 @@ public import Figures
 /// Counts the credentials that were recorded, by delivery, signing scheme and action.
 public final class IssuanceCounts: Sendable {
     private static let deliveries = Delivery.allCases
-    private static let schemes = Bucket.Scheme.allCases
+    private static let schemes = LinkScheme.allCases
 
     private static let actions = Action.allCases
 
@@ -13,7 +13,7 @@ public final class IssuanceCounts: Sendable {
     public init() {}
 
     /// The counter of a delivery, a scheme and an action; of several actions of a session, the first.
-    public subscript(delivery: Delivery, scheme: Bucket.Scheme, action: Action) -> Counter {
+    public subscript(delivery: Delivery, scheme: LinkScheme, action: Action) -> Counter {
         let row = Self.deliveries.firstIndex(of: delivery) ?? 0
         let column = Self.schemes.firstIndex(of: scheme) ?? 0
         let layer = Self.actions.firstIndex(of: action) ?? 0

@@ -10,6 +10,8 @@ struct PresignArtefact: Artefact {
     /// The instant at which the URL's lifetime begins.
     let instant: SigningInstant
     let binding: SchemeBinding
+    /// The address from which alone the URL works, as it is passed to the signer.
+    var sourceAddress: IPAddress?
 
     var method: String { request.method }
     var parameterCount: Int { request.query.count }

@@ -47,9 +47,9 @@ final class Draft<Content: Sendable>: Sendable {
     let proposal: IssuanceProposal
     let content: Content
     /// The signing scheme of the credential; that of the bucket, for temporary credentials.
-    let scheme: Bucket.Scheme
+    let scheme: LinkScheme
 
-    init(_ proposal: IssuanceProposal, _ content: Content, by scheme: Bucket.Scheme) {
+    init(_ proposal: IssuanceProposal, _ content: Content, by scheme: LinkScheme) {
         self.proposal = proposal
         self.content = content
         self.scheme = scheme

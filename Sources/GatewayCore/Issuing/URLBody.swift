@@ -37,7 +37,7 @@ struct URLBody: ProvenBody {
             return .draft(
                 Draft(
                     proposal, Content(url: try signer.url(for: request, by: permit), permit: permit),
-                    by: permit.bucketRow.bucket.scheme))
+                    by: permit.bucketRow.bucket.linkScheme))
         }
     }
 

@@ -11,6 +11,7 @@ public final class URLSigner: Sendable {
         enum Signer: Sendable {
             case version4(V4Presigner)
             case version2(SigningKeyV2)
+            case cdn(CDNSigner)
         }
 
         let address: BucketAddress
@@ -21,6 +22,7 @@ public final class URLSigner: Sendable {
         private let addressing: Bucket.Addressing
         private let region: String
         private let scheme: Bucket.Scheme
+        private let cdnScheme: CDNScheme?
         private let credential: SigningCredential
 
         init(_ bucket: Bucket, _ credential: SigningCredential) throws(SigningError) {
@@ -28,12 +30,17 @@ public final class URLSigner: Sendable {
             addressing = bucket.addressing
             region = bucket.region
             scheme = bucket.scheme
+            cdnScheme = bucket.cdn?.forSigning
             binding = bucket.binding
             self.credential = credential
             address = try BucketAddress(
                 endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
                 addressing: bucket.addressing.forSigning
             )
+            if let cdnScheme {
+                signer = .cdn(try CDNSigner(cdnScheme, credential))
+                return
+            }
             signer =
                 switch bucket.scheme {
                 case .awsV4: .version4(V4Presigner(credential, scope: .aws(region: bucket.region)))
@@ -47,7 +54,8 @@ public final class URLSigner: Sendable {
 
         /// Returns whether the bucket and credential are unchanged since this value was built.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            binding === bucket.binding && scheme == bucket.scheme && isAt(bucket)
+            binding === bucket.binding && scheme == bucket.scheme && cdnScheme == bucket.cdn?.forSigning
+                && isAt(bucket)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
                 && hasToken(other.sessionToken?.reveal())
@@ -87,8 +95,10 @@ public final class URLSigner: Sendable {
                 request: PresignRequest(
                     method: request.httpMethod, address: place.address, key: request.pathKey,
                     headers: permit.headers, query: permit.query, expiresInSeconds: permit.signedSeconds),
-                instant: try Self.instant(permit.signedAt), binding: place.binding)
-            url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
+                instant: try Self.instant(permit.signedAt), binding: place.binding,
+                sourceAddress: permit.sourceAddress)
+            url = try Self.url(
+                artefact.request, bucket.scheme, with: place.signer, for: artefact.sourceAddress, at: artefact.instant)
         } catch {
             throw Self.unsignable(bucket, error)
         }
@@ -124,13 +134,32 @@ public final class URLSigner: Sendable {
         }
     }
 
+    /// Returns the URL of an object without a signature, for the gateway's own use.
+    ///
+    /// - Throws: `unavailable` if the bucket row is unusable, which only an admin can fix.
+    public func unsignedURL(of key: ObjectKey, in bucket: Bucket) throws(GatewayError) -> String {
+        do throws(SigningError) {
+            return try BucketAddress(
+                endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
+                addressing: bucket.addressing.forSigning
+            ).url(of: key.rawValue)
+        } catch {
+            throw Self.unsignable(bucket, error)
+        }
+    }
+
     private static func url(
         _ request: borrowing PresignRequest, _ scheme: Bucket.Scheme, with signer: Place.Signer,
-        at instant: SigningInstant
+        for sourceAddress: IPAddress? = nil, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        switch signer {
+        // The signatures of stores cannot bind an address.
+        if sourceAddress != nil {
+            guard case .cdn = signer else { throw .conditionNotSupported("IpAddress") }
+        }
+        return switch signer {
         case .version4(let signer): try signer.url(for: request, at: instant)
         case .version2(let key): try url(copy request, scheme, with: key, at: instant)
+        case .cdn(let signer): try signer.presign(copy request, for: sourceAddress?.description, at: instant).url
         }
     }
 
@@ -162,6 +191,7 @@ public final class URLSigner: Sendable {
             case .version2(let key):
                 guard bucket.scheme == .ossV1 else { throw SigningError.conditionNotSupported("form") }
                 return try OSSV1.sign(form, with: key, at: instant)
+            case .cdn: throw SigningError.conditionNotSupported("form")
             }
         } catch {
             throw Self.unsignable(bucket, error)

@@ -17,17 +17,18 @@ public struct AccessPolicy: Sendable {
     ///   - literalGrants: Literal grants that were looked up one by one, for principals whose grants are not all in
     ///     memory.
     ///   - bucket: The bucket; `nil` if it does not exist.
-    ///   - credential: The credential that signs for the bucket.
+    ///   - credential: The credential that signs for the bucket at its store.
+    ///   - cdnCredential: The credential that signs links to the bucket's CDN.
     ///   - scopes: All scopes that this policy rests on. The proof at commit needs them.
     public init(
         position: PolicyPosition, principals: [PrincipalPolicy], literalGrants: [Grant] = [], bucket: Bucket?,
-        credential: StorageCredential?, scopes: [PolicyScope]
+        credential: StorageCredential?, cdnCredential: StorageCredential? = nil, scopes: [PolicyScope]
     ) {
         self.position = position
         caller = nil
         shared = SharedPolicy(
             principals: principals, bucket: bucket.map(BucketRow.init), credential: credential.map(CredentialRow.init),
-            scopes: scopes)
+            cdnCredential: cdnCredential.map(CredentialRow.init), scopes: scopes)
         placedGrants = literalGrants.map(GrantRow.init)
     }
 
@@ -51,7 +52,7 @@ public struct AccessPolicy: Sendable {
     /// The bucket; `nil` if it does not exist.
     public var bucket: Bucket? { shared.bucket?.bucket }
 
-    /// The credential that signs for the bucket.
+    /// The credential that signs for the bucket at its store.
     public var credential: StorageCredential? { shared.credential?.credential }
 
     /// All scopes that this policy rests on. The proof at commit needs them.
@@ -64,7 +65,7 @@ public struct AccessPolicy: Sendable {
     func replacing(principals: [PrincipalPolicy], literalGrants: [Grant]) -> AccessPolicy {
         AccessPolicy(
             position: position, principals: principals, literalGrants: literalGrants, bucket: bucket,
-            credential: credential, scopes: scopes)
+            credential: credential, cdnCredential: shared.cdnCredential?.credential, scopes: scopes)
     }
 
     /// Calls a function with each principal, in the order of ``principals``.

@@ -1,3 +1,5 @@
+import Signing
+
 /// A grant, with derived values that decisions use computed once.
 final class GrantRow: Sendable {
     /// The grant.
@@ -61,6 +63,10 @@ final class BucketRow: Sendable {
     let binding: SchemeBinding
     /// The name of the address that ``bucket`` has.
     let endpoint: PublicEndpoint.Name
+    /// How links are signed if they lead to a content delivery network that checks them.
+    let cdnScheme: CDNScheme?
+    /// Whether links work only from the address that asked for them.
+    let bindsSourceAddress: Bool
     /// The same bucket as links name it at its public addresses; empty if it has none.
     private let places: [BucketRow]
 
@@ -69,6 +75,8 @@ final class BucketRow: Sendable {
         self.bucket = bucket
         binding = bucket.binding
         endpoint = .default
+        cdnScheme = bucket.cdn?.forSigning
+        bindsSourceAddress = false
         places = PublicEndpoint.Name.allCases.compactMap { name in
             bucket.publicEndpoints[name].flatMap { _ in bucket.at(name) }.map { BucketRow($0, at: name) }
         }
@@ -78,6 +86,8 @@ final class BucketRow: Sendable {
         self.bucket = bucket
         binding = bucket.binding
         endpoint = name
+        cdnScheme = bucket.cdn?.forSigning
+        bindsSourceAddress = bucket.cdn?.bindsSourceAddress == true
         places = []
     }
 
@@ -86,6 +96,8 @@ final class BucketRow: Sendable {
         bucket = other.bucket
         self.binding = binding
         endpoint = .default
+        cdnScheme = nil
+        bindsSourceAddress = false
         places = []
     }
 

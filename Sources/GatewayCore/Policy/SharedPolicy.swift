@@ -6,8 +6,10 @@ final class SharedPolicy: Sendable {
     let principals: [PrincipalPolicy]
     /// The bucket; `nil` if it does not exist.
     let bucket: BucketRow?
-    /// The credential that signs for the bucket.
+    /// The credential that signs for the bucket at its store.
     let credential: CredentialRow?
+    /// The credential that signs links to the bucket's CDN; `nil` if the bucket names none, or if it does not exist.
+    let cdnCredential: CredentialRow?
     /// The scopes that a change of these rows touches.
     let scopes: [PolicyScope]
     /// Whether all grants of all these principals are in memory.
@@ -15,12 +17,21 @@ final class SharedPolicy: Sendable {
     private let wasUsed = Atomic(true)
 
     /// Creates the policy from rows.
-    init(principals: [PrincipalPolicy], bucket: BucketRow?, credential: CredentialRow?, scopes: [PolicyScope]) {
+    init(
+        principals: [PrincipalPolicy], bucket: BucketRow?, credential: CredentialRow?, cdnCredential: CredentialRow?,
+        scopes: [PolicyScope]
+    ) {
         self.principals = principals
         self.bucket = bucket
         self.credential = credential
+        self.cdnCredential = cdnCredential
         self.scopes = scopes
         isComplete = principals.allSatisfy(\.isComplete)
+    }
+
+    /// Returns the credential that signs for a row of the bucket.
+    func credential(for row: BucketRow) -> CredentialRow? {
+        row.binding.isOfCDN ? cdnCredential : credential
     }
 
     /// Records that the rows are in use.
@@ -36,6 +47,7 @@ final class SharedPolicy: Sendable {
         var keys = principals.map { PolicyKey.principal($0.principal) }
         if let bucket { keys.append(.bucket(bucket.bucket.name)) }
         if let credential { keys.append(.credential(credential.credential.id)) }
+        if let cdnCredential { keys.append(.credential(cdnCredential.credential.id)) }
         return keys
     }
 }

@@ -68,6 +68,7 @@ extension SchemeBinding {
     ///   - request: The request.
     ///   - conditions: Conditions of the grant that would permit the request.
     func flaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
+        if isOfCDN, let flaw = cdnFlaw(of: request) { return flaw }
         if !takesQuestionMarks, request.key.rawValue.utf8.contains(UInt8(ascii: "?")) {
             return .invalidArgument(
                 field: "key", reason: "The bucket's signing scheme cannot sign a key that contains '?'."
@@ -108,8 +109,8 @@ extension SchemeBinding {
             return .notEnforceable(
                 reason: """
                     The signing scheme lets the holder of the signature choose the answer's content type and the \
-                    version, which requires a grant with 'allowResponseContentType' and 'allowVersions'; a bucket with \
-                    'gcs-v4-rsa' or 'gcs-v4-hmac' binds both.
+                    version, which requires a grant with 'allowResponseContentType' and 'allowVersions'; \
+                    \(isOfCDN ? "another endpoint" : "a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'") binds both.
                     """)
         }
         return nil
@@ -117,6 +118,23 @@ extension SchemeBinding {
 }
 
 extension SchemeBinding {
+    /// Returns the error for what links to a content delivery network cannot be for.
+    private func cdnFlaw(of request: IssueRequest) -> GatewayError? {
+        guard request.action == .getObject, request.method == .get else {
+            return .notEnforceable(
+                reason: "Links to the bucket's CDN are for downloads by GET alone; choose another endpoint.")
+        }
+        if endsInInstant, AlibabaCDN.isAmbiguous(key: request.key.rawValue) {
+            return .invalidArgument(
+                field: "key",
+                reason: """
+                    The CDN's signing scheme cannot tell the end of a key apart from the time that follows it if the key \
+                    ends with a digit, a letter from 'a' to 'f' or an escaped character.
+                    """)
+        }
+        return nil
+    }
+
     private static func unbound(_ what: String) -> GatewayError {
         .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
     }

@@ -31,12 +31,18 @@ final class SchemeBinding: Sendable {
     let takesQuestionMarks: Bool
     /// The content types that browser forms can permit.
     let form: Form
+    /// Whether the scheme signs links to a content delivery network, which know nothing but downloads by `GET`.
+    let isOfCDN: Bool
+    /// Whether the scheme signs the instant right after the path in hexadecimal, so that the end of a key could be taken
+    /// for the beginning of an instant.
+    let endsInInstant: Bool
 
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
         closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
         signsDownloads: Bool = true, signsListings: Bool = true,
-        versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form
+        versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form,
+        isOfCDN: Bool = false, endsInInstant: Bool = false
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
@@ -51,6 +57,18 @@ final class SchemeBinding: Sendable {
         self.processParameter = processParameter
         self.takesQuestionMarks = takesQuestionMarks
         self.form = form
+        self.isOfCDN = isOfCDN
+        self.endsInInstant = endsInInstant
+    }
+
+    /// Creates the binding of a scheme of a content delivery network: it has links for downloads alone, without headers
+    /// and parameters.
+    private convenience init(ofCDNThatSignsQuery signsQuery: Bool, endsInInstant: Bool = false) {
+        self.init(
+            metadataPrefix: "", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
+            createsOnlyHeader: nil, overrides: [], signsDownloads: signsQuery, signsListings: false,
+            versionParameter: nil, processParameter: nil, takesQuestionMarks: true, form: .none, isOfCDN: true,
+            endsInInstant: endsInInstant)
     }
 
     /// A response header of a download.
@@ -75,12 +93,13 @@ final class SchemeBinding: Sendable {
 }
 
 extension Bucket {
-    /// The binding of the bucket's scheme at the bucket's store.
+    /// The binding of the scheme in which links to the bucket are signed.
     ///
     /// Stores that may obey unsigned headers use `aws-v4` or `aws-v2`. `aws-v2` signs all of the vendor's headers, so
     /// only `aws-v4` needs the closed form.
     var binding: SchemeBinding {
-        honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
+        if let cdn { return cdn.scheme.binding }
+        return honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
     }
 }
 
@@ -117,6 +136,17 @@ extension Bucket.Scheme {
         case .ossV1: .ossV1
         case .gcsV4RSA, .gcsV4HMAC: .gcsV4
         case .gcsV2RSA: .gcsV2
+        }
+    }
+}
+
+extension CDNSigning.Scheme {
+    /// The binding of the scheme.
+    var binding: SchemeBinding {
+        switch self {
+        case .cloudFront: .cloudFront
+        case .alibabaA, .alibabaB, .nginxSecureLink: .unsignedQuery
+        case .alibabaC: .alibabaC
         }
     }
 }
@@ -172,4 +202,10 @@ extension SchemeBinding {
         createsOnlyHeader: nil, overrides: [], signsDownloads: false, signsListings: false, versionParameter: nil,
         processParameter: nil, takesQuestionMarks: true, form: .none
     )
+    // CloudFront signs the query, so nobody can add to it. Whether it passes parameters on to the store is a matter of
+    // its configuration; therefore links bind none.
+    static let cloudFront = SchemeBinding(ofCDNThatSignsQuery: true)
+    // Whoever holds such a link can add parameters, which the network may pass on to the store.
+    static let unsignedQuery = SchemeBinding(ofCDNThatSignsQuery: false)
+    static let alibabaC = SchemeBinding(ofCDNThatSignsQuery: false, endsInInstant: true)
 }

@@ -90,6 +90,9 @@ public struct Bucket: Sendable, Equatable {
     public var stableLinkWindow: Int
     /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
+    /// How links are signed, if this is the bucket as a content delivery network names it, by ``at(_:)``. ``scheme`` is
+    /// that of the store behind it.
+    var cdn: CDNSigning?
 
     /// Creates a bucket.
     public init(
@@ -132,6 +135,8 @@ public struct StorageCredential: Sendable, Equatable {
         case accessKey = "access-key"
         /// A service account of Google Cloud: its e-mail address, and its private RSA key in PEM.
         case serviceAccount = "service-account"
+        /// A key pair of Amazon CloudFront: the identifier of its public key, and the private RSA key in PEM.
+        case keyPair = "key-pair"
     }
 
     /// Unique identifier.
@@ -140,7 +145,7 @@ public struct StorageCredential: Sendable, Equatable {
     public var name: String
     /// The kind of secret.
     public var secretKind: Kind
-    /// Public part: the access key ID, or the e-mail address of the service account.
+    /// Public part: the access key ID, the e-mail address of the service account, or the identifier of the key pair.
     public var accessKeyID: String
     /// Secret part. It is sealed at rest and never shown again.
     public var secretAccessKey: Secret<String>

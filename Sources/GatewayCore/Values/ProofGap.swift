@@ -14,6 +14,8 @@ public enum ProofGap: String, Error, Sendable, CaseIterable {
     case parameter
     /// The size is not bound, or the bound is too large.
     case size
+    /// The address of the caller is not bound.
+    case sourceAddress = "source-address"
     /// A policy permits more or less than the decision, or cannot be read.
     case policy
 }

@@ -41,7 +41,9 @@ extension PostgresConsoleDirectory {
         SELECT DISTINCT p.url, p.addressing = 'virtual'
         FROM buckets b
         CROSS JOIN LATERAL (
-            SELECT e.value ->> 'url' AS url, coalesce(e.value ->> 'addressing', b.addressing) AS addressing
+            SELECT e.value ->> 'url' AS url, coalesce(
+                    e.value ->> 'addressing', CASE WHEN e.value ? 'signing' THEN 'cname' ELSE b.addressing END
+                ) AS addressing
             FROM jsonb_each(b.public_endpoints) e
             UNION ALL
             SELECT b.endpoint, b.addressing WHERE NOT b.public_endpoints ? 'default'

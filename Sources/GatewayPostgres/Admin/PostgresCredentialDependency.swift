@@ -37,7 +37,9 @@ public struct PostgresCredentialDependency: CredentialDependency {
     /// that its decision rests on. A decision made before the key was changed was signed with the previous key.
     static let read = Statement<UUID, CredentialDependents>(
         """
-        SELECT ARRAY(SELECT b.name FROM buckets b WHERE b.credential_id = c.id ORDER BY b.name),
+        SELECT ARRAY(
+                SELECT b.name FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id) ORDER BY b.name
+            ),
             i.count, i.until, c.previous_access_key_id IS NOT NULL, i.former_count, i.former_until
         FROM storage_credentials c
         CROSS JOIN LATERAL (
@@ -74,13 +76,20 @@ public struct PostgresCredentialDependency: CredentialDependency {
                 SELECT FROM buckets b
                 WHERE b.credential_id = c.id AND (
                     b.endpoint = $2
-                    OR EXISTS (SELECT FROM jsonb_each(b.public_endpoints) e WHERE e.value ->> 'url' = $2)
+                    OR EXISTS (
+                        SELECT FROM jsonb_each(b.public_endpoints) e
+                        WHERE e.value ->> 'url' = $2 AND NOT e.value ? 'signing'
+                    )
                 )
             ),
             CASE WHEN NOT EXISTS (
                 SELECT FROM admin_audit a
-                WHERE a.kind = 'Bucket' AND c.id::text IN (a.before ->> 'credentialID', a.after ->> 'credentialID')
-            ) AND NOT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id)
+                WHERE a.kind = 'Bucket' AND c.id::text IN (
+                    a.before ->> 'credentialID', a.after ->> 'credentialID',
+                    a.before #>> '{publicEndpoints,cdn,signing,credentialID}',
+                    a.after #>> '{publicEndpoints,cdn,signing,credentialID}'
+                )
+            ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
             THEN (
                 SELECT min(a.actor) FROM admin_audit a
                 WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text

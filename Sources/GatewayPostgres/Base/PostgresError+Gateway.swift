@@ -41,18 +41,22 @@ extension PostgresError {
 
     /// The error as the caller of a change sees it.
     var asRefusalOfChange: GatewayError {
-        if case .server(let error) = self, let constraint = error.constraint, Self.ofActions.contains(constraint) {
+        if case .server(let error) = self, let constraint = error.constraint, Self.ofUpdates.contains(constraint) {
             return .conflict(
-                reason: "The update of the database is not finished, and gateways of the version before know only "
-                    + "PutObject and GetObject. Run 'sluice migrate --finish' first.")
+                reason: "The update of the database is not finished, and gateways of the version before know neither "
+                    + "ListObjects and DeleteObject nor links to a CDN. Run 'sluice migrate --finish' first.")
         }
         if refusesData { return .conflict(reason: "The database refused the row.") }
         // Another change is under way. Until it ends, only waiting helps.
         return sqlState == "55P03" ? .unavailable(retryAfter: 1, cause: cause) : asGatewayError
     }
 
-    /// The constraints that admit ``Action/listObjects`` and ``Action/deleteObject`` once an update is finished.
-    private static let ofActions: Set = ["grants_actions_check", "quotas_action_check", "tickets_actions_check"]
+    /// The constraints that admit ``Action/listObjects``, ``Action/deleteObject`` and links to a CDN once an update is
+    /// finished.
+    private static let ofUpdates: Set = [
+        "grants_actions_check", "quotas_action_check", "tickets_actions_check", "storage_credentials_kind_check",
+        "buckets_cdn_credential_id_check",
+    ]
 
     /// The error for readers of policy. They can decide nothing without policy, whatever the database's reason.
     var asPolicyFailure: GatewayError { .unavailable(retryAfter: 1, cause: cause) }

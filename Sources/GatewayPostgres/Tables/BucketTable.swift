@@ -25,6 +25,8 @@ enum BucketTable {
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
         Column("protocols", as: "protocols") { $0.protocols.map(\.rawValue).sorted() },
         Column("public_endpoints", as: "publicEndpoints", .sparseJSON) { $0.publicEndpoints.storedText },
+        // A copy of what the column before holds, for the foreign key.
+        Column("cdn_credential_id") { $0.publicEndpoints[.cdn]?.signing?.credentialID },
         Column("stable_link_window", as: "stableLinkWindow") { Int32(clamping: $0.stableLinkWindow) },
         Column("created_at", as: "createdAt"))
 
@@ -102,7 +104,8 @@ extension Bucket {
 extension [PublicEndpoint.Name: PublicEndpoint] {
     /// JSON.
     fileprivate var storedText: String {
-        let members = Dictionary<String, PublicEndpoint>(uniqueKeysWithValues: map { ($0.rawValue, $1) })
+        let members = Dictionary<String, StoredEndpoint>(
+            uniqueKeysWithValues: map { ($0.rawValue, StoredEndpoint($1)) })
         guard let bytes = try? JSONEncoder().encode(members) else { return "{}" }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -111,15 +114,60 @@ extension [PublicEndpoint.Name: PublicEndpoint] {
 extension PostgresRow {
     fileprivate mutating func nextPublicEndpoints() throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
         let column = place
-        guard let members: [String: PublicEndpoint] = try nextJSON() else { return [:] }
+        let stored: [String: StoredEndpoint]? = try nextJSON()
+        let _: UUID? = try next()
+        guard let members = stored else { return [:] }
         var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
         for (text, endpoint) in members {
             guard let name = PublicEndpoint.Name(rawValue: text) else {
                 throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
             }
+            guard let endpoint = PublicEndpoint(endpoint) else {
+                throw .decoding(column: column, reason: "no known scheme or no credential of a CDN")
+            }
             endpoints[name] = endpoint
         }
         return endpoints
+    }
+}
+
+/// A public endpoint in JSON, with the members that admins see.
+private struct StoredEndpoint: Codable {
+    struct Signing: Codable {
+        var scheme: String
+        var credentialID: String
+        var hash: String?
+        var bindsSourceAddress: Bool?
+        var validity: Int?
+    }
+
+    var url: String
+    var addressing: Bucket.Addressing?
+    var signing: Signing?
+
+    init(_ endpoint: PublicEndpoint) {
+        url = endpoint.url
+        addressing = endpoint.addressing
+        signing = endpoint.signing.map {
+            Signing(
+                scheme: $0.scheme.rawValue, credentialID: $0.credentialID.lowercaseText, hash: $0.hash?.rawValue,
+                bindsSourceAddress: $0.bindsSourceAddress, validity: $0.validity)
+        }
+    }
+}
+
+extension PublicEndpoint {
+    /// Takes an endpoint as it is stored; `nil` if its links have no credential or an unknown scheme.
+    fileprivate init?(_ stored: StoredEndpoint) {
+        self.init(url: stored.url, addressing: stored.addressing)
+        guard let signing = stored.signing else { return }
+        guard let credentialID = UUID(uuidString: signing.credentialID),
+            let scheme = CDNSigning.Scheme(rawValue: signing.scheme)
+        else { return nil }
+        self.signing = CDNSigning(
+            scheme: scheme, credentialID: credentialID,
+            hash: signing.hash.flatMap(CDNSigning.Hash.init(rawValue:)),
+            bindsSourceAddress: signing.bindsSourceAddress, validity: signing.validity)
     }
 }
 
@@ -133,7 +181,7 @@ extension AdminTable<Bucket> {
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
             isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:
-                "The credential does not exist, its kind does not fit the scheme, or a quota refers to the bucket.",
+                "A credential does not exist, its kind does not fit the scheme, or a quota refers to the bucket.",
             insert: { bucket, transaction in try transaction.perform(BucketTable.insert, bucket) },
             read: BucketTable.read, page: BucketTable.page, lockRow: BucketTable.lock,
             update: { change, transaction in try transaction.perform(BucketTable.update, change.row) },

@@ -75,7 +75,7 @@ struct StorageCredentialTable: Sendable {
             UPDATE storage_credentials c SET \(written.assignments),
                 previous_access_key_id = CASE WHEN \(isNewKey) THEN c.access_key_id ELSE c.previous_access_key_id END,
                 previous_needed_until = CASE WHEN \(isNewKey) THEN clock_timestamp() + make_interval(secs => (
-                    SELECT coalesce(max(b.max_ttl), 0) FROM buckets b WHERE b.credential_id = c.id
+                    SELECT coalesce(max(b.max_ttl), 0) FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id)
                 )) ELSE c.previous_needed_until END,
                 rotated_change = CASE WHEN \(isNewKey) THEN current_policy_change() ELSE c.rotated_change END,
                 revision = gen_random_uuid()

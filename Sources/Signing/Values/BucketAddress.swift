@@ -69,6 +69,12 @@ public final class BucketAddress: Sendable {
         front = Self.front(origin: origin, path: path, namingPath: namingPath)
     }
 
+    /// Returns the URL of an object, without a signature.
+    public func url(of key: String) -> String {
+        let path = PercentEncoding.encode(key, keeping: PercentEncoding.unreservedAndSlash)
+        return String(decoding: front.sent + path, as: UTF8.self)
+    }
+
     private static func front(
         origin: String, path: String, namingPath: String
     ) -> (sent: [UInt8], signed: [UInt8], naming: [UInt8]) {

@@ -18,6 +18,10 @@ public enum SigningError: Error, Sendable, Equatable {
     case reservedHeader(String)
     /// The scheme does not sign this header, so a URL cannot bind it.
     case headerNotBindable(String)
+    /// The scheme does not sign the method, so it has links for `GET` alone.
+    case methodNotBindable(String)
+    /// The scheme does not sign query parameters, so a URL cannot bind this one.
+    case queryNotBindable(String)
     /// The signer writes this query parameter itself.
     case reservedQueryParameter(String)
     /// A query parameter that the scheme signs is given twice.
@@ -60,6 +64,8 @@ public enum SigningError: Error, Sendable, Equatable {
         case .duplicateHeader: "DuplicateHeader"
         case .reservedHeader: "ReservedHeader"
         case .headerNotBindable: "HeaderNotBindable"
+        case .methodNotBindable: "MethodNotBindable"
+        case .queryNotBindable: "QueryNotBindable"
         case .reservedQueryParameter: "ReservedQueryParameter"
         case .duplicateQueryParameter: "DuplicateQueryParameter"
         case .ambiguousQueryParameter: "AmbiguousQueryParameter"
@@ -90,6 +96,8 @@ public enum SigningError: Error, Sendable, Equatable {
         case .duplicateHeader(let name): "Header '\(name)' is given twice."
         case .reservedHeader(let name): "Header '\(name)' is written by the signer."
         case .headerNotBindable(let name): "The scheme does not sign header '\(name)'."
+        case .methodNotBindable(let method): "The scheme has links for GET alone, not for '\(method)'."
+        case .queryNotBindable(let name): "The scheme does not sign query parameter '\(name)'."
         case .reservedQueryParameter(let name): "Query parameter '\(name)' is written by the signer."
         case .duplicateQueryParameter(let name): "Query parameter '\(name)' is given twice."
         case .ambiguousQueryParameter(let name):

@@ -31,8 +31,8 @@ public struct SignCommand: ParsableCommand {
             method, now   'now' as 2024-05-17T08:30:00Z
             expires_in    seconds; not for 'header' schemes
             access_key_id, secret_access_key, security_token
-            .             'gcs-v4-rsa-query' and 'gcs-v4-post' take private_key_pem
-            .             instead of secret_access_key
+            .             'gcs-v4-rsa-query', 'gcs-v4-post' and 'cloudfront' take
+            .             private_key_pem instead of secret_access_key
             content_type, content_md5, content_length, payload_sha256, headers
             .             headers of the request; the signature binds them
             additional_headers
@@ -47,6 +47,11 @@ public struct SignCommand: ParsableCommand {
             .             Policy, ExternalId, and those of Alibaba Cloud; a POST of
             .             'sts-ali-rpc-v1' is a form, as Node.js sends it, unless
             .             SignatureType is among its parameters
+            hash, source_address
+            .             'cloudfront': 'SHA-1' or 'SHA-256'; the IPv4 address that
+            .             the link is for
+            validity      'alibaba-cdn' schemes: seconds for which the CDN accepts a
+            .             link
             path_as_sent  the path of the URL, literally
             path_slash_encoding
             .             '%2F' writes each '/' of the key as %2F in the URL

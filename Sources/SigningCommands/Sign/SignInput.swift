@@ -39,10 +39,13 @@ struct SignInput: Decodable {
         let nonce: String?
         let action: String?
         let version: String?
+        let hash: String?
+        let sourceAddress: String?
+        let validity: Int?
 
         enum CodingKeys: String, CodingKey {
             case endpoint, region, service, bucket, addressing, key, method, now, headers, query, fields, conditions
-            case params, body, nonce, action, version
+            case params, body, nonce, action, version, hash, validity
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"
@@ -56,6 +59,7 @@ struct SignInput: Decodable {
             case pathAsSent = "path_as_sent"
             case pathSlashEncoding = "path_slash_encoding"
             case policyBase64 = "policy_base64"
+            case sourceAddress = "source_address"
         }
     }
 }

@@ -6,7 +6,7 @@ struct SignScheme: Sendable {
     let sign: @Sendable (SignInput.Inputs) throws -> SignOutput
 
     /// All schemes, in the order of the help.
-    static let all = version4 + version2 + securityTokens
+    static let all = version4 + version2 + cdn + securityTokens
 
     /// Finds a scheme by its name.
     static func named(_ name: String) throws(LineFailure) -> SignScheme {

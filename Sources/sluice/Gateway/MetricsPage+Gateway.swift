@@ -39,12 +39,12 @@ extension MetricsPage {
     /// Adds the series of what the gateway does.
     func add(_ parts: SharedParts, issued: IssuanceCounts) {
         for delivery in Delivery.allCases {
-            for scheme in Bucket.Scheme.allCases {
-                for action in delivery.actions {
+            for scheme in LinkScheme.allCases {
+                for action in delivery.actions where scheme.signs(delivery, for: action) {
                     addCounter(
                         "sluice_issued_total", "Credentials that were recorded and handed out.",
                         labels: [
-                            ("delivery", delivery.rawValue), ("scheme", scheme.rawValue), ("action", action.rawValue),
+                            ("delivery", delivery.rawValue), ("scheme", scheme.name), ("action", action.rawValue),
                         ], issued[delivery, scheme, action])
                 }
             }

@@ -26,9 +26,13 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var nonce: String?
         var action: String?
         var version: String?
+        var sourceAddress: String?
+        var hash: String?
+        var validity: Int?
 
         enum CodingKeys: String, CodingKey {
-            case nonce, action, version, endpoint, bucket, addressing, key, method, now, headers, query, date
+            case nonce, action, version, hash, validity, endpoint, bucket, addressing, key, method, now, headers, query,
+                date
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"
@@ -37,6 +41,7 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
             case contentType = "content_type"
             case contentMD5 = "content_md5"
             case pathAsSent = "path_as_sent"
+            case sourceAddress = "source_address"
             case pathSlashEncoding = "path_slash_encoding"
         }
     }

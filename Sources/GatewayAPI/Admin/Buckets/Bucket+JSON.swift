@@ -84,6 +84,15 @@ extension Bucket {
                 json.object { json in
                     json.member("url", endpoint.url)
                     json.member("addressing", endpoint.addressing?.rawValue)
+                    guard let signing = endpoint.signing else { return }
+                    json.name("signing")
+                    json.object { json in
+                        json.member("scheme", signing.scheme.rawValue)
+                        json.member("credentialID", signing.credentialID)
+                        json.member("hash", signing.hash?.rawValue)
+                        if let binds = signing.bindsSourceAddress { json.member("bindsSourceAddress", binds) }
+                        if let validity = signing.validity { json.member("validity", validity) }
+                    }
                 }
             }
         }
@@ -99,10 +108,24 @@ extension JSONObject {
             guard var endpoint = try body.object(name.rawValue) else { continue }
             endpoints[name] = PublicEndpoint(
                 url: try endpoint.required("url", endpoint.string("url")),
-                addressing: try endpoint.word("addressing", Bucket.Addressing.self))
+                addressing: try endpoint.word("addressing", Bucket.Addressing.self),
+                signing: try endpoint.cdnSigning())
             try endpoint.end()
         }
         try body.end()
         return endpoints
+    }
+
+    /// Reads the member `signing`; `nil` where it is absent.
+    private mutating func cdnSigning() throws(GatewayError) -> CDNSigning? {
+        guard var signing = try object("signing") else { return nil }
+        let result = CDNSigning(
+            scheme: try signing.required("scheme", signing.word("scheme", CDNSigning.Scheme.self)),
+            credentialID: try signing.required("credentialID", signing.uuid("credentialID")),
+            hash: try signing.word("hash", CDNSigning.Hash.self),
+            bindsSourceAddress: try signing.bool("bindsSourceAddress"),
+            validity: try signing.integer("validity").map { Int(clamping: $0) })
+        try signing.end()
+        return result
     }
 }

@@ -45,6 +45,7 @@ extension CredentialEntry {
             accessKeyID: try body.string("accessKeyID"),
             secretAccessKey: try body.string("secretAccessKey").map { Secret($0) },
             serviceAccount: try ServiceAccount(&body),
+            keyPair: try KeyPair(&body),
             sessionToken: try body.string("sessionToken").map { Secret($0) },
             expiresAt: try body.instant("expiresAt"),
             sessionRole: try SessionRole(&body))
@@ -59,6 +60,17 @@ extension CredentialEntry.ServiceAccount {
         let email = try account.required("client_email", account.string("client_email"))
         let key = try account.required("private_key", account.string("private_key"))
         self.init(email: email, privateKey: Secret(key))
+    }
+}
+
+extension CredentialEntry.KeyPair {
+    /// Reads the member `keyPair`; `nil` where it is absent.
+    fileprivate init?(_ body: inout JSONObject) throws(GatewayError) {
+        guard var pair = try body.object("keyPair") else { return nil }
+        let id = try pair.required("id", pair.string("id"))
+        let key = try pair.required("privateKey", pair.string("privateKey"))
+        try pair.end()
+        self.init(id: id, privateKey: Secret(key))
     }
 }
 

@@ -8,6 +8,8 @@ struct Replay {
         let matchedGroup: Principal?
         let claims: [String: String]
         let bucket: BucketName
+        /// The credential that signed, which tells a link to a CDN from one to the store.
+        let credentialID: UUID
         /// The key, or the part before its last segment if that segment makes no difference.
         let key: ExactText
         let action: Action
@@ -89,7 +91,8 @@ struct Replay {
         }
         return Question(
             principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
-            bucket: wish.bucket, key: ExactText(key), action: wish.action, isHead: wish.method == .head,
+            bucket: wish.bucket, credentialID: request.row.credentialID, key: ExactText(key), action: wish.action,
+            isHead: wish.method == .head,
             delivery: wish.delivery, contentType: wish.contentType?.text, contentLength: wish.contentLength,
             hasMD5: wish.contentMD5 != nil)
     }

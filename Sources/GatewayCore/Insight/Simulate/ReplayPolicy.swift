@@ -106,7 +106,8 @@ struct ReplayPolicy {
                 buckets[bucket.name] = bucket
             }
         }
-        let ids = Set(names.compactMap { buckets[$0]?.credentialID }).filter { credentials[$0] == nil }
+        let ids = Set(names.compactMap { buckets[$0] }.flatMap { [$0.credentialID] + $0.cdnCredentialIDs })
+            .filter { credentials[$0] == nil }
         if !ids.isEmpty {
             let load = try await source.load(ids.map { .credential($0) }, literalGrantLimit: 1)
             for case .credential(let credential?) in load.rows { credentials[credential.id] = credential }
@@ -158,12 +159,12 @@ struct ReplayPolicy {
             .filter { principals.contains($0.principal) }
             .flatMap { places[$0] ?? [] }
             .filter { !outgoing.contains($0.id) }
-        let bucket = buckets[request.request.bucket]
+        let bucket = buckets[request.request.bucket]?.signed(by: request.row.credentialID)
+        let credential = bucket.flatMap { credentials[$0.credentialID] }
         return AccessPolicy(
             position: position ?? PolicyPosition(sequence: 0, tag: UUID()),
             principals: principals.compactMap { proposed ? entries[$0]?.proposed : entries[$0]?.present },
-            literalGrants: literals, bucket: bucket, credential: bucket.flatMap { credentials[$0.credentialID] },
-            scopes: [])
+            literalGrants: literals, bucket: bucket, credential: credential, cdnCredential: credential, scopes: [])
     }
 
     /// Returns whether a proposed deny grant might apply to the request, depending on a claim that the ledger does not
@@ -213,5 +214,18 @@ struct ReplayRequest {
         self.principal = principal
         matchedGroup = (try? Principal(row.matchedPrincipal)).flatMap { $0.isGroup ? $0 : nil }
         claims = template?.claims(in: request.key) ?? [:]
+    }
+}
+
+extension Bucket {
+    /// The credential that signs links to the bucket's CDN, if it names one.
+    fileprivate var cdnCredentialIDs: [UUID] { publicEndpoints[.cdn]?.signing.map { [$0.credentialID] } ?? [] }
+
+    /// Returns the bucket at the address that a credential signs for.
+    fileprivate func signed(by credentialID: UUID) -> Bucket {
+        guard cdnCredentialIDs.contains(credentialID), var place = at(.cdn) else { return self }
+        // The request that was recorded names no address, and gets the default one.
+        place.publicEndpoints[.default] = nil
+        return place
     }
 }

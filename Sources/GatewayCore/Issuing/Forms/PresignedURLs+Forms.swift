@@ -87,7 +87,7 @@ struct FormBody: ProvenBody {
             return .draft(
                 Draft(
                     proposal, Content(form: try signer.form(for: request, by: permit), permit: permit),
-                    by: permit.bucketRow.bucket.scheme))
+                    by: permit.bucketRow.bucket.linkScheme))
         }
     }
 

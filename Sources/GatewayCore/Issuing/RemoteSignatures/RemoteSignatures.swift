@@ -170,7 +170,7 @@ struct SignatureBody: ProvenBody {
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
                 authorization: authorization.map { Secret($0) }, headers: headers),
-            by: step.string.scheme)
+            by: .store(step.string.scheme))
     }
 
     /// Returns the object's content type: from this request, or from the request that started the multipart upload.

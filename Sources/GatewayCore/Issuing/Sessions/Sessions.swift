@@ -88,7 +88,7 @@ struct SessionBody: ProvenBody {
                 order, endingBy: permit.latestEnd, leastLife: request.leastLife)
             let proposal = try proposal(for: session, permit, policy, attempt, issuing)
             return .draft(
-                Draft(proposal, Content(session: session, permit: permit), by: permit.bucket.scheme))
+                Draft(proposal, Content(session: session, permit: permit), by: permit.bucket.linkScheme))
         }
     }
 

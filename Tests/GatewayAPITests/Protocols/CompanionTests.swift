@@ -174,6 +174,57 @@ struct CompanionTests {
         }
     }
 
+    @Test func `where a quota counts bytes, a form needs a limit, and no upload in parts is begun`() async throws {
+        var policy = StubPolicy()
+        var quota = try StubPolicy.quota()
+        (quota.metric, quota.action) = (.bytes, .putObject)
+        policy.quota = quota
+        for (limit, status) in [(nil, 422), (Int64(70), 200)] {
+            policy.conditions = GrantConditions(maxBytes: limit)
+            for client in Client.allCases {
+                let bench = try Bench(client, policy: policy)
+                let form = await bench.send(.get, "/s3/params?\(Self.file)")
+                #expect(form.status == status, "\(form.text)")
+                #expect(limit != nil || form.string("message")?.contains("'maxBytes'") == true)
+                let parts = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+                #expect(parts.status == 422 && parts.string("message")?.contains("limited in size") == true)
+                let charged = bench.gateway.ledger.proposals.withLock { $0 }.flatMap(\.charges)
+                    .filter { $0.quota.metric == .bytes }
+                #expect(charged.map(\.amount) == (limit.map { [$0] } ?? []))
+            }
+        }
+    }
+
+    @Test func `where uploads must state their MD5, no upload in parts is begun`() async throws {
+        var policy = StubPolicy()
+        policy.conditions = GrantConditions(requireContentMD5: true)
+        for client in Client.allCases {
+            let bench = try Bench(client, policy: policy)
+            let parts = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+            #expect(parts.status == 403 && parts.string("message")?.isEmpty == false, "\(parts.text)")
+        }
+    }
+
+    @Test func `after the protocol is closed, an upload can be given up, and nothing else`() async throws {
+        let id = MemoryUploads.openID.uuidString.lowercased()
+        let key = "?key=uploads%2Flarge.png"
+        for client in Client.allCases {
+            let bench = try Bench(client, policy: StubPolicy(protocols: [.gitLFS]))
+            for (method, path, json) in [
+                (HTTPRequest.Method.get, "/s3/params?\(Self.file)", nil), (.get, "/s3/sts", nil),
+                (.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#),
+                (.get, "/s3/multipart/\(id)\(key)", nil), (.get, "/s3/multipart/\(id)/1\(key)", nil),
+                (.get, "/s3/multipart/\(id)/batch\(key)&partNumbers=1", nil),
+                (.post, "/s3/multipart/\(id)/complete\(key)", #"{"parts":[{"PartNumber":1,"ETag":"e"}]}"#),
+            ] {
+                let answer = await bench.send(method, path, json)
+                #expect(answer.status == 403 && answer.string("code") == "AccessDenied", "\(path): \(answer.text)")
+            }
+            #expect(bench.gateway.ledger.proposals.withLock { $0.isEmpty })
+            #expect(await bench.send(.delete, "/s3/multipart/\(id)\(key)").status == 200)
+        }
+    }
+
     @Test func `temporary credentials upload below the prefix and do nothing else`() async throws {
         for client in Client.allCases {
             let bench = try Bench(client)

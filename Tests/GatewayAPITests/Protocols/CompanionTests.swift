@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -294,6 +295,40 @@ struct CompanionTests {
             let answer = await TestGateway().send(.get, path)
             #expect(answer.status == 401 && answer.string("message")?.isEmpty == false)
         }
+    }
+
+    /// Number of names; `SLUICE_TEST_PROTOCOL_INPUTS` sets it.
+    private static let inputs =
+        ProcessInfo.processInfo.environment["SLUICE_TEST_PROTOCOL_INPUTS"].flatMap { Int($0) } ?? 20_000
+
+    @Test func `whatever a file is called, its extension is plain and its metadata is a header's text`() throws {
+        var random = SeededGenerator(seed: 18)
+        let pieces = [
+            "a", "Z", "9", ".", "..", "/", "\\", "%2F", "${filename}", "é", "🐈", "\0", "\n", "\r\n", " ", "*", "?", "e\u{301}",
+            "=?UTF-8?B?", String(repeating: "x", count: 33), "png", "tar.gz", "\u{7f}", "null",
+        ]
+        var named = 0
+        for _ in 0..<Self.inputs {
+            var name = ""
+            for _ in 0..<Int.random(in: 0...6, using: &random) { name += pieces.randomElement(using: &random) ?? "" }
+            guard let file = try? CompanionFile(name: name, type: nil, ["name": name]) else {
+                #expect(name.isEmpty)
+                continue
+            }
+            if let ending = file.fileExtension {
+                named += 1
+                #expect(ending.wholeMatch(of: /[A-Za-z0-9]{1,32}/) != nil && name.hasSuffix("." + ending), "\(name)")
+            }
+            guard let value = file.metadata?["name"] else {
+                #expect(["null", "undefined"].contains(name), "\(name)")
+                continue
+            }
+            #expect(value.utf8.allSatisfy { 0x20...0x7E ~= $0 } && value.first != " " && value.last != " ", "\(name)")
+            guard value != name else { continue }
+            let text = value.hasPrefix("=?UTF-8?B?") && value.hasSuffix("?=") ? value.dropFirst(10).dropLast(2) : ""
+            #expect(Data(base64Encoded: String(text)) == Data(name.utf8), "\(name)")
+        }
+        #expect(named > Self.inputs / 20)
     }
 
     @Test func `pages of configured origins may call the routes, with the headers that they send`() async {

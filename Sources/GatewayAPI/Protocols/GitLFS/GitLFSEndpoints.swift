@@ -80,7 +80,8 @@ struct GitLFSEndpoints: Sendable {
             case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }[...]
             case .upload where checksSizesAlone && publicURL == nil:
                 // Only callers who may upload learn what the bucket lacks.
-                try await uploads.refusals(of: requests, in: context).map { .failure($0 ?? .noVerification) }[...]
+                try await uploads.refusals(of: requests, in: context)
+                    .map { Result<MissingUploads.Outcome, GatewayError>.failure($0 ?? .noVerification) }[...]
             case .upload: try await uploads.issue(requests, in: context, timeout: timeout)[...]
             }
         let answers = wishes.map { wish -> Result<MissingUploads.Outcome, GatewayError> in

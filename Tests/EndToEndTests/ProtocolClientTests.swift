@@ -180,7 +180,8 @@ private struct AWSClients: Sendable {
             deployment.keepSecret(token)
             try await body(
                 AWSClients(
-                    deployment: deployment, bucket: bucket, endpoint: store.endpoint, prefix: prefix, user: user, token: token,
+                    deployment: deployment, bucket: bucket, endpoint: store.endpoint, prefix: prefix, user: user,
+                    token: token,
                     tokenPrincipal: "user:id:bob"))
         }
     }

@@ -304,7 +304,8 @@ struct CompanionTests {
     @Test func `whatever a file is called, its extension is plain and its metadata is a header's text`() throws {
         var random = SeededGenerator(seed: 18)
         let pieces = [
-            "a", "Z", "9", ".", "..", "/", "\\", "%2F", "${filename}", "é", "🐈", "\0", "\n", "\r\n", " ", "*", "?", "e\u{301}",
+            "a", "Z", "9", ".", "..", "/", "\\", "%2F", "${filename}", "é", "🐈", "\0", "\n", "\r\n", " ", "*", "?",
+            "e\u{301}",
             "=?UTF-8?B?", String(repeating: "x", count: 33), "png", "tar.gz", "\u{7f}", "null",
         ]
         var named = 0

@@ -12,7 +12,9 @@ struct ProtocolMatrixTests {
     /// Number of cases for each way and scheme.
     private static let count = ProcessInfo.processInfo.environment["SLUICE_TEST_MATRIX"].flatMap { Int($0) } ?? 6
 
-    @Test("issues what the documents permit, charges and records it, and refuses the rest", arguments: MatrixWorld.Way.allCases)
+    @Test(
+        "issues what the documents permit, charges and records it, and refuses the rest",
+        arguments: MatrixWorld.Way.allCases)
     func ways(way: MatrixWorld.Way) async throws {
         var issued = 0
         var refused: [String: Int] = [:]

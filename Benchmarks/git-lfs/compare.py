@@ -50,7 +50,7 @@ def batch(connection, parts, authorization, sent):
 def upload(url, authorization):
     """Uploads what downloads are asked for."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=300)
     status, text = batch(connection, parts, authorization, body("upload", 0))
     if status != 200:
         raise SystemExit(f"{url}: {status} {text[:300]}")
@@ -61,7 +61,7 @@ def upload(url, authorization):
             continue
         link = item["actions"]["upload"]
         place = urlsplit(link["href"])
-        store = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+        store = http.client.HTTPConnection(place.hostname, place.port, timeout=300)
         store.request("PUT", f"{place.path}?{place.query}", content(number), link.get("header", {}))
         answer = store.getresponse()
         if answer.status != 200:
@@ -71,7 +71,7 @@ def upload(url, authorization):
 
 def client(url, authorization, sent, end, counts, failures):
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=300)
     count = 0
     while time.monotonic() < end:
         status, text = batch(connection, parts, authorization, sent)
@@ -122,8 +122,8 @@ def main():
     for name, found in rates.items():
         median = statistics.median(found)
         print(
-            f"{name}: {median:.1f} batches of {OBJECTS} {options.operation}s in a second"
-            f" ({min(found):.1f} to {max(found):.1f}), {median / last:.1f} times {servers[-1][0]}"
+            f"{name}: {median:.3g} batches of {OBJECTS} {options.operation}s in a second"
+            f" ({min(found):.3g} to {max(found):.3g}), {median / last:.3g} times {servers[-1][0]}"
         )
 
 

@@ -105,14 +105,14 @@ struct ClientProtocolTests {
 
     @Test func `where a quota counts bytes, a form without a size needs a limit in the grant`() async throws {
         for (limit, charge) in [(Int64(1000), Int64(1000)), (nil, nil)] {
-            source.change([.principal(try Principal("user:alice"))]) {
+            try source.change([.principal(try Principal("user:alice"))]) {
                 $0.quotas = [try Fixture.quota(1, metric: .bytes, limit: 1 << 40)]
                 $0.grants[0].conditions = GrantConditions(maxBytes: limit)
             }
             let ledger = ScriptedLedger()
             do {
                 try await issue(.form, by: nil, PolicyCache(source: source), ledger)
-                #expect(charge != nil && ledger.proposals.first?.charges.map(\.amount) == [charge])
+                #expect(charge != nil && ledger.proposals.first?.charges.first?.amount == charge)
             } catch GatewayError.notEnforceable(let reason) {
                 #expect(charge == nil && reason.contains("'maxBytes'") && ledger.proposals.isEmpty)
             }

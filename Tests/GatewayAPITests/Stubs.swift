@@ -138,7 +138,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
     let proposals = Mutex<[IssuanceProposal]>([])
 
     init(verdict: RecordVerdict? = nil, failure: GatewayError? = nil) {
-        self.verdict = verdict.map { verdict in { _ in verdict } }
+        self.verdict = if let verdict { { @Sendable _ in verdict } } else { nil }
         self.failure = failure
     }
 

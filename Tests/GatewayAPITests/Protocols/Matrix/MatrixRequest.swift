@@ -54,7 +54,7 @@ struct MatrixRequest {
             json = ["parts": [part]]
         case .complete:
             (method, path) = (.post, "\(upload)/\(id)/complete")
-            json = ["parts": [["partNumber": 1, "etag": "e1"]]]
+            json = ["parts": [["partNumber": 1, "etag": "e1"] as [String: Any]]]
         case .redirect: (method, path) = (.get, "/v1/objects/\(bucket)/\(Self.key)")
         case .session:
             (method, path) = (.post, "/v1/sts")
@@ -87,7 +87,7 @@ struct MatrixRequest {
             (method, path) = (.get, "\(companion)/multipart/\(id)/1?key=uploads%2Fa.png")
         case .companionComplete:
             (method, path) = (.post, "\(companion)/multipart/\(id)/complete?key=uploads%2Fa.png")
-            json = ["parts": [["PartNumber": 1, "ETag": "e1"]]]
+            json = ["parts": [["PartNumber": 1, "ETag": "e1"] as [String: Any]]]
         case .companionSession: (method, path) = (.get, companion + "/sts")
         }
         if path.hasPrefix(companion) {

@@ -3,6 +3,9 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import Testing
+
+@testable import GatewayAPI
 
 /// The request of a case, as its client sends it, and what the answer says.
 struct MatrixRequest {

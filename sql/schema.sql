@@ -22,6 +22,7 @@ BEGIN
         WHEN 'migration' THEN RETURN 7310868746;
         WHEN 'sums' THEN RETURN 7310868747;
         WHEN 'pruning' THEN RETURN 7310868748;
+        WHEN 'indexing' THEN RETURN 7310868749;
     END CASE;
 END
 $$;
@@ -342,6 +343,9 @@ BEGIN
     WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
     DELETE FROM caller_landings s
     WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landing_days s WHERE s.day = p_day::timestamp AT TIME ZONE 'UTC';
+    -- The oldest days go first, so what was last used on this one was not used since.
+    DELETE FROM grant_uses u WHERE u.last_issued_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $_$;
 
@@ -379,6 +383,8 @@ CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS
     AS $$
     DELETE FROM issuance_sums s WHERE s.minute >= p_starts_at AND s.minute < p_starts_at + interval '24 hours';
     DELETE FROM caller_sums s WHERE s.hour >= p_starts_at AND s.hour < p_starts_at + interval '24 hours';
+    DELETE FROM caller_days s WHERE s.day = p_starts_at;
+    DELETE FROM summed_caller_days d WHERE d.starts_at = p_starts_at;
     DELETE FROM summed_hours h WHERE h.starts_at >= p_starts_at AND h.starts_at < p_starts_at + interval '24 hours';
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
 $$;
@@ -494,6 +500,41 @@ CREATE FUNCTION public.idempotency_claim_end() RETURNS timestamp with time zone
     LANGUAGE sql
     AS $$
     SELECT clock_timestamp() + interval '5 seconds'
+$$;
+
+CREATE FUNCTION public.index_closed_day() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '100ms'
+    SET maintenance_work_mem TO '256MB'
+    SET max_parallel_maintenance_workers TO '0'
+    AS $$
+DECLARE
+    v_partition text;
+    v_column text;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('indexing')) THEN
+        RETURN false;
+    END IF;
+    SELECT d.partition, c.name
+    INTO v_partition, v_column
+    FROM (
+        SELECT 'issuances_' || to_char(d.starts_at, 'YYYYMMDD') AS partition
+        FROM summed_days d
+        WHERE d.summed_to = d.starts_at + interval '24 hours' AND d.summed_to < clock_timestamp() - interval '1 hour'
+    ) d
+    CROSS JOIN unnest('{object_key,principal,grant_id}'::text[]) AS c (name)
+    WHERE to_regclass('public.' || d.partition) IS NOT NULL
+        AND to_regclass('public.' || d.partition || '_' || c.name || '_idx') IS NULL
+    ORDER BY d.partition DESC, c.name
+    LIMIT 1;
+    IF v_partition IS NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE INDEX %I ON public.%I (%I)', v_partition || '_' || v_column || '_idx', v_partition, v_column);
+    RETURN true;
+END
 $$;
 
 CREATE FUNCTION public.is_live_gateway(p_last_seen_at timestamp with time zone) RETURNS boolean
@@ -1703,31 +1744,60 @@ BEGIN
     ORDER BY h.starts_at DESC
     LIMIT 1;
     IF v_from IS NULL THEN
-        RETURN false;
+        SELECT d.starts_at
+        INTO v_from
+        FROM summed_days d
+        WHERE d.summed_to = d.starts_at + interval '24 hours'
+            AND NOT EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.starts_at)
+        ORDER BY d.starts_at DESC
+        LIMIT 1;
+        IF v_from IS NULL THEN
+            RETURN false;
+        END IF;
+        INSERT INTO caller_days (
+            day, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, byte_quotas, urls,
+            bytes_bound, bytes_reserved
+        )
+        SELECT v_from, s.principal, s.matched_principal, s.grant_id, s.bucket, s.action, s.delivery, s.credential_id,
+            s.byte_quotas, sum(s.urls), sum(s.bytes_bound), sum(s.bytes_reserved)
+        FROM caller_sums s
+        WHERE s.hour >= v_from AND s.hour < v_from + interval '24 hours'
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9;
+        INSERT INTO summed_caller_days (starts_at) VALUES (v_from);
+        RETURN true;
     END IF;
     v_to := v_from + interval '1 hour';
 
-    INSERT INTO caller_sums (
-        hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, byte_quotas, urls,
-        bytes_bound, bytes_reserved
+    WITH sums AS (
+        INSERT INTO caller_sums (
+            hour, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, byte_quotas, urls,
+            bytes_bound, bytes_reserved, first_key, last_key, last_issued_at, last_expires_at
+        )
+        SELECT v_from, c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id,
+            q.ids, sum(c.urls), sum(c.bound), sum(c.urls * q.amount), min(c.first_key), max(c.last_key),
+            max(c.last_issued_at), max(c.last_expires_at)
+        FROM (
+            SELECT i.principal, i.matched_principal, i.grant_id, i.bucket, i.action, i.delivery, i.credential_id,
+                count(*) AS urls, sum(i.content_length) AS bound, min(i.object_key) AS first_key,
+                max(i.object_key) AS last_key, max(i.issued_at) AS last_issued_at, max(i.expires_at) AS last_expires_at,
+                CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+                CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
+            FROM issuances i
+            WHERE i.issued_at >= v_from AND i.issued_at < v_to
+            GROUP BY 1, 2, 3, 4, 5, 6, 7, 14, 15
+        ) c
+        CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
+            FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
+            JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+        ) q
+        GROUP BY c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids
+        RETURNING grant_id, bucket, last_issued_at
     )
-    SELECT v_from, c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids,
-        sum(c.urls), sum(c.bound), sum(c.urls * q.amount)
-    FROM (
-        SELECT i.principal, i.matched_principal, i.grant_id, i.bucket, i.action, i.delivery, i.credential_id,
-            count(*) AS urls, sum(i.content_length) AS bound,
-            CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
-            CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
-        FROM issuances i
-        WHERE i.issued_at >= v_from AND i.issued_at < v_to
-        GROUP BY 1, 2, 3, 4, 5, 6, 7, 10, 11
-    ) c
-    CROSS JOIN LATERAL (
-        SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
-        FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
-        JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
-    ) q
-    GROUP BY c.principal, c.matched_principal, c.grant_id, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
+    INSERT INTO grant_uses AS u (grant_id, bucket, last_issued_at)
+    SELECT s.grant_id, s.bucket, max(s.last_issued_at) FROM sums s GROUP BY 1, 2
+    ON CONFLICT ON CONSTRAINT grant_uses_pkey DO UPDATE SET last_issued_at = excluded.last_issued_at
+    WHERE u.last_issued_at < excluded.last_issued_at;
     INSERT INTO summed_hours (starts_at) VALUES (v_from);
     RETURN true;
 END
@@ -1762,6 +1832,10 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     v_recording := ARRAY(SELECT policy_lock_sharers());
+
+    -- Where the clock was set back, a day that was over goes on, and is summed up anew.
+    PERFORM forget_sums(d.starts_at)
+    FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
 
     SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
     INTO v_partition, v_day, v_end, v_from, v_pages
@@ -1949,6 +2023,16 @@ BEGIN
         FROM found f
         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
         ON CONFLICT ON CONSTRAINT caller_landings_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
+    ),
+    by_day AS (
+        INSERT INTO caller_landing_days AS s (
+            day, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, bytes
+        )
+        SELECT date_trunc('day', f.issued_at, 'UTC'), f.principal, f.matched_principal, f.grant_id, f.bucket, f.action,
+            f.delivery, f.credential_id, sum(f.bytes - f.counted)
+        FROM found f
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+        ON CONFLICT ON CONSTRAINT caller_landing_days_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
     )
     INSERT INTO landing_sums AS s (minute, bucket, action, delivery, credential_id, bytes)
     SELECT date_bin('1 minute', f.issued_at, timestamptz 'epoch'), f.bucket, f.action, f.delivery, f.credential_id,
@@ -2143,6 +2227,34 @@ END) STORED NOT NULL,
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
 );
 
+CREATE TABLE public.caller_days (
+    day timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
+);
+
+CREATE TABLE public.caller_landing_days (
+    day timestamp with time zone NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.caller_landings (
     hour timestamp with time zone NOT NULL,
     principal text NOT NULL COLLATE pg_catalog."C",
@@ -2168,7 +2280,11 @@ CREATE TABLE public.caller_sums (
     byte_quotas uuid[] NOT NULL,
     urls bigint NOT NULL,
     bytes_bound numeric,
-    bytes_reserved numeric
+    bytes_reserved numeric,
+    first_key text NOT NULL COLLATE pg_catalog."C",
+    last_key text NOT NULL COLLATE pg_catalog."C",
+    last_issued_at timestamp with time zone NOT NULL,
+    last_expires_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.deletions (
@@ -2265,6 +2381,13 @@ CREATE VIEW public.grant_history AS
    FROM ((public.grants g
      JOIN public.policy_moments c ON ((c.tag = g.created_change)))
      LEFT JOIN public.policy_moments r ON ((r.tag = g.removed_change)));
+
+CREATE TABLE public.grant_uses (
+    grant_id uuid NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    last_issued_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
 
 CREATE TABLE public.group_member_history (
     member_principal text NOT NULL COLLATE pg_catalog."C",
@@ -2547,6 +2670,10 @@ CREATE TABLE public.store_events (
     callback_id text COLLATE pg_catalog."C"
 );
 
+CREATE TABLE public.summed_caller_days (
+    starts_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.summed_days (
     starts_at timestamp with time zone NOT NULL,
     summed_to timestamp with time zone NOT NULL,
@@ -2657,6 +2784,9 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY public.caller_landing_days
+    ADD CONSTRAINT caller_landing_days_pkey PRIMARY KEY (principal, day, grant_id, matched_principal, bucket, action, delivery, credential_id);
+
 ALTER TABLE ONLY public.caller_landings
     ADD CONSTRAINT caller_landings_pkey PRIMARY KEY (principal, hour, grant_id, matched_principal, bucket, action, delivery, credential_id);
 
@@ -2677,6 +2807,9 @@ ALTER TABLE ONLY public.event_secrets
 
 ALTER TABLE ONLY public.gateways
     ADD CONSTRAINT gateways_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.grant_uses
+    ADD CONSTRAINT grant_uses_pkey PRIMARY KEY (grant_id, bucket);
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
@@ -2771,6 +2904,9 @@ ALTER TABLE ONLY public.storage_credentials
 ALTER TABLE ONLY public.store_events
     ADD CONSTRAINT store_events_pkey PRIMARY KEY (bucket, object_key, made_at);
 
+ALTER TABLE ONLY public.summed_caller_days
+    ADD CONSTRAINT summed_caller_days_pkey PRIMARY KEY (starts_at);
+
 ALTER TABLE ONLY public.summed_days
     ADD CONSTRAINT summed_days_pkey PRIMARY KEY (starts_at);
 
@@ -2799,13 +2935,31 @@ CREATE INDEX api_keys_principal_idx ON public.api_keys USING btree (principal);
 
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
 
+CREATE INDEX caller_days_day_idx ON public.caller_days USING btree (day);
+
+CREATE INDEX caller_days_grant_id_idx ON public.caller_days USING btree (grant_id, day);
+
+CREATE INDEX caller_days_matched_idx ON public.caller_days USING btree (matched_principal, day) WHERE (matched_principal <> principal);
+
+CREATE INDEX caller_days_principal_idx ON public.caller_days USING btree (principal, day);
+
+CREATE INDEX caller_landing_days_day_idx ON public.caller_landing_days USING btree (day);
+
+CREATE INDEX caller_landing_days_grant_id_idx ON public.caller_landing_days USING btree (grant_id, day);
+
+CREATE INDEX caller_landing_days_matched_idx ON public.caller_landing_days USING btree (matched_principal, day) WHERE (matched_principal <> principal);
+
 CREATE INDEX caller_landings_grant_id_idx ON public.caller_landings USING btree (grant_id, hour);
 
 CREATE INDEX caller_landings_hour_idx ON public.caller_landings USING btree (hour);
 
+CREATE INDEX caller_landings_matched_idx ON public.caller_landings USING btree (matched_principal, hour) WHERE (matched_principal <> principal);
+
 CREATE INDEX caller_sums_grant_id_idx ON public.caller_sums USING btree (grant_id, hour);
 
 CREATE INDEX caller_sums_hour_idx ON public.caller_sums USING btree (hour);
+
+CREATE INDEX caller_sums_matched_idx ON public.caller_sums USING btree (matched_principal, hour) WHERE (matched_principal <> principal);
 
 CREATE INDEX caller_sums_principal_idx ON public.caller_sums USING btree (principal, hour);
 

@@ -80,6 +80,10 @@ static const char idempotency_claim_end[] = {
 #embed "../../sql/functions/idempotency_claim_end.sql" suffix(, 0)
 };
 
+static const char index_closed_day[] = {
+#embed "../../sql/functions/index_closed_day.sql" suffix(, 0)
+};
+
 static const char is_live_gateway[] = {
 #embed "../../sql/functions/is_live_gateway.sql" suffix(, 0)
 };
@@ -259,6 +263,7 @@ static const struct {
     {"grant_key.sql", grant_key},
     {"grant_to_gateway.sql", grant_to_gateway},
     {"idempotency_claim_end.sql", idempotency_claim_end},
+    {"index_closed_day.sql", index_closed_day},
     {"is_live_gateway.sql", is_live_gateway},
     {"is_unused.sql", is_unused},
     {"keep_membership.sql", keep_membership},

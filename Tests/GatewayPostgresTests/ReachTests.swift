@@ -256,7 +256,9 @@ import Testing
         for index in 0..<120 {
             var row = LedgerWorld.Row(at: LedgerWorld.noon.addingTimeInterval(-3600 * Double(index % 40)))
             row.principal = names.randomElement(using: &random) ?? ""
-            row.matched = Self.principals.randomElement(using: &random)
+            // A grant to a user permits nobody else.
+            row.matched = Self.principals.filter { !$0.hasPrefix("user:") || $0 == row.principal }
+                .randomElement(using: &random)
             row.bucket = Self.buckets.randomElement(using: &random) ?? ""
             let prefix = Self.prefixes.randomElement(using: &random) ?? ""
             row.key = prefix.isEmpty || prefix.hasSuffix("/") ? prefix + "x" : prefix

@@ -48,6 +48,8 @@ import Testing
             "DELETE FROM issuance_sums", "UPDATE issuance_sums SET urls = 0", "UPDATE summed_days SET pages = 0",
             "INSERT INTO summed_days VALUES (now(), now() + interval '1 hour', 1)", "SELECT forget_sums(now())",
             "DELETE FROM caller_sums", "INSERT INTO summed_hours VALUES (now())", "DELETE FROM caller_landings",
+            "DELETE FROM caller_days", "INSERT INTO summed_caller_days VALUES (now())", "DELETE FROM grant_uses",
+            "DELETE FROM caller_landing_days",
             "DELETE FROM landing_sums", "UPDATE landing_sums SET bytes = 0", "DELETE FROM landed_uploads",
             "UPDATE landed_uploads SET bytes = 0", "DELETE FROM landing_changes",
             "DELETE FROM gateways", "UPDATE gateways SET policy_seq = 1",

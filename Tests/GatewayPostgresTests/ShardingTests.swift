@@ -25,8 +25,9 @@ import Testing
 
     /// Tables that would stay on one database, because no link waits for them.
     private static let inOnePlace: Set = [
-        "admin_audit", "caller_landings", "caller_sums", "gateways", "issuance_sums", "landed_uploads",
-        "landing_changes", "landing_sums", "refusal_gaps", "refusals", "store_events", "summed_days", "summed_hours",
+        "admin_audit", "caller_days", "caller_landing_days", "caller_landings", "caller_sums", "gateways", "grant_uses",
+        "issuance_sums", "landed_uploads", "landing_changes", "landing_sums", "refusal_gaps", "refusals",
+        "store_events", "summed_caller_days", "summed_days", "summed_hours",
     ]
 
     /// Triggers that note what the sums have yet to count. Where rows are spread, each database would note and sum up

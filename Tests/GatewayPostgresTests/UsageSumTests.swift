@@ -44,7 +44,8 @@ import Testing
             """
             INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery,
                 action, method, bucket, object_key, expires_at, content_length, request_id, quota_ids, quota_amounts)
-            SELECT gen_random_uuid(), r.at, 1, 'user:' || n % 7, '*', md5('g' || n % 3)::uuid, md5('c' || n % 2)::uuid,
+            SELECT gen_random_uuid(), r.at, 1, 'user:' || n % 7, CASE n % 11 WHEN 0 THEN 'group:g' ELSE '*' END,
+                md5('g' || n % 3)::uuid, md5('c' || n % 2)::uuid,
                 CASE n % 5 WHEN 0 THEN 'sts' WHEN 1 THEN 'redirect' ELSE 'presigned-url' END,
                 CASE n % 5 WHEN 0 THEN 'PutObject,GetObject' WHEN 1 THEN 'GetObject' ELSE 'PutObject' END,
                 CASE n % 5 WHEN 0 THEN '*' WHEN 1 THEN 'GET' ELSE 'PUT' END, 'bucket-' || n % 3, 'k/' || n,
@@ -73,7 +74,7 @@ import Testing
         let noon = LedgerWorld.noon
         let ranges: [(TimeInterval, TimeInterval)] = [
             (-86_400, 4 * 86_400), (0, 86_400), (30, 7_242.5), (-0.000_001, 0.000_001), (15, 45),
-            (43_215, 43_200.5 + 60),
+            (43_215, 43_200.5 + 60), (-43_200, 129_600),
             (43_170, 43_199), (59.9, 60.1), (-20 * 86_400, -10 * 86_400), (100_000, 4 * 86_400),
         ]
         func compare(_ moment: String) async throws {
@@ -119,6 +120,15 @@ import Testing
                     ))
         }
         #expect(try await world.connection.number("SELECT count(*) FROM summed_hours") > 24)
+        #expect(try await world.connection.number("SELECT count(*) FROM summed_caller_days") > 2)
+        for column in ["urls", "bytes_bound", "bytes_reserved"] {
+            let sum = "SELECT coalesce(sum(\(column)), 0)::bigint FROM"
+            #expect(
+                try await world.connection.number("\(sum) caller_days")
+                    == world.connection.number(
+                        "\(sum) caller_sums WHERE date_trunc('day', hour, 'UTC') IN (SELECT starts_at FROM summed_caller_days)"
+                    ))
+        }
         try await compare("all is")
         try await world.write([Row(at: Date(), action: "PutObject", length: 3, quotas: [quotas[1].id], amounts: [3])])
         try await compare("there is more")
@@ -134,10 +144,18 @@ import Testing
                 AdminScope(bucket: buckets[0], prefix: "", principals: some),
                 AdminScope(bucket: buckets[1], prefix: ""),
             ]
+            // All by name, so that indexes find them: a user who asked, and whom a grant permitted it to.
+            let named = try [
+                AdminScope(bucket: buckets[0], prefix: "", principals: [PrincipalPattern("user:3")]),
+                AdminScope(
+                    bucket: buckets[1], prefix: "",
+                    principals: [PrincipalPattern("group:g"), PrincipalPattern("user:1")]),
+            ]
             let grant = UUID(uuidString: "0120a4f9-196a-5f9e-b9f5-23f31f914da7")
             return [
                 .with { $0.principal = try? Principal("user:3") }, .with { $0.grantID = grant ?? LedgerWorld.id(1) },
                 .with { $0.reach = .limited(reach) },
+                .with { $0.reach = .limited(named) },
             ]
         }
     }
@@ -180,6 +198,11 @@ import Testing
         #expect(try await urls(UsageQuery(.lately { $0.grantID = LedgerWorld.id(1) })) == [202])
         #expect(try await urls(UsageQuery(.lately(), [.principal])) == [202])
         #expect(try await urls(UsageQuery(.lately { $0.prefix = ExactText("") })) == [2])
+        // So are they where they are counted by the day.
+        try await world.connection.runScript("UPDATE caller_days SET urls = urls + 1000")
+        #expect(try await urls(UsageQuery(.lately { $0.principal = try? Principal("user:alice") }, by: .day)) == [2002])
+        #expect(try await urls(UsageQuery(.lately(), by: .range, [.principal])) == [2002])
+        #expect(try await urls(UsageQuery(.lately(), by: .hour, [.principal])) == [202])
     }
 
     /// A recording reads the clock and commits later. Meanwhile, no period to which it could add may be summed up.

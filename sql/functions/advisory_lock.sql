@@ -6,6 +6,7 @@
 --   migration   Lets one 'sluice migrate' run at a time.
 --   sums        Lets one session at a time sum up the ledger, or remove days from it.
 --   pruning     Lets one session at a time prune the policy log.
+--   indexing    Lets one session at a time build indexes of days that are over.
 --
 -- The planner computes a call with a constant name when it plans the statement, so that naming a lock costs nothing
 -- when the statement runs. A call inside a view or an index would keep an old key: there is none.
@@ -22,6 +23,7 @@ BEGIN
         WHEN 'migration' THEN RETURN 7310868746;
         WHEN 'sums' THEN RETURN 7310868747;
         WHEN 'pruning' THEN RETURN 7310868748;
+        WHEN 'indexing' THEN RETURN 7310868749;
     END CASE;
 END
 $$;

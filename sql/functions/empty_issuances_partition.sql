@@ -55,5 +55,8 @@ BEGIN
     WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
     DELETE FROM caller_landings s
     WHERE s.hour >= p_day::timestamp AT TIME ZONE 'UTC' AND s.hour < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+    DELETE FROM caller_landing_days s WHERE s.day = p_day::timestamp AT TIME ZONE 'UTC';
+    -- The oldest days go first, so what was last used on this one was not used since.
+    DELETE FROM grant_uses u WHERE u.last_issued_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
 END
 $$;

@@ -9,6 +9,8 @@ LANGUAGE sql VOLATILE
 AS $$
     DELETE FROM issuance_sums s WHERE s.minute >= p_starts_at AND s.minute < p_starts_at + interval '24 hours';
     DELETE FROM caller_sums s WHERE s.hour >= p_starts_at AND s.hour < p_starts_at + interval '24 hours';
+    DELETE FROM caller_days s WHERE s.day = p_starts_at;
+    DELETE FROM summed_caller_days d WHERE d.starts_at = p_starts_at;
     DELETE FROM summed_hours h WHERE h.starts_at >= p_starts_at AND h.starts_at < p_starts_at + interval '24 hours';
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
 $$;

@@ -39,6 +39,10 @@ BEGIN
     v_now := clock_timestamp();
     v_recording := ARRAY(SELECT policy_lock_sharers());
 
+    -- Where the clock was set back, a day that was over goes on, and is summed up anew.
+    PERFORM forget_sums(d.starts_at)
+    FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
+
     SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
     INTO v_partition, v_day, v_end, v_from, v_pages
     FROM (

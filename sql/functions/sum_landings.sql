@@ -118,6 +118,16 @@ BEGIN
         FROM found f
         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
         ON CONFLICT ON CONSTRAINT caller_landings_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
+    ),
+    by_day AS (
+        INSERT INTO caller_landing_days AS s (
+            day, principal, matched_principal, grant_id, bucket, action, delivery, credential_id, bytes
+        )
+        SELECT date_trunc('day', f.issued_at, 'UTC'), f.principal, f.matched_principal, f.grant_id, f.bucket, f.action,
+            f.delivery, f.credential_id, sum(f.bytes - f.counted)
+        FROM found f
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+        ON CONFLICT ON CONSTRAINT caller_landing_days_pkey DO UPDATE SET bytes = s.bytes + excluded.bytes
     )
     INSERT INTO landing_sums AS s (minute, bucket, action, delivery, credential_id, bytes)
     SELECT date_bin('1 minute', f.issued_at, timestamptz 'epoch'), f.bucket, f.action, f.delivery, f.credential_id,

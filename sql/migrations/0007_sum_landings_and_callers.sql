@@ -1,7 +1,7 @@
 -- Kind: expand
 --
--- Bytes that landed, summed up by the minute in which their links were issued; and sums by the hour for each caller and
--- grant.
+-- Bytes that landed, summed up by the minute in which their links were issued; sums by the hour and by the day for each
+-- caller and grant; and when each grant was last used.
 
 -- What a link's upload landed is a column of its own, so that lists and sums tell the same.
 CREATE OR REPLACE VIEW uploads AS
@@ -111,13 +111,22 @@ CREATE TABLE caller_sums (
     byte_quotas uuid[] NOT NULL,
     urls bigint NOT NULL,
     bytes_bound numeric,
-    bytes_reserved numeric
+    bytes_reserved numeric,
+    first_key text COLLATE "C" NOT NULL,
+    last_key text COLLATE "C" NOT NULL,
+    last_issued_at timestamptz NOT NULL,
+    last_expires_at timestamptz NOT NULL
 );
 CREATE INDEX caller_sums_hour_idx ON caller_sums (hour);
 CREATE INDEX caller_sums_principal_idx ON caller_sums (principal, hour);
 CREATE INDEX caller_sums_grant_id_idx ON caller_sums (grant_id, hour);
+-- What callers got by grants to their groups, and to *.
+CREATE INDEX caller_sums_matched_idx ON caller_sums (matched_principal, hour) WHERE matched_principal <> principal;
 
 COMMENT ON TABLE caller_sums IS 'What was issued in an hour to each caller by each grant, summed up by sum_callers.';
+COMMENT ON COLUMN caller_sums.first_key IS 'The least of the keys, in the order of bytes.';
+COMMENT ON COLUMN caller_sums.last_key IS 'The greatest of them.';
+COMMENT ON COLUMN caller_sums.last_expires_at IS 'When the last of the credentials ends, by the gateway''s clock.';
 
 CREATE TABLE summed_hours (
     starts_at timestamptz NOT NULL,
@@ -125,6 +134,44 @@ CREATE TABLE summed_hours (
 );
 
 COMMENT ON TABLE summed_hours IS 'The hours whose rows are all in caller_sums.';
+
+CREATE TABLE caller_days (
+    day timestamptz NOT NULL,
+    principal text COLLATE "C" NOT NULL,
+    matched_principal text COLLATE "C" NOT NULL,
+    grant_id uuid NOT NULL,
+    bucket text COLLATE "C" NOT NULL,
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
+);
+CREATE INDEX caller_days_day_idx ON caller_days (day);
+CREATE INDEX caller_days_principal_idx ON caller_days (principal, day);
+CREATE INDEX caller_days_grant_id_idx ON caller_days (grant_id, day);
+CREATE INDEX caller_days_matched_idx ON caller_days (matched_principal, day) WHERE matched_principal <> principal;
+
+COMMENT ON TABLE caller_days IS 'The sums of caller_sums by the day (UTC), of days whose hours are all summed up.';
+
+CREATE TABLE summed_caller_days (
+    starts_at timestamptz NOT NULL,
+    CONSTRAINT summed_caller_days_pkey PRIMARY KEY (starts_at)
+);
+
+COMMENT ON TABLE summed_caller_days IS 'The days whose rows are all in caller_days.';
+
+CREATE TABLE grant_uses (
+    grant_id uuid NOT NULL,
+    bucket text COLLATE "C" NOT NULL,
+    last_issued_at timestamptz NOT NULL,
+    CONSTRAINT grant_uses_pkey PRIMARY KEY (grant_id, bucket)
+) WITH (fillfactor = 70);
+
+COMMENT ON TABLE grant_uses IS
+    'When each grant last decided, in the hours that sum_callers has summed up and that the ledger still has.';
 
 CREATE TABLE caller_landings (
     hour timestamptz NOT NULL,
@@ -142,10 +189,33 @@ CREATE TABLE caller_landings (
 ) WITH (fillfactor = 70);
 CREATE INDEX caller_landings_hour_idx ON caller_landings (hour);
 CREATE INDEX caller_landings_grant_id_idx ON caller_landings (grant_id, hour);
+CREATE INDEX caller_landings_matched_idx ON caller_landings (matched_principal, hour)
+WHERE matched_principal <> principal;
 
 COMMENT ON TABLE caller_landings IS
     'The bytes that landed of the uploads that were issued in an hour to each caller by each grant, summed up by '
     'sum_landings.';
+
+CREATE TABLE caller_landing_days (
+    day timestamptz NOT NULL,
+    principal text COLLATE "C" NOT NULL,
+    matched_principal text COLLATE "C" NOT NULL,
+    grant_id uuid NOT NULL,
+    bucket text COLLATE "C" NOT NULL,
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    bytes numeric NOT NULL,
+    CONSTRAINT caller_landing_days_pkey PRIMARY KEY (
+        principal, day, grant_id, matched_principal, bucket, action, delivery, credential_id
+    )
+) WITH (fillfactor = 70);
+CREATE INDEX caller_landing_days_day_idx ON caller_landing_days (day);
+CREATE INDEX caller_landing_days_grant_id_idx ON caller_landing_days (grant_id, day);
+CREATE INDEX caller_landing_days_matched_idx ON caller_landing_days (matched_principal, day)
+WHERE matched_principal <> principal;
+
+COMMENT ON TABLE caller_landing_days IS 'The sums of caller_landings by the day (UTC).';
 
 CREATE INDEX landings_finding_idx ON landings (finding, issuance_id) WHERE finding IN ('mismatched', 'unverified');
 

@@ -38,9 +38,10 @@ public struct PostgresAccess: AccessRows {
     public func grants(
         around prefix: ExactText, in bucket: BucketName, _ page: ListQuery
     ) async throws(GatewayError) -> Page<PlacedGrant> {
+        let request = try Self.byPrefix.request(page)
         let rows = try await pool.execute(
-            AccessStatements.aroundPrefix,
-            AccessQuestion(page: Self.byPrefix.request(page), bucket: bucket, place: prefix.rawValue))
+            request.onlyPrincipals == nil ? AccessStatements.aroundPrefix : AccessStatements.ofNamedAroundPrefix,
+            AccessQuestion(page: request, bucket: bucket, place: prefix.rawValue))
         return Self.byPrefix.page(rows, of: page) {
             [$0.grant.prefix.text, $0.grant.principal.rawValue, $0.grant.id.lowercaseText]
         }
@@ -129,51 +130,58 @@ enum AccessStatements {
     /// Reads grants at the beginnings of a prefix and below it. A text below begins with the prefix, so that it lies
     /// between the prefix with a byte that no text has, and the prefix with its last byte, `/`, replaced by the next
     /// one, `0`; where the prefix is empty, before a text that is longer than any.
-    static let aroundPrefix = Statement<AccessQuestion, PlacedGrant>(
-        """
-        WITH above AS MATERIALIZED (
-            SELECT b.text COLLATE "C" AS text FROM beginnings($2) AS b (text)
-            UNION
-            SELECT t.text FROM templates_at($1, $2) AS t (text)
-            WHERE NOT starts_with(t.text, $2) AND template_place(t.text, $2) IS NOT NULL
-        )
-        SELECT \(GrantTable.columns.selected(of: "g")),
-            CASE WHEN starts_with($2, g.prefix) THEN 'covers'
-                WHEN g.is_template THEN coalesce(template_place(g.prefix, $2), 'below') ELSE 'below' END
-        FROM (
-            (
-                SELECT \(GrantTable.columns.stored(of: "r")) FROM above a
-                CROSS JOIN LATERAL (
+    static let aroundPrefix = aroundPrefix(where: "$8::text[] IS NULL")
+
+    /// Does the same where a reach names the principals, by the index by principal.
+    static let ofNamedAroundPrefix = aroundPrefix(where: "r.principal = ANY ($8::text[])")
+
+    private static func aroundPrefix(where condition: String) -> Statement<AccessQuestion, PlacedGrant> {
+        Statement(
+            """
+            WITH above AS MATERIALIZED (
+                SELECT b.text COLLATE "C" AS text FROM beginnings($2) AS b (text)
+                UNION
+                SELECT t.text FROM templates_at($1, $2) AS t (text)
+                WHERE NOT starts_with(t.text, $2) AND template_place(t.text, $2) IS NOT NULL
+            )
+            SELECT \(GrantTable.columns.selected(of: "g")),
+                CASE WHEN starts_with($2, g.prefix) THEN 'covers'
+                    WHEN g.is_template THEN coalesce(template_place(g.prefix, $2), 'below') ELSE 'below' END
+            FROM (
+                (
+                    SELECT \(GrantTable.columns.stored(of: "r")) FROM above a
+                    CROSS JOIN LATERAL (
+                        SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
+                        WHERE r.bucket = $1 AND r.prefix = a.text AND r.removed_at IS NULL
+                            AND r.principal >= CASE WHEN a.text = $3 THEN $4 ELSE '' END
+                            AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
+                            AND \(isInside("$7")) AND \(condition)
+                        ORDER BY r.principal FETCH FIRST $6 ROWS WITH TIES
+                    ) r
+                    WHERE a.text >= coalesce($3, '')
+                    ORDER BY r.prefix, r.principal, r.id LIMIT $6
+                )
+                UNION ALL
+                (
                     SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
-                    WHERE r.bucket = $1 AND r.prefix = a.text AND r.removed_at IS NULL
-                        AND r.principal >= CASE WHEN a.text = $3 THEN $4 ELSE '' END
+                    WHERE r.bucket = $1 AND r.removed_at IS NULL
+                        AND (r.prefix, r.principal) >= (
+                            CASE WHEN $3 > $2 COLLATE "C" THEN $3 ELSE $2 || chr(1) END,
+                            CASE WHEN $3 > $2 COLLATE "C" THEN $4 ELSE '' END
+                        )
+                        AND r.prefix < CASE WHEN $2 = '' THEN repeat(chr(1114111), 256) ELSE rtrim($2, '/') || '0' END
                         AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
-                        AND \(isInside("$7"))
-                    ORDER BY r.principal FETCH FIRST $6 ROWS WITH TIES
-                ) r
-                WHERE a.text >= coalesce($3, '')
-                ORDER BY r.prefix, r.principal, r.id LIMIT $6
-            )
-            UNION ALL
-            (
-                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
-                WHERE r.bucket = $1 AND r.removed_at IS NULL
-                    AND (r.prefix, r.principal) >= (
-                        CASE WHEN $3 > $2 COLLATE "C" THEN $3 ELSE $2 || chr(1) END,
-                        CASE WHEN $3 > $2 COLLATE "C" THEN $4 ELSE '' END
-                    )
-                    AND r.prefix < CASE WHEN $2 = '' THEN repeat(chr(1114111), 256) ELSE rtrim($2, '/') || '0' END
-                    AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
-                    AND \(isInside("$7"))
-                ORDER BY r.prefix, r.principal FETCH FIRST $6 ROWS WITH TIES
-            )
-        ) g
-        ORDER BY g.prefix, g.principal, g.id LIMIT $6
-        """, onlyReads: true
-    ) {
-        [$0.bucket?.rawValue, $0.place] + $0.end + [$0.page.reach]
-    } decode: { row throws(PostgresError) in
-        PlacedGrant(grant: try Grant(&row), relation: try row.nextWord())
+                        AND \(isInside("$7")) AND \(condition)
+                    ORDER BY r.prefix, r.principal FETCH FIRST $6 ROWS WITH TIES
+                )
+            ) g
+            ORDER BY g.prefix, g.principal, g.id LIMIT $6
+            """, onlyReads: true
+        ) {
+            [$0.bucket?.rawValue, $0.place] + $0.end + [$0.page.reach, $0.page.onlyPrincipals]
+        } decode: { row throws(PostgresError) in
+            PlacedGrant(grant: try Grant(&row), relation: try row.nextWord())
+        }
     }
 
     /// Reads the principals of grants at the texts that may cover a key and, if asked for, the members of the groups

@@ -62,6 +62,12 @@ extension AdminReach {
         return names
     }
 
+    /// The users who must have asked for all that lies inside, for indexes of the ledger; `nil` if others may have, as
+    /// members of a group that a scope names.
+    var onlyUsers: [String]? {
+        onlyPrincipals.flatMap { names in names.allSatisfy { $0.utf8.starts(with: "user:".utf8) } ? names : nil }
+    }
+
     /// The scopes for statements, as JSON; `nil` if the reach is unlimited.
     var parameter: String? {
         guard let scopes else { return nil }

@@ -4,8 +4,17 @@ import LibPQ
 
 /// A day of the ledger, or a part of it.
 struct LedgerDay: Sendable {
+    /// Begin of what is read, inclusive.
     var from: PostgresTimestamp
+    /// End of what is read, exclusive.
     var to: PostgresTimestamp
+    /// The end of the day, or of the period if that ends earlier. It tells days apart in page tokens.
+    var end: PostgresTimestamp
+
+    /// Whether sums tell that all rows to be read are of this hour or less, so that they are found by their times.
+    var isShort = false
+    /// Whether sums of callers or grants tell that few rows are to be read, so that an index finds them soonest.
+    var hasFew = false
 }
 
 /// The last row of a page: the end of the row's day, and the row's identifier.
@@ -14,55 +23,151 @@ struct LedgerPlace: Sendable {
     var id: UUID
 }
 
+/// Parameters of a list of days.
+struct LedgerDaysRequest: Sendable {
+    var filter: IssuanceFilter
+    var from: PostgresTimestamp
+    var to: PostgresTimestamp
+
+    /// The statement that lists the days: the sums tell where callers, grants and kinds of issuances have rows.
+    fileprivate var statement: Statement<LedgerDaysRequest, LedgerDay> {
+        if filter.principal != nil || filter.grantID != nil || filter.reach.onlyPrincipals != nil {
+            return LedgerPool.daysOfCallers
+        }
+        if filter.bucket != nil || filter.action != nil || filter.delivery != nil || filter.credentialID != nil {
+            return LedgerPool.daysOfKinds
+        }
+        return LedgerPool.days
+    }
+}
+
 extension LedgerPool {
+    /// Lists the days of a period that may have rows that pass a filter, the newest first.
+    ///
+    /// Of days that are over and summed up, what lies before the first and after the last such row is left out, to the
+    /// hour or minute; days without such rows are left out. Other days are whole.
+    func days(_ request: LedgerDaysRequest, deadline: ContinuousClock.Instant) async throws(GatewayError) -> [LedgerDay]
+    {
+        try await execute(request.statement, request, deadline: deadline)
+    }
+
     /// Reads a period of the ledger day by day. The newest day comes first, and within a day the newest row, by
     /// identifier.
     ///
     /// Most pages end within the first day, and each further day is asked only for the rows still missing. A merge of
     /// all days would open every one of them for its first row.
     /// - Parameters:
-    ///   - from: Begin of the period, inclusive.
-    ///   - to: End of the period, exclusive.
+    ///   - request: The period, and a filter that all rows to be read pass.
     ///   - place: The last row of the previous page. Its day ends where the period ends.
     ///   - limit: Maximum number of rows.
     ///   - read: Reads rows of a day: those before an identifier, if one is given, up to a number of rows, until a
     ///     deadline.
     /// - Returns: The rows, and the last of them if more follow.
-    func walk(
-        from: PostgresTimestamp, to: PostgresTimestamp, after place: LedgerPlace?, limit: Int,
-        _ read: (LedgerDay, UUID?, Int, ContinuousClock.Instant) async throws(GatewayError) -> [RecordedIssuance]
-    ) async throws(GatewayError) -> (rows: [RecordedIssuance], last: LedgerPlace?) {
+    func walk<Row>(
+        _ request: LedgerDaysRequest, after place: LedgerPlace?, limit: Int, id: (Row) -> UUID,
+        _ read: (LedgerDay, UUID?, Int, ContinuousClock.Instant) async throws(GatewayError) -> [Row]
+    ) async throws(GatewayError) -> (rows: [Row], last: LedgerPlace?) {
         let deadline = ContinuousClock.now + Self.patience
-        var rows: [RecordedIssuance] = []
+        var rows: [Row] = []
         var ends: [PostgresTimestamp] = []
-        for day in try await execute(Self.days, LedgerDay(from: from, to: to), deadline: deadline)
-        where rows.count <= limit {
-            let before = day.to == place?.end ? place?.id : nil
+        for day in try await days(request, deadline: deadline) where rows.count <= limit {
+            let before = day.end == place?.end ? place?.id : nil
             // One extra row shows whether there is a next page.
             let found = try await read(day, before, limit + 1 - rows.count, deadline)
             rows += found
-            ends += repeatElement(day.to, count: found.count)
+            ends += repeatElement(day.end, count: found.count)
         }
         guard rows.count > limit, limit > 0 else { return (rows, nil) }
-        return (Array(rows.prefix(limit)), LedgerPlace(end: ends[limit - 1], id: rows[limit - 1].id))
+        return (Array(rows.prefix(limit)), LedgerPlace(end: ends[limit - 1], id: id(rows[limit - 1])))
     }
 
-    // Without CASE, the planner may parse a date from the name of a table that is no partition, and fail.
-    static let days = Statement<LedgerDay, LedgerDay>(
-        """
-        SELECT greatest(p.day, $1), least(p.day + interval '24 hours', $2)
-        FROM pg_inherits i
-        JOIN pg_class c ON c.oid = i.inhrelid
-        CROSS JOIN LATERAL (
+    static let days = days(
+        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false FROM days d WHERE d.starts_at < d.ends_at"
+    ) { _ in [] }
+
+    /// Looks among the sums by the hour, which know callers and grants.
+    static let daysOfCallers = days(
+        among: """
+            SELECT date_trunc('day', m.hour, 'UTC') AS day, min(m.hour) AS first, max(m.hour) + interval '1 hour' AS last,
+                sum(m.urls)::bigint AS count
+            FROM caller_sums m
+            WHERE m.hour > $1 - interval '1 hour' AND m.hour < $2 AND \(SumCondition.ofCallers)
+                AND (NOT $10 OR m.last_expires_at > now())
+            GROUP BY 1
+            """, isOver: "EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.day)"
+    ) {
+        SumCondition.callerParameters($0) + [$0.isAlive]
+    }
+
+    /// Looks among the sums by the minute.
+    static let daysOfKinds = days(
+        among: """
+            SELECT date_trunc('day', m.minute, 'UTC') AS day, min(m.minute) AS first,
+                max(m.minute) + interval '1 minute' AS last, NULL::bigint AS count
+            FROM issuance_sums m
+            WHERE m.minute > $1 - interval '1 minute' AND m.minute < $2 AND \(SumCondition.ofKinds)
+            GROUP BY 1
+            """,
+        isOver: """
+            EXISTS (SELECT FROM summed_days s WHERE s.starts_at = d.day AND s.summed_to = d.day + interval '24 hours')
+            """
+    ) {
+        SumCondition.kindParameters($0)
+    }
+
+    private static func days(
+        among sums: String, isOver: String, encode: @escaping @Sendable (IssuanceFilter) -> [any PostgresValue]
+    ) -> Statement<LedgerDaysRequest, LedgerDay> {
+        days(
+            """
+            SELECT p.starts_at, p.ends_at, p.day_ends_at,
+                p.is_over AND p.ends_at - p.starts_at <= interval '1 hour', coalesce(p.is_over AND p.count <= 5000, false)
+            FROM (
+                SELECT d.ends_at AS day_ends_at, o.is_over, k.count,
+                    CASE WHEN o.is_over THEN greatest(d.starts_at, k.first) ELSE d.starts_at END AS starts_at,
+                    CASE WHEN o.is_over THEN least(d.ends_at, k.last) ELSE d.ends_at END AS ends_at
+                FROM days d
+                CROSS JOIN LATERAL (SELECT \(isOver) AS is_over) o
+                LEFT JOIN (
+                    \(sums)
+                ) k ON k.day = d.day
+                WHERE k.day IS NOT NULL OR NOT o.is_over
+            ) p
+            WHERE p.starts_at < p.ends_at
+            """, encode: encode)
+    }
+
+    /// A table of the days that have a partition. Without CASE, the planner may parse a date from the name of a table
+    /// that is no partition, and fail.
+    static let partitions = """
+        (
             SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$'
                 THEN to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' END AS day
-        ) p
-        WHERE i.inhparent = 'public.issuances'::regclass AND p.day < $2 AND p.day + interval '24 hours' > $1
-        ORDER BY p.day DESC
-        """, onlyReads: true
-    ) {
-        [$0.from, $0.to]
-    } decode: { row throws(PostgresError) in
-        LedgerDay(from: try row.next(), to: try row.next())
+            FROM pg_inherits i
+            JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'public.issuances'::regclass
+        )
+        """
+
+    private static func days(
+        _ selection: String, encode: @escaping @Sendable (IssuanceFilter) -> [any PostgresValue]
+    ) -> Statement<LedgerDaysRequest, LedgerDay> {
+        Statement(
+            """
+            WITH days AS MATERIALIZED (
+                SELECT p.day, greatest(p.day, $1) AS starts_at, least(p.day + interval '24 hours', $2) AS ends_at
+                FROM \(partitions) p
+                WHERE p.day < $2 AND p.day + interval '24 hours' > $1
+            )
+            \(selection)
+            ORDER BY 1 DESC
+            """, onlyReads: true
+        ) {
+            [$0.from, $0.to] + encode($0.filter)
+        } decode: { row throws(PostgresError) in
+            LedgerDay(
+                from: try row.next(), to: try row.next(), end: try row.next(), isShort: try row.next(),
+                hasFew: try row.next())
+        }
     }
 }

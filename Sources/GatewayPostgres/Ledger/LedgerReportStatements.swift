@@ -23,6 +23,13 @@ struct GrantUseRequest: Sendable {
     var since: PostgresTimestamp
     var after: UUID?
     var limit: Int
+
+    var parameters: [any PostgresValue] {
+        [
+            from, query.bucket?.rawValue, query.principal?.rawValue, since, after, Int64(limit), query.reach.parameter,
+            query.reach.onlyPrincipals,
+        ]
+    }
 }
 
 extension PostgresLedgerReports {
@@ -93,38 +100,83 @@ extension PostgresLedgerReports {
     }
 
     /// Reads a page of grants with their use. Deny grants are left out, because they are never the reason for an
-    /// issuance. Grants created after `since` are left out too, unless used ones are asked for: they had no chance to
-    /// be used before.
-    static let grantUse = Statement<GrantUseRequest, GrantUse>(
-        """
-        WITH used AS MATERIALIZED (
-            SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
-                max(i.object_key) AS last_key
-            FROM issuances i
-            WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
-            GROUP BY i.grant_id
-        )
-        SELECT \(GrantTable.columns.selected(of: "g")), u.urls, u.last_at, u.first_key, u.last_key
-        FROM grants g
-        LEFT JOIN used u ON u.grant_id = g.id
-        WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
-            AND ($3::text IS NULL OR g.principal = $3)
-            AND ($4 OR (g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)))
-            AND ($6::uuid IS NULL OR g.id < $6) AND \(GrantTable.isInside("$8"))
-        ORDER BY g.id DESC LIMIT $7
-        """, onlyReads: true
-    ) {
-        [
-            $0.from, $0.query.bucket?.rawValue, $0.query.principal?.rawValue, $0.query.includesUsed, $0.since, $0.after,
-            Int64($0.limit), $0.query.reach.parameter,
-        ]
-    } decode: { row throws(PostgresError) in
-        GrantUse(
-            grant: try Grant(&row),
-            use: try row.nextJoined(4) { row throws(PostgresError) in
-                GrantUse.Use(
-                    urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next())
-            })
+    /// issuance.
+    static let grantUse = grantUse(where: "$4::timestamptz IS NOT NULL")
+
+    /// Reads a page of the grants that were not used since `since`, with their use before. Grants created after it are
+    /// left out: they had no chance to be used before.
+    static let unusedGrants = grantUse(
+        where: """
+            g.created_at < $4
+                AND NOT EXISTS (
+                    SELECT FROM grant_uses u
+                    WHERE u.grant_id = g.id AND u.last_issued_at >= $4 AND ($2::text IS NULL OR u.bucket = $2)
+                )
+                AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4)
+            """)
+
+    /// When a grant was last used is kept. The ledger is read only for hours that are not summed up, and for the part
+    /// of an hour with which the period begins.
+    private static func grantUse(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
+        Statement(
+            """
+            WITH gaps AS MATERIALIZED (
+                SELECT g.starts_at, g.ends_at
+                FROM (
+                    SELECT coalesce(lag(h.starts_at + interval '1 hour') OVER (ORDER BY h.starts_at), $1) AS starts_at,
+                        h.starts_at AS ends_at
+                    FROM summed_hours h
+                    WHERE h.starts_at >= $1
+                    UNION ALL
+                    SELECT coalesce(max(h.starts_at) + interval '1 hour', $1), 'infinity' FROM summed_hours h
+                    WHERE h.starts_at >= $1
+                ) g
+                WHERE g.starts_at < g.ends_at
+            ),
+            unsummed AS MATERIALIZED (
+                SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
+                    max(i.object_key) AS last_key
+                FROM gaps g
+                CROSS JOIN LATERAL (
+                    SELECT i.grant_id, i.issued_at, i.object_key FROM issuances i
+                    WHERE i.issued_at >= g.starts_at AND i.issued_at < g.ends_at AND ($2::text IS NULL OR i.bucket = $2)
+                    -- Keeps PostgreSQL from reading the whole period.
+                    OFFSET 0
+                ) i
+                GROUP BY i.grant_id
+            ),
+            page AS MATERIALIZED (
+                SELECT \(GrantTable.columns.stored(of: "g")) FROM grants g
+                WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
+                    AND ($3::text IS NULL OR g.principal = $3)
+                    AND \(condition)
+                    AND ($5::uuid IS NULL OR g.id < $5) AND \(GrantTable.isInside("$7"))
+                    AND ($8::text[] IS NULL OR g.principal = ANY ($8))
+                ORDER BY g.id DESC LIMIT $6
+            )
+            SELECT \(GrantTable.columns.selected(of: "g")), nullif(coalesce(s.urls, 0) + coalesce(n.urls, 0), 0) AS urls,
+                greatest(s.last_at, n.last_at) AS last_at, least(s.first_key, n.first_key) AS first_key,
+                greatest(s.last_key, n.last_key) AS last_key
+            FROM page g
+            CROSS JOIN LATERAL (
+                SELECT sum(m.urls)::bigint AS urls, max(m.last_issued_at) AS last_at, min(m.first_key) AS first_key,
+                    max(m.last_key) AS last_key
+                FROM caller_sums m
+                WHERE m.grant_id = g.id AND m.hour >= $1 AND ($2::text IS NULL OR m.bucket = $2)
+            ) s
+            LEFT JOIN unsummed n ON n.grant_id = g.id
+            ORDER BY g.id DESC
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            GrantUse(
+                grant: try Grant(&row),
+                use: try row.nextJoined(4) { row throws(PostgresError) in
+                    GrantUse.Use(
+                        urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next())
+                })
+        }
     }
 }
 
@@ -149,6 +201,27 @@ struct AliveShare: Sendable {
     var share: BlastRadius.Share
     var principalCount: Int64
 
+    /// The first instant of which a live issuance may be. Of days that are over and summed up, the sums by caller and
+    /// grant tell the hours that have any.
+    private static let first = """
+        (
+            SELECT least(
+                (
+                    SELECT min(m.hour) FROM caller_sums m
+                    WHERE ($1::uuid IS NULL OR m.grant_id = $1) AND ($2::uuid IS NULL OR m.credential_id = $2)
+                        AND ($3::text IS NULL OR m.principal = $3)
+                        AND m.hour > now() - interval '8 days' - interval '1 hour' AND m.last_expires_at > now()
+                ),
+                (
+                    SELECT min(p.day) FROM \(LedgerPool.partitions) p
+                    WHERE p.day > now() - interval '9 days'
+                        AND NOT EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = p.day)
+                ),
+                now()
+            )
+        )
+        """
+
     /// Counts the live issuances. None lives longer than a week, so older days need not be read.
     static let statement = Statement<BlastRadiusQuestion, AliveShare>(
         """
@@ -156,9 +229,10 @@ struct AliveShare: Sendable {
             SELECT i.principal, i.bucket, i.delivery, i.credential_id::text AS credential, i.grant_id::text AS grant_id,
                 i.expires_at
             FROM issuances i
-            WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
+            WHERE i.issued_at > now() - interval '8 days' AND i.issued_at >= \(first) AND i.expires_at > now()
                 AND ($1::uuid IS NULL OR i.grant_id = $1) AND ($2::uuid IS NULL OR i.credential_id = $2)
                 AND ($3::text IS NULL OR i.principal = $3) AND \(IssuanceFilter.isInside("$4"))
+                AND ($5::text[] IS NULL OR i.principal = ANY ($5))
         )
         SELECT 'all', '', count(*), coalesce(max(a.expires_at), now()), count(DISTINCT a.principal) FROM alive a
         UNION ALL
@@ -179,7 +253,7 @@ struct AliveShare: Sendable {
         SELECT 'credential', a.credential, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.credential
         """, onlyReads: true
     ) {
-        $0.cause.parameters + [$0.reach.parameter]
+        $0.cause.parameters + [$0.reach.parameter, $0.reach.onlyUsers]
     } decode: { row throws(PostgresError) in
         AliveShare(
             kind: try row.next(),

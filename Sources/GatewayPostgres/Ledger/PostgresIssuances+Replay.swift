@@ -18,7 +18,8 @@ extension PostgresIssuances: ReplaySource {
         }
         let from = PostgresTimestamp(range.from)
         let to = PostgresTimestamp(range.to ?? query.to)
-        let (rows, last) = try await ledger.walk(from: from, to: place?.end ?? to, after: place, limit: limit) {
+        let days = LedgerDaysRequest(filter: IssuanceFilter(), from: from, to: place?.end ?? to)
+        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.id) {
             day, before, count, deadline async throws(GatewayError) in
             let request = ReplayRequest(query: query, day: day, before: before, limit: count)
             return try await ledger.execute(Self.replay, request, deadline: deadline)

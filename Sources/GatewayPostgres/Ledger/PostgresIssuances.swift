@@ -43,11 +43,14 @@ public struct PostgresIssuances: IssuanceReader {
         }
         let from = PostgresTimestamp(range.from)
         let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
-        let (rows, last) = try await ledger.walk(from: from, to: end, after: place, limit: limit) {
+        let days = LedgerDaysRequest(filter: filter, from: from, to: end)
+        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.id) {
             day, before, count, deadline async throws(GatewayError) in
             let request = PageRequest(filter: filter, day: day, before: before, limit: count)
-            guard filter.mayBeRare else { return try await ledger.execute(Self.page, request, deadline: deadline) }
-            if day.to == end {
+            guard filter.mayBeRare || day.isShort else {
+                return try await ledger.execute(Self.page, request, deadline: deadline)
+            }
+            if day.end == end, !day.hasFew {
                 let newest = try await ledger.execute(Self.newest, request, deadline: deadline)
                 if newest.count == count { return newest }
             }
@@ -122,6 +125,7 @@ extension PostgresIssuances {
 
     private static let isListed = """
         \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11) AND \(IssuanceFilter.isInside("$13"))
+            AND ($14::text[] IS NULL OR i.principal = ANY ($14))
         """
 
     private static func page(
@@ -135,7 +139,7 @@ extension PostgresIssuances {
             """, onlyReads: true
         ) {
             $0.filter.parameters(from: $0.day.from, to: $0.day.to)
-                + [$0.before, Int64($0.limit), $0.filter.reach.parameter]
+                + [$0.before, Int64($0.limit), $0.filter.reach.parameter, $0.filter.reach.onlyUsers]
         } decode: { row throws(PostgresError) in
             try RecordedIssuance(&row)
         }

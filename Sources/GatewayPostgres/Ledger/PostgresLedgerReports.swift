@@ -25,6 +25,7 @@ public struct PostgresLedgerReports: LedgerReports {
         var range = try LedgerRange(
             from: query.filter.from, to: query.filter.to,
             span: query.step == .day ? 31 * LedgerRange.day : LedgerRange.day, now: ledger.now())
+        if query.filter.from == nil { range.beginEarlier(at: query.step == .day ? LedgerRange.day : 3600) }
         var after: UsageRequest.Place?
         if let text = query.pageToken {
             let values = try token.values(in: text, count: 8)
@@ -90,6 +91,7 @@ public struct PostgresLedgerReports: LedgerReports {
         let token = PageToken(of: "grants:unused", filters: query.texts)
         let now = ledger.now()
         var range = try LedgerRange(from: query.from, to: nil, span: 32 * LedgerRange.day, now: now)
+        if query.from == nil { range.beginEarlier(at: 3600) }
         var since = query.unusedSince ?? now.addingTimeInterval(-7 * LedgerRange.day)
         var after: UUID?
         if let text = query.pageToken {
@@ -103,7 +105,7 @@ public struct PostgresLedgerReports: LedgerReports {
             throw .invalidArgument(field: "from", reason: "'from' must not be later than 'unusedSince'.")
         }
         var rows = try await ledger.execute(
-            Self.grantUse,
+            query.includesUsed ? Self.grantUse : Self.unusedGrants,
             GrantUseRequest(
                 query: query, from: PostgresTimestamp(range.from), since: PostgresTimestamp(since), after: after,
                 limit: limit + 1))
@@ -139,6 +141,13 @@ public struct PostgresLedgerReports: LedgerReports {
             principalCount: total.principalCount, principals: shares("principal"), deliveries: shares("delivery"),
             buckets: shares("bucket"), credentials: shares("credential"), grants: shares("grant"),
             sessionCount: sessions.first?.total ?? 0, sessions: sessions.map(\.session))
+    }
+}
+
+extension LedgerRange {
+    /// Lets the range begin at a whole hour or day (UTC), so that sums tell all of it.
+    fileprivate mutating func beginEarlier(at step: TimeInterval) {
+        from = Date(timeIntervalSince1970: (from.timeIntervalSince1970 / step).rounded(.down) * step)
     }
 }
 

@@ -33,8 +33,11 @@ struct UsageRequest: Sendable {
         return values
     }
 
+    /// The parameters, and the principals by which indexes find what a reach holds.
+    private var callerParameters: [any PostgresValue] { parameters + [query.filter.reach.onlyPrincipals] }
+
     /// The statement that counts the issuances. It uses the kept sums that are detailed enough for the query: by the
-    /// minute without callers, or by the hour with them. No sum knows keys.
+    /// minute without callers, or by the day and hour with them. No sum knows keys.
     var statement: Statement<UsageRequest, Usage> {
         let filter = query.filter
         guard filter.prefix == nil, !filter.isAlive,
@@ -48,7 +51,15 @@ struct UsageRequest: Sendable {
     }
 
     /// Counts in the ledger alone.
-    static let counted = statement("", counts("", landed: landed))
+    static let counted = statement("", counts("", unsettled: unsettled, landed: landed))
+
+    private static let nothing = "NULL::numeric"
+
+    /// The bytes that an upload `i` has reserved and that are not settled.
+    private static let unsettled = """
+        CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
+            THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END
+        """
 
     /// The bytes that landed of an upload `i`.
     private static let landed = """
@@ -113,13 +124,12 @@ struct UsageRequest: Sendable {
                     AND i.action <> 'GetObject' AND \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25"))
                 OFFSET 0
             ) i
-            JOIN summed s ON i.issued_at >= s.starts_at AND i.issued_at < s.ends_at
             UNION ALL
             SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled,
                 c.landed
             FROM gaps g
-            CROSS JOIN LATERAL \(
-                counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", landed: "NULL::numeric")) c
+            CROSS JOIN LATERAL \(counts(
+                "AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", unsettled: nothing, landed: nothing)) c
             UNION ALL
             SELECT \(start(of: "m.minute")), NULL, CASE WHEN $13 THEN m.bucket END, NULL, CASE WHEN $15 THEN m.action END,
                 CASE WHEN $16 THEN m.delivery END, 0, NULL, NULL, NULL, m.bytes
@@ -146,37 +156,70 @@ struct UsageRequest: Sendable {
         )
         """)
 
-    /// Does the same with the sums of whole hours, which know callers and grants.
+    /// Does the same with the sums of whole days and hours, which know callers and grants. Counts by the hour take none
+    /// of days.
     static let summedByCaller = statement(
         """
-        WITH hours AS MATERIALIZED (
+        WITH days AS MATERIALIZED (
+            SELECT d.starts_at, d.starts_at + interval '24 hours' AS ends_at
+            FROM summed_caller_days d
+            WHERE $11 <> 'hour' AND d.starts_at >= $1 AND d.starts_at + interval '24 hours' <= $2
+        ),
+        hours AS MATERIALIZED (
             SELECT h.starts_at, h.starts_at + interval '1 hour' AS ends_at
             FROM summed_hours h
             WHERE h.starts_at >= $1 AND h.starts_at + interval '1 hour' <= $2
+                AND date_trunc('day', h.starts_at, 'UTC') NOT IN (SELECT d.starts_at FROM days d)
+        ),
+        summed AS MATERIALIZED (
+            SELECT d.starts_at, d.ends_at FROM days d
+            UNION ALL
+            SELECT h.starts_at, h.ends_at FROM hours h
         ),
         gaps AS MATERIALIZED (
             SELECT g.starts_at, g.ends_at
             FROM (
-                SELECT coalesce(lag(h.ends_at) OVER (ORDER BY h.starts_at), $1) AS starts_at, h.starts_at AS ends_at
-                FROM hours h
+                SELECT coalesce(lag(s.ends_at) OVER (ORDER BY s.starts_at), $1) AS starts_at, s.starts_at AS ends_at
+                FROM summed s
                 UNION ALL
-                SELECT coalesce(max(h.ends_at), $1), $2 FROM hours h
+                SELECT coalesce(max(s.ends_at), $1), $2 FROM summed s
             ) g
             WHERE g.starts_at < g.ends_at
+        ),
+        landing AS MATERIALIZED (
+            SELECT h.starts_at, h.ends_at, d.starts_at AS days_start_at, d.ends_at AS days_end_at
+            FROM (
+                SELECT date_trunc('hour', $1 + interval '59 minutes 59.999999 s', 'UTC') AS starts_at,
+                    date_trunc('hour', $2, 'UTC') AS ends_at
+            ) h
+            LEFT JOIN (
+                SELECT date_trunc('day', $1 + interval '23 hours 59 minutes 59.999999 s', 'UTC') AS starts_at,
+                    date_trunc('day', $2, 'UTC') AS ends_at
+            ) d ON $11 <> 'hour' AND d.starts_at < d.ends_at
+        ),
+        landing_days AS MATERIALIZED (
+            SELECT l.days_start_at AS starts_at, l.days_end_at AS ends_at FROM landing l WHERE l.days_end_at IS NOT NULL
+        ),
+        landing_hours AS MATERIALIZED (
+            SELECT l.starts_at, coalesce(l.days_start_at, l.ends_at) AS ends_at FROM landing l
+            UNION ALL
+            SELECT l.days_end_at, l.ends_at FROM landing l WHERE l.days_end_at IS NOT NULL
+        ),
+        landing_rests AS MATERIALIZED (
+            SELECT c.starts_at, c.ends_at
+            FROM (
+                SELECT $1 AS starts_at, least(l.starts_at, $2) AS ends_at FROM landing l
+                UNION ALL
+                SELECT greatest(l.starts_at, l.ends_at), $2 FROM landing l
+            ) c
+            WHERE c.starts_at < c.ends_at
         )
         """,
         """
         (
-            SELECT \(start(of: "m.hour")) AS start, \(callerDimensions(of: "m")), m.urls, m.bytes_bound AS bound,
-                CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
-                    THEN m.bytes_reserved END AS reserved,
-                NULL::numeric AS unsettled, NULL::numeric AS landed
-            FROM caller_sums m
-            WHERE m.hour >= $1 AND m.hour < $2 AND m.hour IN (SELECT h.starts_at FROM hours h) AND \(callerCondition)
+            \(kept(in: "caller_days", by: "day", of: "days"))
             UNION ALL
-            SELECT \(start(of: "m.hour")), \(callerDimensions(of: "m")), 0, NULL, NULL, NULL, m.bytes
-            FROM caller_landings m
-            WHERE m.hour >= $1 AND m.hour < $2 AND m.hour IN (SELECT h.starts_at FROM hours h) AND \(callerCondition)
+            \(kept(in: "caller_sums", by: "hour", of: "hours"))
             UNION ALL
             SELECT \(start(of: "i.issued_at")), \(callerDimensions(of: "i")), 0, NULL, NULL, r.amount, NULL
             FROM (
@@ -190,14 +233,71 @@ struct UsageRequest: Sendable {
                     AND i.action <> 'GetObject' AND \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25"))
                 OFFSET 0
             ) i
-            JOIN hours h ON i.issued_at >= h.starts_at AND i.issued_at < h.ends_at
             UNION ALL
             SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled,
                 c.landed
             FROM gaps g
-            CROSS JOIN LATERAL \(counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", landed: landed)) c
+            CROSS JOIN LATERAL \(counts(
+                "AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", unsettled: nothing, landed: nothing)) c
+            UNION ALL
+            SELECT k.start, k.principal, k.bucket, k.grant_id, k.action, k.delivery, 0, NULL, NULL, NULL, k.bytes
+            FROM landing_days p
+            CROSS JOIN LATERAL \(landed(in: "caller_landing_days", by: "day")) k
+            UNION ALL
+            SELECT k.start, k.principal, k.bucket, k.grant_id, k.action, k.delivery, 0, NULL, NULL, NULL, k.bytes
+            FROM landing_hours p
+            CROSS JOIN LATERAL \(landed(in: "caller_landings", by: "hour")) k
+            UNION ALL
+            SELECT \(start(of: "i.issued_at")), \(callerDimensions(of: "i")), 0, NULL, NULL, NULL, l.bytes
+            FROM landing_rests c
+            CROSS JOIN LATERAL (
+                SELECT i.id, i.issued_at, i.principal, i.bucket, i.grant_id, i.action, i.delivery
+                FROM issuances i
+                WHERE i.issued_at >= c.starts_at AND i.issued_at < c.ends_at AND \(IssuanceFilter.condition)
+                    AND \(IssuanceFilter.isInside("$25"))
+                    AND i.action = 'PutObject'
+                OFFSET 0
+            ) i
+            CROSS JOIN LATERAL (
+                SELECT l.bytes FROM landed_uploads l WHERE l.issuance_id = i.id
+                -- Keeps PostgreSQL from reading all of them.
+                OFFSET 0
+            ) l
         )
-        """)
+        """
+    ) {
+        $0.callerParameters
+    }
+
+    /// Selects the kept sums of the days or hours of a table of the statement. Each is read by itself, so that the sums
+    /// of other periods are not.
+    private static func kept(in sums: String, by period: String, of periods: String) -> String {
+        """
+        SELECT k.start, k.principal, k.bucket, k.grant_id, k.action, k.delivery, k.urls, k.bound, k.reserved,
+                NULL::numeric AS unsettled, NULL::numeric AS landed
+            FROM \(periods) p
+            CROSS JOIN LATERAL (
+                SELECT \(start(of: "m.\(period)")) AS start, \(callerDimensions(of: "m")), m.urls, m.bytes_bound AS bound,
+                    CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
+                        THEN m.bytes_reserved END AS reserved
+                FROM \(sums) m WHERE m.\(period) = p.starts_at AND \(callerCondition)
+                OFFSET 0
+            ) k
+        """
+    }
+
+    /// A table of what landed of the issuances of a span `p` of whole days or hours, which is known whether they are
+    /// summed up or not.
+    private static func landed(in landings: String, by period: String) -> String {
+        """
+        (
+                SELECT \(start(of: "m.\(period)")) AS start, \(callerDimensions(of: "m")), m.bytes
+                FROM \(landings) m
+                WHERE m.\(period) >= p.starts_at AND m.\(period) < p.ends_at AND \(callerCondition)
+                OFFSET 0
+            )
+        """
+    }
 
     /// The dimensions of a row, as far as they are counted separately.
     private static func callerDimensions(of row: String) -> String {
@@ -211,18 +311,14 @@ struct UsageRequest: Sendable {
     /// The condition that sums `m` without keys meet the filter and lie inside the reach.
     private static func condition(principals: String...) -> String {
         """
-        ($4::text IS NULL OR m.bucket = $4)
-                AND ($6::text IS NULL OR m.action = $6
-                    OR strpos(m.action, ',') > 0 AND $6 = ANY (string_to_array(m.action, ',')))
-                AND ($7::text IS NULL OR m.delivery = $7)
-                AND ($9::uuid IS NULL OR m.credential_id = $9)
-                AND \(ReachCondition.holds("$25", bucket: "m.bucket", place: "''", principals: principals))
+        \(SumCondition.ofKinds(bucket: "$4", action: "$6", delivery: "$7", credential: "$9"))
+            AND \(ReachCondition.holds("$25", bucket: "m.bucket", place: "''", principals: principals))
         """
     }
 
     private static let callerCondition = """
-        ($3::text IS NULL OR m.principal = $3) AND ($8::uuid IS NULL OR m.grant_id = $8)
-                AND \(condition(principals: "m.principal", "m.matched_principal"))
+        \(SumCondition.ofCallers(principal: "$3", grant: "$8", named: "$26"))
+            AND \(condition(principals: "m.principal", "m.matched_principal"))
         """
 
     /// Returns the start of the period that an instant is counted in.
@@ -231,11 +327,11 @@ struct UsageRequest: Sendable {
     }
 
     /// Returns a table of counts by all dimensions, for ledger rows that meet the filter and a further condition. What
-    /// landed of each row is an expression.
+    /// is unsettled and what landed of each row are expressions.
     ///
     /// The charge of a byte quota is the number of bytes reserved. Several charges of one upload reserve the same
     /// bytes.
-    private static func counts(_ condition: String, landed: String) -> String {
+    private static func counts(_ condition: String, unsettled: String, landed: String) -> String {
         """
         (
             SELECT n.start, n.principal, n.bucket, n.grant_id, n.action, n.delivery, n.urls, n.bound, n.unsettled, n.landed,
@@ -250,9 +346,7 @@ struct UsageRequest: Sendable {
                     CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
                     CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts,
                     count(*) AS urls, sum(i.content_length) AS bound,
-                    sum(CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
-                        THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END) AS unsettled,
-                    sum(\(landed)) AS landed
+                    sum(\(unsettled)) AS unsettled, sum(\(landed)) AS landed
                 FROM issuances i
                 WHERE \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25")) \(condition)
                 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
@@ -261,7 +355,10 @@ struct UsageRequest: Sendable {
         """
     }
 
-    private static func statement(_ preface: String, _ counts: String) -> Statement<UsageRequest, Usage> {
+    private static func statement(
+        _ preface: String, _ counts: String,
+        encode: @escaping @Sendable (UsageRequest) -> [any PostgresValue] = { $0.parameters }
+    ) -> Statement<UsageRequest, Usage> {
         Statement(
             """
             \(preface)
@@ -283,10 +380,8 @@ struct UsageRequest: Sendable {
             ORDER BY CASE $11 WHEN 'range' THEN sum(u.urls) END DESC, u.start DESC, coalesce(u.principal, '') DESC, coalesce(u.bucket, '') DESC,
                 coalesce(u.grant_id::text, '') DESC, coalesce(u.action, '') DESC, coalesce(u.delivery, '') DESC
             LIMIT $23
-            """, onlyReads: true
-        ) {
-            $0.parameters
-        } decode: { row throws(PostgresError) in
+            """, onlyReads: true, encode: encode
+        ) { row throws(PostgresError) in
             Usage(
                 start: try row.next(), principal: try row.next(), bucket: try row.next(),
                 grantID: try row.next(), action: try row.next(), delivery: try row.next(),

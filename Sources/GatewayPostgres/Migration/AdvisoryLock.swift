@@ -11,6 +11,8 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
     case sums
     /// Lets one session at a time prune the policy log.
     case pruning
+    /// Lets one session at a time build indexes of days that are over.
+    case indexing
     /// Lets one transaction after another add templates for one principal, `$1`, and one bucket, `$2`.
     case templatesForOne
     /// Shared by transactions that add a few templates. Transactions that add many, for many principals and buckets,
@@ -32,6 +34,7 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
         case .migration: "7310868746"
         case .sums: "7310868747"
         case .pruning: "7310868748"
+        case .indexing: "7310868749"
         case .templatesForOne: "1936485475, hashtext($2 || ' ' || $1)"
         case .templates: "1936485476, 0"
         case .imports: "1936485477, 0"

@@ -14,11 +14,18 @@ enum LandingTable {
     }
 
     /// Columns of the view, in the order in which ``ListedUpload/init(_:)`` reads them.
-    private static let columns = """
+    private static let columns = columns(isCompleted: "u.multipart_state = 'completed'")
+
+    /// The same with the columns' own names and values.
+    private static let stored = columns(isCompleted: "u.multipart_state")
+
+    private static func columns(isCompleted: String) -> String {
+        """
         u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket,
-        u.object_key, u.content_type, u.content_length, u.is_dead, u.multipart_state = 'completed', u.multipart_etag,
+        u.object_key, u.content_type, u.content_length, u.is_dead, \(isCompleted), u.multipart_etag,
         u.finding, u.mismatches, u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
         """
+    }
 
     static let find = Statement<(id: UUID, from: Date, to: Date), ListedUpload>(
         "SELECT \(columns) FROM uploads u WHERE u.id = $1 AND u.issued_at >= $2 AND u.issued_at < $3", onlyReads: true
@@ -28,26 +35,48 @@ enum LandingTable {
         try ListedUpload(&row)
     }
 
-    /// Reads a page of issuances that permit one whole object.
-    static let page = Statement<PageRequest, ListedUpload>(
+    /// Reads a page of issuances that permit one whole object. Walks from the newest row of a day on.
+    static let page = page("SELECT \(columns) FROM uploads u WHERE \(isListed)")
+
+    /// Reads what passes of the newest rows of a day. A frequent caller's page is among them.
+    static let newest = page(
         """
         SELECT \(columns) FROM uploads u
-        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload
+        WHERE \(isListed) AND u.id >= coalesce(
+            (
+                SELECT i.id FROM issuances i
+                WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($6::uuid IS NULL OR i.id < $6)
+                ORDER BY i.id DESC OFFSET 50000 LIMIT 1
+            ),
+            '00000000-0000-0000-0000-000000000000'
+        )
+        """)
+
+    /// Reads a page of a caller's uploads of a day by the index of callers. PostgreSQL would expect rows soon, and walk
+    /// all of the day where there are none.
+    static let rare = page("SELECT \(columns) FROM (SELECT \(stored) FROM uploads u WHERE \(isListed) OFFSET 0) u")
+
+    private static let isListed = """
+        u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload
             AND ($3::text IS NULL OR u.state = $3)
             -- What only the gateway can find is found by the index of its findings.
             AND ($3::text IS NULL OR $3 NOT IN ('mismatched', 'unverified') OR u.finding = $3) AND ($4::text IS NULL OR u.bucket = $4)
             AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
             AND \(ReachCondition.holds(
                 "$8", bucket: "u.bucket", place: "u.object_key", principals: "u.principal", "u.matched_principal"))
-        ORDER BY u.id DESC LIMIT $7
-        """, onlyReads: true
-    ) {
-        [
-            $0.from, $0.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue, $0.query.principal?.rawValue,
-            $0.before, Int64($0.limit), $0.query.reach.parameter,
-        ]
-    } decode: { row throws(PostgresError) in
-        try ListedUpload(&row)
+            AND ($9::text[] IS NULL OR u.principal = ANY ($9))
+        """
+
+    private static func page(_ selection: String) -> Statement<PageRequest, ListedUpload> {
+        Statement("\(selection)\nORDER BY u.id DESC LIMIT $7", onlyReads: true) {
+            [
+                $0.from, $0.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue,
+                $0.query.principal?.rawValue, $0.before, Int64($0.limit), $0.query.reach.parameter,
+                $0.query.reach.onlyUsers,
+            ]
+        } decode: { row throws(PostgresError) in
+            try ListedUpload(&row)
+        }
     }
 
     static let note = Statement<(id: UUID, finding: UploadFinding), UploadFinding>(

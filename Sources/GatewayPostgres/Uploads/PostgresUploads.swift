@@ -52,34 +52,45 @@ public struct PostgresUploads: UploadRecords {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "uploads", filters: query.texts)
         var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now())
-        var place: (end: PostgresTimestamp, id: UUID)?
+        var place: LedgerPlace?
         if let text = query.pageToken {
             let values = try token.values(in: text, count: 3)
             guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
             range.from = try PostgresTimestamp(token: values[0]).date
-            place = (try PostgresTimestamp(token: values[1]), id)
+            place = LedgerPlace(end: try PostgresTimestamp(token: values[1]), id: id)
         }
-        let deadline = ContinuousClock.now + LedgerPool.patience
         let from = PostgresTimestamp(range.from)
-        let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
-        var found: [(day: LedgerDay, upload: ListedUpload)] = []
-        let days = try await ledger.execute(
-            LedgerPool.days, LedgerDay(from: from, to: end), deadline: deadline)
-        for day in days where found.count <= limit {
-            let before = day.to == place?.end ? place?.id : nil
+        let days = LedgerDaysRequest(
+            filter: query.ledgerFilter, from: from, to: place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd))
+        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.record.id) {
+            day, before, count, deadline async throws(GatewayError) in
             let request = LandingTable.PageRequest(
-                query: query, from: day.from, to: day.to, before: before, limit: limit + 1 - found.count)
-            found += try await ledger.execute(LandingTable.page, request, deadline: deadline).map { (day, $0) }
+                query: query, from: day.from, to: day.to, before: before, limit: count)
+            guard query.principal != nil || query.reach.onlyUsers != nil else {
+                return try await ledger.execute(LandingTable.page, request, deadline: deadline)
+            }
+            if !day.hasFew {
+                let newest = try await ledger.execute(LandingTable.newest, request, deadline: deadline)
+                if newest.count == count { return newest }
+            }
+            return try await ledger.execute(LandingTable.rare, request, deadline: deadline)
         }
-        guard found.count > limit, let last = found.prefix(limit).last else {
-            return LedgerPage(items: found.map(\.upload), nextPageToken: nil, range: range)
-        }
-        let next = token.text(after: [from.tokenText, last.day.to.tokenText, last.upload.record.id.lowercaseText])
-        return LedgerPage(items: found.prefix(limit).map(\.upload), nextPageToken: next, range: range)
+        let next = last.map { token.text(after: [from.tokenText, $0.end.tokenText, $0.id.lowercaseText]) }
+        return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 }
 
 extension UploadQuery {
+    /// A filter that the issuances of all uploads asked for pass.
+    fileprivate var ledgerFilter: IssuanceFilter {
+        var filter = IssuanceFilter()
+        filter.principal = principal
+        filter.bucket = bucket
+        filter.action = .putObject
+        filter.reach = reach
+        return filter
+    }
+
     /// All filters, as texts by name.
     fileprivate var texts: [String: String] {
         var texts: [String: String] = [:]

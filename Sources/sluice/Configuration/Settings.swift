@@ -31,7 +31,7 @@ struct Settings: Sendable {
         /// heartbeats and, to each of up to five servers, for the watch.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + eventConnections + idempotencyConnections + 9
+                + eventConnections + idempotencyConnections + 10
         }
 
         /// Whether a connection string has a password.

@@ -21,6 +21,8 @@ struct DatabaseConnections {
     /// Runs imports, exports and batches of grants.
     let bulk: BulkConnections
     let background: PostgresConnection
+    /// Builds indexes, which may take a minute.
+    let indexing: PostgresConnection
     let queries: PostgresConnection
     let heartbeat: PostgresConnection
     /// Tracks the outages of all these connections.
@@ -67,6 +69,7 @@ struct DatabaseConnections {
             try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
         )
         background = PostgresConnection(plain, logger: logger)
+        indexing = PostgresConnection(try configuration(IndexUpkeep.sessionSettings), logger: logger)
         queries = PostgresConnection(plain, logger: logger)
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }

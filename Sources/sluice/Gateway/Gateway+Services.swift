@@ -28,6 +28,7 @@ extension Gateway {
                     keepRefusalsDays: settings.refusalsKeepDays),
                 logger: logger),
             UsageUpkeep(connection: connections.background, logger: logger),
+            IndexUpkeep(connection: connections.indexing, logger: logger),
             useCases.idempotency,
             ReservationSweeper(
                 connection: connections.background,

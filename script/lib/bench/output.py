@@ -82,6 +82,20 @@ def target_notes(parts):
             yield f"{target.text}: {measured['note']}"
 
 
+def console_tables(figures):
+    """What the console's part measured, by who asked: each view, and each question to the admin API."""
+    known = {one["name"]: one for one in figures}
+    owners = list(dict.fromkeys(name.split(": ")[0] for name in known if name.endswith(", data")))
+    for title, ends in {"view": ("first paint", "data"), "question": ("median",)}.items():
+        names = dict.fromkeys(
+            name.removeprefix(f"{owner}: ").removesuffix(f", {ends[-1]}")
+            for owner in owners for name in known if name.startswith(f"{owner}: ") and name.endswith(f", {ends[-1]}"))
+        cells = [[known.get(f"{owner}: {name}, {end}") for owner in owners for end in ends] for name in names]
+        if cells:
+            yield ([title, *(f"{owner}: {end}" for owner in owners for end in ends)],
+                   [[name, *("" if one is None else _quantity(one) for one in row)] for name, row in zip(names, cells)])
+
+
 def table(header, rows):
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     is_number = [all(re.fullmatch(r"[\d,.]*( (MB|s|ms|%))?", row[column]) for row in rows) for column in range(len(header))]
@@ -129,6 +143,8 @@ def _section(parts):
         pieces.append(table(
             ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms"],
             [_series_row(one)[:7] for one in parts["issue"]["series"]]))
+    for header, found in console_tables(parts.get("console", {}).get("figures", [])):
+        pieces.append(table(header, found))
     failed = [_item(f"The part {name} failed: {part['error'].splitlines()[0]}") for name, part in parts.items() if part["error"]]
     if failed:
         pieces.append("\n".join(failed))

@@ -53,6 +53,8 @@ TARGETS = [
     Target("memory", "principals", "5 · resident memory, 100,000 active principals", at_most=150, unit="MB"),
     Target("ledger", "ledger", "6 · rate with 20,000,000 rows in the ledger ÷ with none", at_least=0.90),
     Target("queries", "ledger", "6 · slowest query of admins for the last day, median", at_most=50, unit="ms"),
+    Target("divided", "console", "6 · use of a day by principal and by grant, the slower, median", at_most=100, unit="ms"),
+    Target("unused", "console", "6 · grants that nobody used, median", at_most=1000, unit="ms"),
     Target("dropping", "ledger", "6 · p99 while a partition is dropped ÷ p99 otherwise", at_most=2),
     Target("changes", "policy", "7 · rate with 100 policy changes a second ÷ undisturbed", at_least=0.7),
     Target("stale", "policy", "7 · links on an old state of policy", at_most=0),

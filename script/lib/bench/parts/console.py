@@ -38,10 +38,14 @@ def measure(chosen, report):
 
 
 def fill(database, name):
-    """Adds what admins did to make the grants, what landed of one upload in twenty, and refusals of a month."""
+    """Adds what admins did to make the grants, what landed of one upload in twenty, and refusals of a month.
+
+    It also makes the grants older than the ledger.
+    """
     print("making the audit, landings and refusals", file=sys.stderr, flush=True)
     database.query(name, """
         SET synchronous_commit = off;
+        UPDATE grants SET created_at = created_at - interval '40 days';
         INSERT INTO admin_audit (id, at, actor, request_id, operation, kind, resource_id, after)
         SELECT (lpad(to_hex((extract(epoch FROM t.at) * 1000)::bigint), 12, '0') || '7' || substr(t.noise, 1, 3) || '8'
                 || substr(t.noise, 4, 15))::uuid,
@@ -59,9 +63,8 @@ def fill(database, name):
             (ARRAY['AccessDenied', 'QuotaExceeded', 'EntityTooLarge'])[1 + n % 3], 1 + n % 5
         FROM generate_series(0, 40000) AS n;
     """)
-    # The upkeep does this while links are issued and uploads land.
-    for call in ("sum_callers()", "sum_landings(20000, interval '0')"):
-        database.query(name, f"DO $$ BEGIN WHILE {call} LOOP COMMIT; END LOOP; END $$")
+    # The upkeep does this while uploads land.
+    database.query(name, "DO $$ BEGIN WHILE sum_landings(20000, interval '0') LOOP COMMIT; END LOOP; END $$")
     database.query(name, "VACUUM ANALYZE")
 
 
@@ -92,7 +95,15 @@ def ask(gateway, keys, callers, report, is_smaller):
         "links of nobody": f"/admin/v1/issuances?principal=user:nobody&{day}&pageSize=50",
         "links below a prefix": f"/admin/v1/issuances?bucket={rows.BUCKET}&prefix={prefix}&{day}&pageSize=50",
         "links of one grant": f"/admin/v1/issuances?grantID={grant}&{day}&pageSize=50",
+        "links of nobody, a month": f"/admin/v1/issuances?principal=user:nobody&{month}&pageSize=50",
+        "links of one principal that work": f"/admin/v1/issuances?principal={principal}&alive=true&pageSize=50",
+        "links below a short prefix": f"/admin/v1/issuances?prefix={prefix[:-5]}&{day}&pageSize=50",
+        "links below a short prefix without any": f"/admin/v1/issuances?prefix={quote('users/zz')}&{month}&pageSize=50",
+        "links of a kind without any": f"/admin/v1/issuances?delivery=sts&{month}&pageSize=50",
         "uploads": "/admin/v1/uploads?pageSize=50",
+        "uploads that landed, a day": f"/admin/v1/uploads?state=landed&{day}&pageSize=50",
+        "uploads that landed of one principal, a month":
+            f"/admin/v1/uploads?state=landed&principal={principal}&{month}&pageSize=50",
         "uploads that differ": f"/admin/v1/uploads?state=mismatched&{day}&pageSize=50",
         "audit": "/admin/v1/audit?pageSize=50", "audit of API keys": "/admin/v1/audit?kind=APIKey&pageSize=50",
         "audit of one admin": "/admin/v1/audit?actor=user:admin-3&pageSize=50",
@@ -100,6 +111,9 @@ def ask(gateway, keys, callers, report, is_smaller):
         "use of all, a day": f"/admin/v1/usage?{day}", "use of all, a month": f"/admin/v1/usage?{month}&by=day",
         "use of one principal, a day": f"/admin/v1/usage?{day}&principal={principal}",
         "use of one grant, a day": f"/admin/v1/usage?{day}&grantID={grant}",
+        "use of one principal, a month": f"/admin/v1/usage?{month}&by=day&principal={principal}",
+        "use by grant, a day": f"/admin/v1/usage?{day}&by=range&groupBy=grant&pageSize=8",
+        "use by principal, a month": f"/admin/v1/usage?{month}&by=range&groupBy=principal&pageSize=8",
         "who used most, a day": f"/admin/v1/usage?{day}&by=range&groupBy=principal&pageSize=8",
         "refusals of a month": f"/admin/v1/denials?{month}&by=day&groupBy=code",
         "who reaches a prefix": f"/admin/v1/access?bucket={rows.BUCKET}&prefix={quote('users/')}",
@@ -120,6 +134,10 @@ def ask(gateway, keys, callers, report, is_smaller):
                 report.figure(f"{owner}: {name}, median", statistics.median(times), "ms")
     if refused:
         raise RuntimeError("; ".join(refused))
+    for target, names in {"unused": ["grants that nobody used"],
+                          "divided": ["who used most, a day", "use by grant, a day"]}.items():
+        name = max((f"{name} (admin)" for name in names), key=slowest.get)
+        report.measured(target, slowest[name], note=f"{name}.", is_smaller=is_smaller)
     name = max(slowest, key=slowest.get)
     report.measured("console-answers", slowest[name], note=f"the slowest: {name}.", is_smaller=is_smaller)
 

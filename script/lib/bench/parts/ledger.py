@@ -120,6 +120,9 @@ def fill(database, name, count, days, users, report, yesterday=0):
     # The upkeep sums up what was issued while it is issued.
     database.query(name, "DO $$ BEGIN WHILE sum_issuances(1) LOOP COMMIT; END LOOP; END $$")
     database.query(name, "DO $$ BEGIN WHILE sum_issuances(1) LOOP COMMIT; END LOOP; END $$")
+    # And when hours and days are over.
+    for call in ("sum_callers()", "index_closed_day()"):
+        database.query(name, f"DO $$ BEGIN WHILE {call} LOOP COMMIT; END LOOP; END $$")
     database.query(name, "VACUUM ANALYZE")
     report.figure(f"time to make {count:,} rows", time.monotonic() - began, "s")
 

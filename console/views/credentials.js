@@ -268,7 +268,7 @@ function rotate(page, row, etag) {
   const names = isAccount
     ? ["serviceAccount", "expiresAt"]
     : ["accessKeyID", "secretAccessKey", "sessionToken", "expiresAt"];
-  const { properties, required: _, oneOf: __, ...schema } = page.contract.bodyOf("createStorageCredential");
+  const { properties, if: _, then: __, ...schema } = page.contract.bodyOf("createStorageCredential");
   const own = Object.fromEntries(names.map((name) => [name, properties[name]]));
   const must = isAccount ? ["serviceAccount"] : ["accessKeyID", "secretAccessKey"];
   return openDialog("Rotate the key", { side: true }, (close) => {

@@ -89,13 +89,11 @@ export class Contract {
     return this.resolve({ $ref: `#/components/schemas/${name}` });
   }
 
-  /** Returns the schema of an operation's body. That of a merge patch has the members of the replacement. */
+  /** Returns the schema of an operation's body. A form for a merge patch is one for the replacement. */
   bodyOf(id) {
     const operation = this.operation(id);
-    const schema = this.resolve(operation.body);
-    if (operation.method !== "PATCH" || schema.properties) return schema;
-    const whole = this.at("PUT", operation.path);
-    return whole ? this.resolve(whole.body) : schema;
+    const whole = operation.method === "PATCH" ? this.at("PUT", operation.path) : operation;
+    return this.resolve(whole.body);
   }
 
   /** Returns the schema of a row that an operation answers with; of a page, that of its items. */
@@ -158,11 +156,15 @@ export class Contract {
    */
   alternatives(schema) {
     const whole = this.resolve(schema);
-    const groups = (whole.oneOf ?? []).map((choice) => choice.required).filter(Boolean);
-    if (groups.length > 1 && groups.every((group) => group.every((name) => whole.properties?.[name]))) return groups;
+    if (whole.then && whole.properties) return groupsOf(whole);
     if (whole.maxProperties === 1) return Object.keys(whole.properties ?? {}).map((name) => [name]);
     return null;
   }
+}
+
+/** Returns the groups of members between which `if`, `then` and `else` decide. */
+function groupsOf(schema) {
+  return schema.if ? [schema.if.required, ...groupsOf(schema.else)] : [schema.required];
 }
 
 function kindOf(name, schema, items, choices) {

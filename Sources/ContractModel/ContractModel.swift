@@ -120,7 +120,7 @@ extension ContractModel.Operation {
         tag = body["tags"]?.items.first?.text ?? ""
         parameters = (body["parameters"]?.items ?? []).map { ContractModel.Parameter($0.resolved(in: root)) }
         let request = (body["requestBody"] ?? .null).resolved(in: root)
-        self.request = (request["content"]?.members ?? []).map { ContractModel.Content($0) }
+        self.request = (request["content"]?.members ?? []).map { ContractModel.Content($0, in: root) }
         responses = (body["responses"]?.members ?? []).map { status in
             let response = status.value.resolved(in: root)
             return ContractModel.Response(
@@ -128,7 +128,7 @@ extension ContractModel.Operation {
                 headers: (response["headers"]?.members ?? []).map {
                     ($0.name, $0.value.resolved(in: root)["description"]?.text ?? "")
                 },
-                content: (response["content"]?.members ?? []).map { ContractModel.Content($0) })
+                content: (response["content"]?.members ?? []).map { ContractModel.Content($0, in: root) })
         }
     }
 }
@@ -144,11 +144,11 @@ extension ContractModel.Parameter {
 }
 
 extension ContractModel.Content {
-    fileprivate init(_ media: ContractValue.Member) {
+    fileprivate init(_ media: ContractValue.Member, in root: ContractValue) {
         type = media.name
         schema = media.value["schema"] ?? .null
         examples = (media.value["examples"]?.members ?? []).compactMap { example in
-            example.value["value"].map { ContractValue.Member(example.name, $0) }
+            example.value.resolved(in: root)["value"].map { ContractValue.Member(example.name, $0) }
         }
     }
 }

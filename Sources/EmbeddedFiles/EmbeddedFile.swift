@@ -3,13 +3,29 @@ import CEmbeddedFiles
 /// A file of the project that is compiled into the program.
 public struct EmbeddedFile: Sendable {
     /// File name, such as `sluice.yaml`. Files of the console have their path below `console`, such as
-    /// `views/grants.js`; other names have no directory.
+    /// `views/grants.js`, and examples have their path in the repository; other names have no directory.
     public let name: String
     /// Content of the file.
     public let bytes: [UInt8]
 
     /// The API contract: OpenAPI 3.1, UTF-8.
     public static let contract = unsafe EmbeddedFile(name: "sluice.yaml", text: embedded_contract())
+
+    /// What each kind of problem means, in Markdown.
+    public static let problems = unsafe EmbeddedFile(name: "problems.md", text: embedded_problems())
+
+    /// The script of the page that describes the API.
+    public static let docsScript = unsafe EmbeddedFile(name: "docs.js", text: embedded_docs_script())
+
+    /// The example for browsers, and the client that it uses.
+    public static let examples: [EmbeddedFile] = {
+        var files: [EmbeddedFile] = []
+        while let name = unsafe embedded_example_name(files.count) {
+            let text = unsafe embedded_example_text(files.count)
+            unsafe files.append(EmbeddedFile(name: String(cString: name), text: text))
+        }
+        return files
+    }()
 
     /// The schema migrations, in numerical order.
     public static let migrations: [EmbeddedFile] = {

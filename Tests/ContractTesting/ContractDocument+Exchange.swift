@@ -140,7 +140,11 @@ extension ContractDocument {
         }
         let request = resolved(operation.body.requestBody)
         guard !exchange.sent.isEmpty else { return flaws }
-        guard let type = exchange.sentType.map(Exchange.essence), let media = request.content?[type] else {
+        // A merge patch may also come as plain JSON, as the contract's description says.
+        let patch = operation.method == "PATCH" ? request.content?["application/merge-patch+json"] : nil
+        guard let type = exchange.sentType.map(Exchange.essence),
+            let media = request.content?[type] ?? (type == "application/json" ? patch : nil)
+        else {
             return flaws + ["a request of type \(exchange.sentType ?? "-") is not described, but accepted"]
         }
         if type == Self.ndjson { return flaws + lineFlaws(of: exchange.sent, against: media.schema) }

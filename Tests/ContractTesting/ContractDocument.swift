@@ -60,7 +60,7 @@ public struct ContractDocument: Sendable {
 
     /// Returns the examples for a media type, by name.
     public func examples(in content: JSONNode?, _ type: String) -> [String: JSONNode] {
-        (content?[type]?.examples?.members ?? [:]).compactMapValues { $0.value }
+        (content?[type]?.examples?.members ?? [:]).compactMapValues { resolved($0).value }
     }
 
     /// The error of a contract that cannot be read.

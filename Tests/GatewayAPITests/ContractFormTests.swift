@@ -58,7 +58,7 @@ struct ContractFormTests {
                 #expect(contract.schemas.resolved(node) != nil, "\(reference)")
             }
             for item in node.items { visit(item) }
-            for (name, member) in node.members where !["example", "examples"].contains(name) { visit(member) }
+            for (name, member) in node.members where !["example", "value"].contains(name) { visit(member) }
         }
         visit(contract.root)
         // The answer of a path to a method that it does not support belongs to no operation.

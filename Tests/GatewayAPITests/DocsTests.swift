@@ -48,30 +48,71 @@ import Testing
         }
     }
 
-    @Test("leads nowhere but to itself and to the contract")
+    @Test("shows for each operation how to call it, with the contract's own example")
+    func samples() async throws {
+        let page = try await page()
+        let contract = try ContractDocument.shared.get()
+        let samples = page.components(separatedBy: "<div class=\"samples\"").dropFirst()
+        #expect(samples.count == contract.operations.count)
+        for sample in samples {
+            for language in ["curl", "JavaScript", "Python", "Swift"] {
+                #expect(sample.contains("<summary>\(language)</summary>"))
+            }
+        }
+        let model = try ContractModel.embedded()
+        let operation = try #require(model.operations.first { $0.id == "patchGrant" })
+        let texts = CallSample(operation).all
+        #expect(texts.map(\.language) == ["curl", "JavaScript", "Python", "Swift"])
+        for (language, text) in texts {
+            #expect(text.contains("/admin/v1/grants/0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a69"), "\(language)")
+            #expect(text.contains("application/merge-patch+json") && text.contains("PATCH"), "\(language)")
+            #expect(text.lowercased().contains("if-match"), "\(language)")
+        }
+        let example = try #require(operation.request.first?.examples.first?.value.json())
+        #expect(texts[0].text.contains("-d '\(example)'"))
+    }
+
+    @Test("has sections that say what holds for all operations")
+    func guide() async throws {
+        let page = try await page()
+        for id in ["authentication", "errors", "pagination", "idempotency", "problems", "schemas"] {
+            #expect(page.contains("<h2 id=\"\(id)\">"), "\(id)")
+        }
+    }
+
+    @Test("leads nowhere but to itself, to the contract and to the pages of problems")
     func links() async throws {
         let page = try await page()
         let ids = page.matches(of: /\sid="([^"]*)"/).map { String($0.output.1) }
         #expect(Set(ids).count == ids.count)
-        for link in page.matches(of: /href="([^"]*)"/).map({ String($0.output.1) }) where link != "/openapi.yaml" {
+        let others = Set(ProblemKind.allCases.map(\.type)).union(["/openapi.yaml"])
+        for link in page.matches(of: /href="([^"]*)"/).map({ String($0.output.1) }) where !others.contains(link) {
             #expect(link.hasPrefix("#") && ids.contains(String(link.dropFirst())), "\(link)")
         }
+        let script = "<script type=\"module\" src=\"/docs/docs.js\"></script>"
+        #expect(page.contains(script))
+        let rest = page.replacing(script, with: "")
         for foreign in [
             "<script", "<link", "<img", "<iframe", "src=", "@import", "url(", "javascript:", "style=", "onclick",
         ] {
-            #expect(!page.contains(foreign), "\(foreign)")
+            #expect(!rest.contains(foreign), "\(foreign)")
         }
     }
 
-    @Test("may load nothing and run nothing, and its own style is the only one")
+    @Test("may run its own script and nothing else, and its own style is the only one")
     func policy() async throws {
         let answer = await TestGateway().send(.get, "/docs")
         let style = try #require(answer.text.firstMatch(of: /(?s)<style>(.*?)<\/style>/)).output.1
         let digest = DigestAlgorithm.sha256.digest(of: Array(style.utf8)).base64
         #expect(
             answer.headers[.contentSecurityPolicy]
-                == "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; "
-                + "form-action 'none'; frame-ancestors 'none'")
+                == "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-\(digest)'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+                + "trusted-types 'none'")
+        let script = await TestGateway().send(.get, "/docs/docs.js")
+        #expect(script.status == 200 && script.headers[.contentType] == "text/javascript; charset=utf-8")
+        let file = try Data(contentsOf: ContractDocument.repository.appending(path: "openapi/docs.js"))
+        #expect(script.bytes == Array(file))
         #expect(answer.headers[.xContentTypeOptions] == "nosniff")
         #expect(answer.text.matches(of: /<style>/).count == 1)
     }
@@ -81,7 +122,7 @@ import Testing
         var open: [Substring] = []
         for tag in try await page().matches(of: /<(\/?)([a-z0-9]+)[^>]*>/) {
             let (slash, name) = (tag.output.1, tag.output.2)
-            if ["meta", "wbr"].contains(name) { continue }
+            if ["meta", "wbr", "input"].contains(name) { continue }
             if slash.isEmpty { open.append(name) } else { #expect(open.popLast() == name) }
         }
         #expect(open.isEmpty)

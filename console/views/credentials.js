@@ -268,7 +268,7 @@ function rotate(page, row, etag) {
   const whole = { "service-account": "serviceAccount", "key-pair": "keyPair" }[row.kind];
   const must = whole ? [whole] : ["accessKeyID", "secretAccessKey"];
   const names = whole ? [whole, "expiresAt"] : [...must, "sessionToken", "expiresAt"];
-  const { properties, required: _, oneOf: __, ...schema } = page.contract.bodyOf("createStorageCredential");
+  const { properties, if: _, then: __, ...schema } = page.contract.bodyOf("createStorageCredential");
   const own = Object.fromEntries(names.map((name) => [name, properties[name]]));
   return openDialog("Rotate the key", { side: true }, (close) => {
     const trouble = h("div");

@@ -194,7 +194,7 @@ export async function bulkChange(page, rows) {
       forget();
       removes = false;
       const name = choice.value;
-      const only = { ...schema, oneOf: undefined, required: [name], properties: { [name]: schema.properties[name] } };
+      const only = { ...schema, then: undefined, required: [name], properties: { [name]: schema.properties[name] } };
       form = schemaForm(page.contract, only, { suggest: suggestions(page), showsJSON: false, onChange: forget });
       const box = h("input", {
         type: "checkbox",

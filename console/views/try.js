@@ -48,7 +48,7 @@ export function open(page) {
     },
   );
   who.element.firstElementChild.classList.add("form-grid");
-  const { oneOf, required, ...rest } = schema;
+  const { then: _, required, ...rest } = schema;
   const more = schemaForm(page.contract, rest, {
     ...place,
     omit: [...first, "prefix", "keyPrefix", "keyExtension"],

@@ -122,13 +122,10 @@ struct AdminOperation: Sendable {
     /// Returns the names and schemas of the body's members, in the contract's order.
     func bodyMembers(_ model: ContractModel) -> [ContractValue.Member] {
         guard let json else { return [] }
-        let schema = model.resolved(json.schema)
-        if let properties = schema["properties"] { return properties.members }
-        // The schema of a merge patch only names its members; the schema of PUT on the same path has their types.
-        let names = (schema["propertyNames"]?["enum"]?.items ?? []).compactMap(\.text)
+        // A merge patch has the members of the replacement, whose schema also says what applies without them.
         let replacement = model.operations.first { $0.path == operation.path && $0.method == "PUT" }
-        let known = model.resolved(replacement?.request.first?.schema ?? .null)["properties"]
-        return names.map { ContractValue.Member($0, known?[$0] ?? .null) }
+        let body = operation.method == "PATCH" ? replacement?.request.first : json
+        return model.resolved(body?.schema ?? .null)["properties"]?.members ?? []
     }
 
     /// Returns the names of the answer's members, or of a row's members if the answer is a page.

@@ -17,17 +17,13 @@ struct AdminRequirements {
         self.outer = outer
     }
 
-    private var required: [String] { Self.names(schema) }
+    private var required: [String] { schema.requiredNames }
 
     /// Sets of members of which a body must have one.
     private var alternatives: [[String]] {
-        let either = ((schema["oneOf"] ?? schema["anyOf"])?.items ?? []).map(Self.names).filter { !$0.isEmpty }
+        let either = schema.alternatives
         let isOneOfAll = schema["minProperties"]?.integer == 1 && required.isEmpty && either.isEmpty
         return isOneOfAll ? (schema["properties"]?.members ?? []).map { [$0.name] } : either
-    }
-
-    private static func names(_ schema: ContractValue) -> [String] {
-        (schema["required"]?.items ?? []).compactMap(\.text)
     }
 
     private func option(_ member: String) -> String { "--" + AdminNames.option(outer + member) }

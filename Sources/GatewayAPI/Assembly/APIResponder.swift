@@ -38,9 +38,9 @@ public final class APIResponder: HTTPResponder {
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
         let routes = Routes(parts, settings, limitRate.bearers)
         switch listener {
-        case .everything: router = Router(routes.app + routes.inner)
-        case .app: router = Router(routes.app)
-        case .inner: router = Router(routes.inner)
+        case .everything: router = Router(routes.app + routes.inner + routes.everywhere)
+        case .app: router = Router(routes.app + routes.everywhere)
+        case .inner: router = Router(routes.inner + routes.everywhere)
         }
         self.settings = settings
         observe = Observe(

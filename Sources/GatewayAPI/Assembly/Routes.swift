@@ -30,6 +30,11 @@ struct Routes {
     let console: ConsoleEndpoints
     let service: ServiceEndpoints
 
+    /// Routes that every listener serves: a problem's `type` is an address beside that of the request.
+    var everywhere: [Route] {
+        [Route(public: .get, "/problems/{kind}", service.problem)]
+    }
+
     /// Routes for app users.
     var app: [Route] {
         [
@@ -206,6 +211,7 @@ struct Routes {
             Route(public: .get, "/openapi.yaml", service.contract),
             Route(public: .get, "/openapi.json", service.contractJSON),
             Route(public: .get, "/docs", service.docs),
+            Route(public: .get, "/docs/docs.js", service.docsScript),
             Route(public: .get, "/console", console.page),
             Route(public: .get, "/console/", console.page),
             Route(public: .get, "/console/config.json", console.configuration),

@@ -7,12 +7,13 @@ extension DocsPage {
             """
             <article id="schema-\(HTML.text(schema.name))"><h3><a href="#schema-\(HTML.text(schema.name))">\
             \(HTML.text(schema.name))</a></h3>
-            <p>\(schema.value["properties"] == nil ? schemaLine(schema.value) : "")</p>
+            <p>\(schemaLine(schema.value))</p>
             \(HTML.markdown(schema.value["description"]?.text ?? ""))
             \(schemaTable(schema.value))</article>
             """
         }
-        return "<section><h2 id=\"schemas\">Schemas</h2>\n\(schemas.joined(separator: "\n"))</section>"
+        return
+            "<section><h2 id=\"schemas\"><a href=\"#schemas\">Schemas</a></h2>\n\(schemas.joined(separator: "\n"))</section>"
     }
 
     /// Renders the members of an object as a table; returns an empty text for anything else.
@@ -44,22 +45,20 @@ extension DocsPage {
         }
         if let items = schema["items"] { parts.append("of " + schemaLine(items)) }
         for (name, word) in [("oneOf", "one of"), ("anyOf", "any of"), ("allOf", "all of")] {
-            let choices = (schema[name]?.items ?? []).map(choice).filter { !$0.isEmpty }
+            let choices = (schema[name]?.items ?? []).map(schemaLine).filter { !$0.isEmpty }
             if !choices.isEmpty { parts.append("\(word) \(choices.joined(separator: ", "))") }
         }
-        let names = schema["enum"]?.items ?? schema["propertyNames"]?["enum"]?.items ?? []
+        let alternatives = schema.alternatives.map { names in
+            names.map { "<code>\(HTML.text($0))</code>" }.joined(separator: " with ")
+        }
+        if !alternatives.isEmpty { parts.append("with " + alternatives.joined(separator: ", or ")) }
+        let names = schema["enum"]?.items ?? []
         if !names.isEmpty {
             parts.append(names.map { "<code>\(HTML.text($0.text ?? $0.json()))</code>" }.joined(separator: " "))
         }
         if let value = schema["const"] { parts.append("<code>\(HTML.text(value.text ?? value.json()))</code>") }
         parts += limits(of: schema)
         return parts.joined(separator: " ")
-    }
-
-    private func choice(_ schema: ContractValue) -> String {
-        let required = (schema["required"]?.items ?? []).compactMap(\.text)
-        guard schema["type"] == nil, schema["$ref"] == nil, !required.isEmpty else { return schemaLine(schema) }
-        return required.map { "<code>\(HTML.text($0))</code>" }.joined(separator: " with ")
     }
 
     private func limits(of schema: ContractValue) -> [String] {

@@ -1,15 +1,18 @@
 import ContractModel
 import LibCrypto
 
-/// Renders the contract as a page for people: one document, without scripts and without external resources.
+/// Renders the contract as a page for people: one document, which can be read without its script and without external
+/// resources. The script, `openapi/docs.js`, adds a search and requests with the reader's own key.
 struct DocsPage: Sendable {
     let model: ContractModel
 
-    /// The `Content-Security-Policy` of the page: it allows the page's own style and nothing else.
+    /// The `Content-Security-Policy` of the pages: it allows their own style, and a script that sends requests to the
+    /// gateway.
     static let securityPolicy: String = {
         let digest = DigestAlgorithm.sha256.digest(of: DocsStyle.css).base64
         return
-            "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-\(digest)'; base-uri 'none'; "
+            + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     }()
 
     /// The page for the contract built into the program, rendered once.
@@ -27,34 +30,29 @@ struct DocsPage: Sendable {
     /// The whole document.
     var html: String {
         let info = model.root["info"] ?? .null
-        let title = HTML.text(info["title"]?.text ?? "")
-        return """
-            <!doctype html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(title) API</title>
-            <style>\(DocsStyle.css)</style>
-            </head>
-            <body>
+        let title = info["title"]?.text ?? ""
+        return HTML.document(
+            title: "\(title) API", script: "/docs/docs.js",
+            """
             <nav aria-label="Operations">
+            <p id="search" hidden><label>Search <input type="search" autocomplete="off" spellcheck="false"></label> \
+            <span role="status"></span></p>
             <details class="menu" open><summary>Operations</summary>
             \(navigation)
             </details>
             </nav>
             <main>
-            <h1>\(title) API <small>\(HTML.text(info["version"]?.text ?? ""))</small></h1>
+            <h1>\(HTML.text(title)) API <small>\(HTML.text(info["version"]?.text ?? ""))</small></h1>
             \(HTML.markdown(info["description"]?.text ?? ""))
             <p>This page is made from <a href="/openapi.yaml"><code>/openapi.yaml</code></a>, OpenAPI 3.1.</p>
+            <p id="key" hidden><label>API key or token, for requests from this page <input type="password" \
+            autocomplete="off"></label> The page keeps it in memory only.</p>
+            \(guide)
             \(sections)
             \(problemSection)
             \(schemaSection)
             </main>
-            </body>
-            </html>
-
-            """
+            """)
     }
 
     private var tags: [(name: String, description: String)] {
@@ -75,8 +73,18 @@ struct DocsPage: Sendable {
             }
             return "<h2>\(HTML.text(tag.name))</h2>\n<ul>\n\(links.joined(separator: "\n"))\n</ul>"
         }
-        return groups.joined(separator: "\n")
+        let links = DocsGuide.sections.map { "<li><a href=\"#\($0.id)\">\(HTML.text($0.title))</a></li>" }
+        return "<h2>guide</h2>\n<ul>\n\(links.joined(separator: "\n"))\n</ul>\n" + groups.joined(separator: "\n")
             + "\n<h2>more</h2>\n<ul>\n<li><a href=\"#problems\">Problems</a></li>\n<li><a href=\"#schemas\">Schemas</a></li>\n</ul>"
+    }
+
+    private var guide: String {
+        DocsGuide.sections.map { section in
+            """
+            <section><h2 id="\(section.id)"><a href="#\(section.id)">\(HTML.text(section.title))</a></h2>
+            \(HTML.markdown(section.text))</section>
+            """
+        }.joined(separator: "\n")
     }
 
     private var sections: String {
@@ -84,7 +92,7 @@ struct DocsPage: Sendable {
             let articles = operations(of: tag.name).map(article).joined(separator: "\n")
             return """
                 <section>
-                <h2 id="tag-\(HTML.text(tag.name))">\(HTML.text(tag.name))</h2>
+                <h2 id="tag-\(HTML.text(tag.name))"><a href="#tag-\(HTML.text(tag.name))">\(HTML.text(tag.name))</a></h2>
                 \(HTML.markdown(tag.description))
                 \(articles)
                 </section>
@@ -102,8 +110,22 @@ struct DocsPage: Sendable {
         \(parameters(operation))
         \(request(operation))
         \(answers(operation))
+        \(samples(operation))
         </article>
         """
+    }
+
+    /// How to call the operation in four languages. The script adds a form that calls it from here.
+    private func samples(_ operation: ContractModel.Operation) -> String {
+        let samples = CallSample(operation).all.map { sample in
+            """
+            <details><summary>\(sample.language)</summary><pre><code>\(HTML.text(sample.text))</code></pre></details>
+            """
+        }
+        return """
+            <div class="samples" data-method="\(operation.method)" data-path="\(HTML.text(operation.path))">\
+            <h4>Call it</h4>\(samples.joined(separator: "\n"))</div>
+            """
     }
 
     /// Says who may call an operation.
@@ -141,7 +163,8 @@ struct DocsPage: Sendable {
 
     private func request(_ operation: ContractModel.Operation) -> String {
         guard !operation.request.isEmpty else { return "" }
-        return "<h4>Body</h4>\n" + operation.request.map(content).joined(separator: "\n")
+        let bodies = operation.request.map(content).joined(separator: "\n")
+        return "<div data-request><h4>Body</h4>\n\(bodies)</div>"
     }
 
     private func answers(_ operation: ContractModel.Operation) -> String {
@@ -186,7 +209,8 @@ struct DocsPage: Sendable {
                 let html = """
                     <div class="answer"><p><b class="status">\(status)</b> <code>\(HTML.text(value["code"]?.text ?? ""))</code> \
                     \(HTML.inline(response["description"]?.text ?? ""))</p>
-                    <details><summary><code>\(HTML.text(value["type"]?.text ?? ""))</code></summary>\
+                    <p><a href="\(HTML.text(value["type"]?.text ?? ""))"><code>\(HTML.text(value["type"]?.text ?? ""))</code></a></p>
+                    <details><summary>Example</summary>\
                     <pre><code>\(HTML.text(value.json(isIndented: true)))</code></pre></details></div>
                     """
                 byStatus.append((status, html))
@@ -197,7 +221,7 @@ struct DocsPage: Sendable {
             (seen.insert(status).inserted ? "<a id=\"problem-\(status)\"></a>" : "") + html
         }
         return """
-            <section><h2 id="problems">Problems</h2>
+            <section><h2 id="problems"><a href="#problems">Problems</a></h2>
             <p>Every error is a document of RFC 9457 with a stable <code>code</code>.</p>
             \(parts.joined(separator: "\n"))</section>
             """

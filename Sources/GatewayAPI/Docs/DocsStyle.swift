@@ -20,8 +20,19 @@ enum DocsStyle {
         h2 { margin-top: 3rem }
         article { border-top: 1px solid var(--line); padding: 1rem 0 1.5rem; scroll-margin-top: 1rem }
         h3 { margin: .5rem 0; font-size: 1.15rem }
-        h3 a { color: inherit; text-decoration: none }
-        h3 a:hover::after { content: " #"; color: var(--dim) }
+        h2 a, h3 a { color: inherit; text-decoration: none }
+        h2 a:hover::after, h3 a:hover::after { content: " #"; color: var(--dim) }
+        :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+        [hidden] { display: none !important }
+        main.single { grid-column: 1 / -1; width: 100%; max-width: 52rem; margin: 0 auto }
+        input, textarea, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--dim);
+          border-radius: 6px; padding: .3rem .5rem; max-width: 100% }
+        button { cursor: pointer; background: var(--soft) }
+        #search { margin: 0 }
+        #search input, #key input, .try input, .try textarea { display: block; width: 100% }
+        .try textarea { font-family: ui-monospace, monospace; font-size: .9rem; min-height: 8rem }
+        .try label { display: block; margin: .5rem 0 }
+        .samples details, .try { margin: .25rem 0 }
         h4 { margin: 1.25rem 0 .5rem; font-size: .85rem; text-transform: uppercase; letter-spacing: .06em; color: var(--dim) }
         p { margin: .5rem 0; max-width: 48rem }
         a { color: var(--link) }

@@ -33,8 +33,38 @@ enum HTML {
         }.joined()
     }
 
+    /// Renders a document with the pages' style.
+    ///
+    /// - Parameters:
+    ///   - title: The title, as text.
+    ///   - script: The address of a module to run, if there is one.
+    ///   - body: The content of `body`, as HTML.
+    static func document(title: String, script: String? = nil, _ body: String) -> String {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>\(text(title))</title>
+        <style>\(DocsStyle.css)</style>
+        \(script.map { "<script type=\"module\" src=\"\($0)\"></script>" } ?? "")
+        </head>
+        <body>
+        \(body)
+        </body>
+        </html>
+
+        """
+    }
+
     /// Renders paragraphs of Markdown.
     static func markdown(_ markdown: String) -> String {
+        paragraphs(markdown).map { "<p>\(inline($0))</p>" }.joined(separator: "\n")
+    }
+
+    /// Splits Markdown into its paragraphs, each of them one line.
+    static func paragraphs(_ markdown: String) -> [String] {
         var paragraphs: [[Substring]] = [[]]
         for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.allSatisfy(\.isWhitespace) {
@@ -43,7 +73,6 @@ enum HTML {
                 paragraphs[paragraphs.count - 1].append(line)
             }
         }
-        return paragraphs.filter { !$0.isEmpty }
-            .map { "<p>\(inline($0.joined(separator: " ")))</p>" }.joined(separator: "\n")
+        return paragraphs.filter { !$0.isEmpty }.map { $0.joined(separator: " ") }
     }
 }

@@ -18,7 +18,7 @@ public struct ReadinessCheck: Sendable, Equatable {
     }
 }
 
-/// Endpoints for health, readiness, metrics, the contract and its page.
+/// Endpoints for health, readiness, metrics, the contract and its pages.
 struct ServiceEndpoints: Sendable {
     let checks: @Sendable () async -> [ReadinessCheck]
     let metricsText: @Sendable () -> [UInt8]
@@ -65,8 +65,8 @@ struct ServiceEndpoints: Sendable {
             head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 
-    /// `GET /openapi.json`: the same contract as JSON, without its examples and without the operations of protocols of
-    /// other clients.
+    /// `GET /openapi.json`: what the console needs of the contract, as JSON. It has no examples, no refusals, and no
+    /// operations of protocols of other clients.
     @Sendable func contractJSON(_ request: APIRequest) async -> ServerResponse {
         await Self.json().answer(to: request)
     }
@@ -79,17 +79,39 @@ struct ServiceEndpoints: Sendable {
         guard let contract = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")
         }
-        let document = contract.root.withoutExamples.withoutProtocols
+        let document = contract.root.withoutExamples.withoutRefusals.withoutProtocols
         return StaticContent(Array(document.json().utf8), type: "application/json")
     }()
 
     /// `GET /docs`: the contract as a page for people.
-    @Sendable func docs(_ request: APIRequest) -> ServerResponse {
-        let fields: HeaderFields = [
-            .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
-            .contentSecurityPolicy: DocsPage.securityPolicy, .referrerPolicy: "no-referrer",
-            .xContentTypeOptions: "nosniff",
-        ]
-        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(DocsPage.bytes))
+    @Sendable func docs(_ request: APIRequest) async -> ServerResponse {
+        await Self.page().answer(to: request, with: Self.pageFields)
     }
+
+    /// `GET /docs/docs.js`: the script of that page.
+    @Sendable func docsScript(_ request: APIRequest) -> ServerResponse {
+        Self.script.answer(to: request, with: Self.pageFields)
+    }
+
+    /// `GET /problems/{kind}`: what a problem means, at the address that its `type` names.
+    @Sendable func problem(_ request: APIRequest) async throws -> ServerResponse {
+        guard let page = await Self.problemPage(request.parameter(0)) else { throw APIError.noSuchRoute }
+        return page.answer(to: request, with: Self.pageFields)
+    }
+
+    private static let pageFields: HeaderFields = [
+        .contentSecurityPolicy: DocsPage.securityPolicy, .referrerPolicy: "no-referrer",
+        .xContentTypeOptions: "nosniff",
+    ]
+
+    private static let docsPage = StaticContent(DocsPage.bytes, type: "text/html; charset=utf-8")
+    private static let script = StaticContent(
+        EmbeddedFile.docsScript.bytes, type: "text/javascript; charset=utf-8")
+    private static let problemPages = ProblemPage.all.mapValues {
+        StaticContent($0, type: "text/html; charset=utf-8")
+    }
+
+    /// The first call renders the pages, which takes longer than the thread of a connection may be held up.
+    @concurrent private static func page() async -> StaticContent { docsPage }
+    @concurrent private static func problemPage(_ name: String) async -> StaticContent? { problemPages[name] }
 }

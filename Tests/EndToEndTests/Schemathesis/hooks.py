@@ -77,7 +77,7 @@ def names_of(case):
         if id(schema) in seen or not isinstance(schema, dict):
             continue
         seen.add(id(schema))
-        names |= set(schema.get("properties", {})) | set(schema.get("propertyNames", {}).get("enum", []))
+        names |= set(schema.get("properties", {}))
         schemas += [*schema.get("properties", {}).values(), *schema.get("oneOf", []), *schema.get("anyOf", [])]
         schemas += [schema[name] for name in ("items", "additionalProperties") if isinstance(schema.get(name), dict)]
     return names

@@ -6,12 +6,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
-from server import free_port
 from static import samples
 from world import MIB, MODULE
+
+from demo import demo  # noqa: E402
 
 # What each sample has to print.
 EXPECTED = [
@@ -49,24 +49,3 @@ def flaws(made):
                         if not re.search(line, done.stdout, re.M))
         if (folder / "copy.mp4").read_bytes() != (folder / "holiday.mp4").read_bytes():
             yield "the copy differs"
-
-
-@contextlib.contextmanager
-def demo(binary, folder):
-    """Runs `sluice dev`, and answers the settings that it prints."""
-    ports = [str(free_port()), str(free_port())]
-    output = folder / "dev.out"
-    with open(output, "w", encoding="utf-8") as out:
-        process = subprocess.Popen(
-            [binary, "dev", "--empty", "--port", ports[0], "--store-port", ports[1], "--data-dir", folder / "data"],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        end = time.monotonic() + 60
-        while "Ctrl-C stops" not in output.read_text():
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"the demo does not run: {output.read_text()}")
-            time.sleep(0.1)
-        yield dict(re.findall(r"^export (SLUICE_(?:KEY|URL))=(\S+)", output.read_text(), re.M))
-    finally:
-        process.terminate()
-        process.wait(30)

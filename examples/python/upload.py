@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Uploads a file by way of a Sluice gateway, and prints a link to it.
+
+Usage: upload.py FILE BUCKET/PREFIX/
+
+It reads the gateway's address from SLUICE_URL and an API key or a token from SLUICE_KEY. It needs Python alone.
+"""
+
+import json
+import mimetypes
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+GATEWAY = os.environ.get("SLUICE_URL", "http://127.0.0.1:8080")
+
+
+def call(path, body):
+    """Asks the gateway, and answers its JSON; ends the program with the problem if it refuses."""
+    headers = {"Authorization": "Bearer " + os.environ["SLUICE_KEY"], "Content-Type": "application/json"}
+    request = urllib.request.Request(GATEWAY + path, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        problem = json.load(error)
+        sys.exit(f"{problem['code']}: {problem.get('detail', problem['title'])} (request {problem['requestId']})")
+
+
+file, (bucket, _, prefix) = Path(sys.argv[1]), sys.argv[2].partition("/")
+named = {"bucket": bucket, "key": prefix + file.name}
+kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+link = call("/v1/presigned-urls", {
+    **named, "action": "PutObject", "contentType": kind, "contentLength": file.stat().st_size})
+with open(file, "rb") as content:  # The headers are bound: the store refuses others.
+    urllib.request.urlopen(urllib.request.Request(link["url"], content, link["headers"], method=link["method"])).close()
+upload = call(f"/v1/issuances/{link['id']}:confirm", {})
+if upload["state"] == "mismatched":
+    sys.exit(f"{named['key']} arrived, but differs from the file.")
+print(call("/v1/presigned-urls", {**named, "action": "GetObject"})["url"])

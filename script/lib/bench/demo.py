@@ -1,0 +1,32 @@
+"""One `sluice dev`, with the database and the store of its own."""
+
+import contextlib
+import re
+import subprocess
+import time
+
+from server import free_port
+
+
+@contextlib.contextmanager
+def demo(binary, folder):
+    """Runs `sluice dev`, and answers what it prints: the settings `SLUICE_…`, and as `example` the address of the web
+    example."""
+    ports = [str(free_port()), str(free_port())]
+    output = folder / "dev.out"
+    with open(output, "w", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            [binary, "dev", "--empty", "--port", ports[0], "--store-port", ports[1], "--data-dir", folder / "data"],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        end = time.monotonic() + 60
+        while "Ctrl-C stops" not in output.read_text():
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"the demo does not run: {output.read_text()}")
+            time.sleep(0.1)
+        text = output.read_text()
+        addresses = re.findall(r"^http\S+/examples/web/\S+$", text, re.M)
+        yield {**dict(re.findall(r"^export (SLUICE_\w+)=(\S+)", text, re.M)), "example": "".join(addresses)}
+    finally:
+        process.terminate()
+        process.wait(30)

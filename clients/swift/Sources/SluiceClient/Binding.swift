@@ -1,0 +1,64 @@
+import Foundation
+
+/// What links bind of the bytes. It is learned from refusals what grant and bucket need, and what the scheme cannot
+/// bind.
+struct Binding: Sendable {
+    var md5: Bool
+    var sha256: Bool
+    var length = true
+}
+
+/// Bytes to send by one request: a file, or a part that was copied into a file of its own.
+final class Piece: Sendable {
+    let source: FileSource
+    private let known: Locked<Digests>
+
+    init(_ source: FileSource, known: Digests = Digests()) {
+        self.source = source
+        self.known = Locked(known)
+    }
+
+    /// What to bind, computed if it is not known.
+    private func bound(by binding: Binding) async throws -> Bound {
+        var digests = known.withLock { $0 }
+        let found = try await source.digests(
+            of: source.whole, md5: binding.md5 && digests.md5 == nil, sha256: binding.sha256 && digests.sha256 == nil)
+        digests.md5 = digests.md5 ?? found.md5
+        digests.sha256 = digests.sha256 ?? found.sha256
+        known.withLock { [digests] in $0 = digests }
+        return Bound(
+            contentMD5: binding.md5 ? digests.md5?.base64EncodedString() : nil,
+            checksumSHA256: binding.sha256 ? digests.sha256?.base64EncodedString() : nil,
+            contentLength: binding.length ? source.size : nil)
+    }
+
+    /// Asks for a link that binds what the bucket can, and what is required.
+    func link(
+        _ binding: Locked<Binding>, _ ask: @Sendable (Bound) async throws -> Sluice.Link
+    ) async throws -> Sluice.Link {
+        while true {
+            let used = binding.withLock { $0 }
+            do {
+                return try await ask(try await bound(by: used))
+            } catch let error as SluiceError {
+                // Another part may have learned the same meanwhile, so it counts what this one has used.
+                if error.status == 400, error.field == "checksumSHA256", !used.sha256 {
+                    binding.withLock { $0.sha256 = true }
+                } else if error.condition == "requireContentMD5", !used.md5 {
+                    binding.withLock { $0.md5 = true }
+                } else if error.code == .notEnforceable, used.length {
+                    binding.withLock { $0.length = false }
+                } else {
+                    throw error
+                }
+            }
+        }
+    }
+}
+
+/// Members of a request for a link.
+struct Bound: Sendable {
+    let contentMD5: String?
+    let checksumSHA256: String?
+    let contentLength: Int64?
+}

@@ -1,0 +1,336 @@
+public import Foundation
+
+private let mostParts: Int64 = 10_000
+private let longestPut: Int64 = 5 << 30
+
+extension Sluice {
+    /// Uploads a file. It binds the MD5 and the length where the bucket can, and the SHA-256 where the bucket needs it.
+    /// A file that is longer than a part is sent in parts; each asks for its link just before it is sent.
+    ///
+    /// An upload in parts that was interrupted goes on when the same file is uploaded to the same target: parts that
+    /// have arrived are not sent again. A file is the same if its name, its length and its time of change are. Ending
+    /// it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures keep them.
+    ///
+    /// - Returns: The upload, which has begun. Its value is there when the store has the object and the gateway has
+    ///   compared it with what was bound.
+    public func upload(
+        file: URL, to target: Target, options: UploadOptions = UploadOptions()
+    ) -> Transfer<UploadResult> {
+        Transfer { control in
+            let source = try FileSource(file)
+            let job = UploadJob(source: source, target: target, options: options, control: control)
+            // Only a link binds that the object is new.
+            if source.size <= options.partSize ?? self.options.partSize || options.createOnly {
+                return try await self.uploadWhole(job)
+            }
+            return try await self.uploadInParts(job)
+        }
+    }
+
+    private func uploadWhole(_ job: UploadJob) async throws -> UploadResult {
+        let size = job.source.size
+        guard size <= longestPut else {
+            throw SluiceError(.client, .entityTooLarge, detail: "Only uploads in parts may be longer than 5 GiB.")
+        }
+        let piece = Piece(job.source)
+        let request = Locked(LinkRequest(job.target))
+        let issued = Locked<[Link]>([])
+        let wasLost = Locked(false)
+        @Sendable func ask() async throws -> Link {
+            let link = try await piece.link(job.binding) { bound in
+                var asked = request.withLock { $0 }
+                asked.contentMD5 = bound.contentMD5
+                asked.checksumSHA256 = bound.checksumSHA256
+                asked.contentLength = bound.contentLength
+                asked.expiresIn = job.options.expiresIn
+                asked.ifNoneMatch = job.options.createOnly ? "*" : nil
+                return try await self.link(asked)
+            }
+            // A name that the gateway has given stays.
+            request.withLock {
+                $0.key = link.key
+                $0.keyPrefix = nil
+                $0.keyExtension = nil
+            }
+            issued.withLock { $0.append(link) }
+            return link
+        }
+        let answer = try await using(ask) { link -> Answer? in
+            do {
+                return try await self.put(
+                    job.source.url, to: link.url, method: link.method, headers: link.headers,
+                    onSent: { job.control.note(0, $0, of: size) })
+            } catch let error as SluiceError {
+                job.control.note(0, 0, of: size)
+                // The object that exists may be the one whose answer was lost.
+                if error.status == 412, wasLost.withLock({ $0 }) { return nil }
+                if error.source == .network { wasLost.withLock { $0 = true } }
+                throw error
+            }
+        }
+        job.control.note(0, size, of: size)
+        try job.check()
+        let links = issued.withLock { $0 }
+        guard let last = links.last else { throw CancellationError() }
+        let found =
+            answer == nil
+            ? try await landed(links.map(\.id), size: size) : try await confirmed(last.id, job)
+        return UploadResult(
+            id: last.id, bucket: last.bucket, key: last.key, size: size, etag: found?.etag ?? answer?.head.etag,
+            state: found?.state, parts: nil)
+    }
+
+    private func uploadInParts(_ job: UploadJob) async throws -> UploadResult {
+        let name = job.name(at: url)
+        var begun = job.options.resume ? try await resumed(name, job) : nil
+        if begun == nil {
+            try Task.checkCancellation()
+            let upload = try await startParts(job.target, contentLength: job.source.size)
+            begun = BegunUpload(upload, of: job.source.size, partSize: job.options.partSize ?? options.partSize)
+            await keep(begun?.state, name)
+        }
+        guard let begun else { throw CancellationError() }
+        do {
+            return try await finish(begun, name, job)
+        } catch {
+            let isCancelled = Task.isCancelled && !job.control.wasPaused
+            if isCancelled || (error as? SluiceError)?.code == .fileChanged {
+                await keep(nil, name)
+                // This task may be cancelled. The gateway gives up after a day what nobody aborts.
+                await Task { try? await self.abortParts(begun.id) }.value
+            }
+            throw error
+        }
+    }
+
+    /// What is left of an upload that was interrupted, with the parts that have arrived.
+    private func resumed(_ name: String, _ job: UploadJob) async throws -> BegunUpload? {
+        guard var begun = BegunUpload(await state(name)) else { return nil }
+        var found: PartsUpload?
+        do {
+            found = try await partsUpload(begun.id)
+        } catch let error as SluiceError where error.status == 404 {}
+        let isAll = begun.tags.count == begun.count(of: job.source.size)
+        // A completion whose answer was lost is repeated.
+        if isAll, ["open", "completing", "completed"].contains(found?.state) { return begun }
+        guard found?.state == "open" else {
+            await keep(nil, name)
+            return nil
+        }
+        var tags: [Int: String] = [:]
+        for part in try await storedParts(begun.id) where part.partNumber <= begun.count(of: job.source.size) {
+            let range = begun.range(part.partNumber, of: job.source.size)
+            guard part.size == range.upperBound - range.lowerBound else { continue }
+            // A part whose answer was lost is compared.
+            if begun.tags[part.partNumber] != part.etag {
+                let digest = try await job.source.digests(of: range, md5: true, sha256: false).md5
+                guard digest?.hexadecimal == part.etag.lowercased() else { continue }
+            }
+            tags[part.partNumber] = part.etag
+        }
+        begun.tags = tags
+        return begun
+    }
+
+    private func finish(_ begun: BegunUpload, _ name: String, _ job: UploadJob) async throws -> UploadResult {
+        let size = job.source.size
+        let count = begun.count(of: size)
+        let memory = PartsMemory(begun) { [self] in await keep($0.state, name) }
+        for number in begun.tags.keys {
+            let range = begun.range(number, of: size)
+            job.control.note(number, range.upperBound - range.lowerBound, of: size)
+        }
+        let missing = Locked((1...count).filter { begun.tags[$0] == nil }[...])
+        try await withTemporaryDirectory { directory in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<max(1, job.options.parallel ?? self.options.parallel) {
+                    group.addTask {
+                        while let number = missing.withLock({ $0.popFirst() }) {
+                            try Task.checkCancellation()
+                            let tag = try await self.sendPart(number, of: begun, directory, job)
+                            await memory.note(number, tag)
+                        }
+                    }
+                }
+                // The first failure ends the others.
+                for try await _ in group {}
+            }
+        }
+        try job.check()
+        var tags = await memory.begun.tags
+        if tags.count < count {
+            // A store that tells no tags tells them to the gateway.
+            for part in try await storedParts(begun.id) where tags[part.partNumber] == nil {
+                tags[part.partNumber] = part.etag
+            }
+        }
+        let done = try await completeParts(begun.id, tags)
+        await keep(nil, name)
+        let found = try await confirmed(begun.id, job)
+        return UploadResult(
+            id: begun.id, bucket: done.bucket, key: done.key, size: size, etag: found?.etag ?? done.etag,
+            state: found?.state, parts: count)
+    }
+
+    /// Sends a part from a file of its own, so that what is sent is what was digested. Answers its entity tag.
+    private func sendPart(
+        _ number: Int, of begun: BegunUpload, _ directory: URL, _ job: UploadJob
+    ) async throws -> String? {
+        let size = job.source.size
+        let file = directory.appendingPathComponent("\(number)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let binding = job.binding.withLock { $0 }
+        let digests = try await job.source.digests(
+            of: begun.range(number, of: size), md5: binding.md5, sha256: binding.sha256, copy: Copy(url: file))
+        let piece = Piece(try FileSource(file), known: digests)
+        let answer = try await using({
+            try await self.partLink(begun.id, number, piece, job.binding)
+        }) { link in
+            do {
+                return try await self.put(
+                    file, to: link.url, method: link.method, headers: link.headers,
+                    onSent: { job.control.note(number, $0, of: size) })
+            } catch {
+                job.control.note(number, 0, of: size)
+                throw error
+            }
+        }
+        job.control.note(number, piece.source.size, of: size)
+        return answer.head.etag
+    }
+
+    /// Asks for the link of a part that binds what the bucket can, and what is required.
+    func partLink(
+        _ id: String, _ number: Int, _ piece: Piece, _ binding: Locked<Binding>, expiresIn: Int? = nil
+    ) async throws -> Link {
+        try await piece.link(binding) { bound in
+            var part = PartRequest(partNumber: number)
+            part.contentMD5 = bound.contentMD5
+            part.checksumSHA256 = bound.checksumSHA256
+            part.contentLength = bound.contentLength
+            return try await self.partLink(id, part, expiresIn: expiresIn)
+        }
+    }
+
+    private func confirmed(_ id: String, _ job: UploadJob) async throws -> Upload? {
+        guard job.options.confirm else { return nil }
+        return try await confirmed(id, size: job.source.size)
+    }
+
+    /// What the gateway finds, which has to be what was sent. Nil if the gateway cannot tell: the store has the bytes
+    /// even if the gateway may not ask it.
+    func confirmed(_ id: String, size: Int64) async throws -> Upload? {
+        let found: Upload
+        do {
+            found = try await confirm(id)
+        } catch is SluiceError {
+            return nil
+        }
+        guard [.landed, .unverified].contains(found.state), found.size ?? size == size else {
+            let what = (found.mismatches ?? []).joined(separator: ", ")
+            throw SluiceError(
+                .client, .mismatch, detail: "The object at the store is not what was sent: \(found.state) \(what)")
+        }
+        return found
+    }
+
+    /// The object that one of the links has made. Otherwise it is another one.
+    private func landed(_ ids: [String], size: Int64) async throws -> Upload {
+        for id in ids {
+            let found = try await confirm(id)
+            if found.state == .landed, found.size == size { return found }
+        }
+        throw SluiceError(.store, .preconditionFailed, status: 412, detail: "An object with this key exists.")
+    }
+}
+
+/// What one call uploads.
+private struct UploadJob: Sendable {
+    let source: FileSource
+    let target: Sluice.Target
+    let options: Sluice.UploadOptions
+    let control: TransferControl
+    let binding: Locked<Binding>
+
+    init(source: FileSource, target: Sluice.Target, options: Sluice.UploadOptions, control: TransferControl) {
+        self.source = source
+        self.target = target
+        self.options = options
+        self.control = control
+        binding = Locked(Binding(md5: options.md5, sha256: options.sha256))
+    }
+
+    /// The name of the state. Directories of apps move, so only the last part of the path counts.
+    func name(at gateway: URL) -> String {
+        let target = (try? Coding.encode(target)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let file = "\(source.size) \(source.modified) \(source.url.lastPathComponent)"
+        return fingerprint("put \(gateway.absoluteString)\n\(target)\n\(file)")
+    }
+
+    func check() throws {
+        guard source.isUnchanged else {
+            throw SluiceError(.client, .fileChanged, detail: "The file changed during the upload.")
+        }
+    }
+}
+
+/// An upload in parts that the gateway has started.
+struct BegunUpload: Sendable {
+    let id: String
+    let key: String
+    let partSize: Int64
+    var tags: [Int: String] = [:]
+
+    /// Of a file of this size, with parts of at least `partSize`.
+    init(_ upload: Sluice.PartsUpload, of size: Int64, partSize: Int64) {
+        id = upload.id
+        key = upload.key
+        self.partSize = max(1, partSize, (size + mostParts - 1) / mostParts)
+    }
+
+    init?(_ state: TransferState?) {
+        guard let state, let id = state.uploadID, let key = state.key, let partSize = state.partSize, partSize > 0
+        else {
+            return nil
+        }
+        self.id = id
+        self.key = key
+        self.partSize = partSize
+        tags = state.tags ?? [:]
+    }
+
+    var state: TransferState { TransferState(uploadID: id, key: key, partSize: partSize, tags: tags) }
+
+    func count(of size: Int64) -> Int { Int((size + partSize - 1) / partSize) }
+
+    /// The bytes of a part of a file of this size.
+    func range(_ number: Int, of size: Int64) -> Range<Int64> {
+        let start = Int64(number - 1) * partSize
+        return start..<min(size, start + partSize)
+    }
+}
+
+/// Notes which parts have arrived, and has that kept: one state after another, the newest last.
+private actor PartsMemory {
+    private(set) var begun: BegunUpload
+    private let keep: @Sendable (BegunUpload) async -> Void
+    private var isKeeping = false
+    private var isStale = false
+
+    init(_ begun: BegunUpload, keep: @escaping @Sendable (BegunUpload) async -> Void) {
+        self.begun = begun
+        self.keep = keep
+    }
+
+    func note(_ number: Int, _ tag: String?) async {
+        begun.tags[number] = tag
+        isStale = true
+        guard !isKeeping else { return }
+        isKeeping = true
+        while isStale {
+            isStale = false
+            await keep(begun)
+        }
+        isKeeping = false
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Observation
+import SluiceClient
+
+#if canImport(UniformTypeIdentifiers)
+    import UniformTypeIdentifiers
+#endif
+
+/// The files that the app uploads, and what became of them.
+@MainActor @Observable
+final class UploadList {
+    /// One file.
+    @MainActor @Observable
+    final class Item: Identifiable {
+        enum State {
+            case waiting
+            case sending(Double)
+            case paused
+            case arrived(key: String)
+            case failed(String)
+        }
+
+        let id = UUID()
+        let file: URL
+        fileprivate(set) var state = State.waiting
+        fileprivate var transfer: Transfer<Sluice.UploadResult>?
+
+        init(file: URL) {
+            self.file = file
+        }
+    }
+
+    private(set) var items: [Item] = []
+    /// Links to what has arrived. They end after some minutes, and are asked for again.
+    private(set) var links: [URL] = []
+
+    private let client: Sluice
+    private let account: Account
+
+    /// Copies of files that have not arrived yet.
+    nonisolated static let directory = Account.directory("Files")
+
+    /// Goes on with the files of an earlier launch.
+    init(_ account: Account) {
+        self.account = account
+        client = account.client()
+        let files = try? FileManager.default.contentsOfDirectory(at: Self.directory, includingPropertiesForKeys: nil)
+        for file in files ?? [] { add(file) }
+    }
+
+    /// Begins with a file of the directory.
+    func add(_ file: URL) {
+        let item = Item(file: file)
+        items.append(item)
+        start(item)
+    }
+
+    /// Sends a file, or what is left of it.
+    func start(_ item: Item) {
+        let target = Sluice.Target(
+            bucket: account.bucket, key: account.prefix + item.file.lastPathComponent,
+            contentType: Self.contentType(of: item.file))
+        let transfer = client.upload(file: item.file, to: target)
+        item.transfer = transfer
+        item.state = .sending(0)
+        Task {
+            for await progress in transfer.progress { item.state = .sending(progress.fraction ?? 0) }
+            do {
+                item.state = .arrived(key: try await transfer.value.key)
+                try? FileManager.default.removeItem(at: item.file)
+                await refreshLinks()
+            } catch is CancellationError {
+                item.state = .paused
+            } catch let error as SluiceError where error.mayPass {
+                // What has arrived is kept.
+                item.state = .paused
+            } catch {
+                item.state = .failed(error.localizedDescription)
+            }
+        }
+    }
+
+    /// Stops sending, and keeps what has arrived.
+    func pause(_ item: Item) {
+        item.transfer?.pause()
+    }
+
+    /// Stops sending, and discards what has arrived.
+    func remove(_ item: Item) {
+        item.transfer?.cancel()
+        items.removeAll { $0.id == item.id }
+        try? FileManager.default.removeItem(at: item.file)
+    }
+
+    /// Asks for links to what has arrived, all at once.
+    func refreshLinks() async {
+        let keys = items.compactMap { item in
+            if case .arrived(let key) = item.state { return key }
+            return nil
+        }
+        let requests = keys.map { Sluice.LinkRequest(Sluice.ObjectRequest(bucket: account.bucket, key: $0)) }
+        guard let results = try? await client.batch(requests) else { return }
+        links = results.compactMap { try? $0.get().url }
+    }
+
+    private static func contentType(of file: URL) -> String {
+        #if canImport(UniformTypeIdentifiers)
+            if let type = UTType(filenameExtension: file.pathExtension)?.preferredMIMEType { return type }
+        #endif
+        return "application/octet-stream"
+    }
+}

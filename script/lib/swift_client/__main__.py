@@ -1,0 +1,77 @@
+"""Checks clients/swift and examples/ios. Prints one line per check.
+
+Usage: python3 script/lib/swift_client --products DIRECTORY [--binary PROGRAM] [--only WORDS]
+
+`--products` is where the package was built. Without a program it checks what needs none. With one, the package's tests
+and a large upload run by a gateway of their own and the radosgw that SLUICE_TEST_RADOSGW_… name, through the fault
+proxies of script/lib/javascript, and by a demo with its own store. SLUICE_TEST_SWIFT_CLIENT_MIB is the length of the
+large upload, 30 MiB by default. The status is 1 if a check fails.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "javascript"))
+
+import package  # noqa: E402
+import sources  # noqa: E402
+import uploader  # noqa: E402
+from documents import demo  # noqa: E402
+from world import MIB, World  # noqa: E402
+
+
+def checks(chosen):
+    """Each check's name, and a function that raises or yields flaws."""
+    yield "the samples of the README compile as they stand", lambda: sources.samples(chosen.products)
+    yield "the iOS example parses, and what needs no SwiftUI has its types right", lambda: sources.example(chosen.products)
+    yield "the adapters for the OSS SDKs parse", sources.adapters
+    if not chosen.binary:
+        for name, flaws in package.tests(chosen.products, {}):
+            yield name, lambda flaws=flaws: flaws
+        return
+    large = int(os.environ.get("SLUICE_TEST_SWIFT_CLIENT_MIB", "30")) * MIB
+    with World(chosen.binary, large) as made, tempfile.TemporaryDirectory(prefix="sluice-demo.", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with demo(chosen.binary, folder) as settings:
+            world = folder / "world.json"
+            (made.folder / "temporary").mkdir()
+            world.write_text(json.dumps({
+                **made.configuration("swift", files=str(made.folder)),
+                "demo": {"url": settings["SLUICE_URL"], "key": settings["SLUICE_KEY"]}}))
+            for test, flaws in package.tests(chosen.products, {"SLUICE_TEST_WORLD": str(world)}):
+                yield f"Swift: {test}", lambda flaws=flaws: flaws
+            yield (f"Swift: {large // MIB} MiB arrive whole, once, through cuts, refusals and a kill",
+                   lambda: uploader.large(made, chosen.products))
+            yield ("the sample of the README uploads as it stands",
+                   lambda: sources.run_sample(chosen.products, folder, settings))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--products", type=Path, required=True, help="where the package was built")
+    parser.add_argument("--binary", help="the program sluice")
+    parser.add_argument("--only", help="checks whose name contains this text", default="")
+    chosen = parser.parse_args()
+    # What runs is ended and removed then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    has_failed = False
+    for name, find in checks(chosen):
+        if chosen.only not in name:
+            continue
+        try:
+            flaws = list(find() or ())
+        except Exception as error:  # The other checks go on.
+            flaws = [f"{type(error).__name__}: {error}"]
+        print(f"{'FAIL ' if flaws else 'ok   '} {name}", *flaws, sep="\n" if flaws else "", flush=True)
+        has_failed |= bool(flaws)
+    return 1 if has_failed else 0
+
+
+sys.exit(main())

@@ -124,8 +124,8 @@ let package = Package(
         .target(
             name: "DevStack",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "LocalFiles", "Signing",
-                "StrictJSON",
+                "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "LocalFiles",
+                "Signing", "StrictJSON",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
             ],
             swiftSettings: strict

@@ -90,6 +90,8 @@ import Testing
         _ = await first.end(by: SIGKILL)
         let second = try await DevProcess(at: place)
         #expect(try await second.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
+        let page = try await second.examplePage()
+        #expect(page.status == 200 && page.text.contains("app.js"), "\(page.text)")
         #expect(await second.end(by: SIGTERM) == 0)
     }
 
@@ -217,6 +219,16 @@ import Testing
             let shell = try RunningProcess(["/bin/bash", "-c", script], environment: [:])
             #expect(await shell.exitStatus() == 0)
             return shell.output.split(separator: "\n").filter { !$0.hasPrefix("http://") }.map(String.init)
+        }
+
+        /// What the printed address of the example answers. Its fragment has the user's token.
+        func examplePage() async throws -> RawResponse {
+            let mark = "http://127.0.0.1:\(try port)/examples/web/index.html#token="
+            let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix(mark) })
+            let user = try self.user
+            #expect(line.dropFirst(mark.count) == user.token)
+            let request = try user.request("GET", "/examples/web/index.html", keepsConnection: false)
+            return try await request.answer(fromPort: try port)
         }
 
         /// The key in the console's address.

@@ -19,9 +19,19 @@ public struct Greeting: Service {
         var text = DemoWorld.instructions(
             gateway: gateway, token: keys.userToken, strangerToken: keys.strangerToken, store: store,
             ossSample: ossSample)
+        text += "\n" + Self.example(gateway: gateway, keys: keys)
         text += "\n" + Self.console(gateway: gateway, key: consoleKey)
         text += "\n" + Self.exports(gateway: gateway, keys: keys)
         self.text = text + "\nCtrl-C stops everything.\n"
+    }
+
+    /// The address of the example for browsers, which signs in.
+    private static func example(gateway: String, keys: DemoKeys) -> String {
+        """
+        A page that uploads files, signed in as \(DemoWorld.user):
+        \(gateway)\(WebExample.path)#token=\(keys.userToken)
+
+        """
     }
 
     /// The console's address, which signs in once.

@@ -21,8 +21,8 @@ struct DevCommand: AsyncParsableCommand {
         discussion: """
             Creates a PostgreSQL cluster, an object store, a bucket each for S3 and for
             Alibaba OSS, a user, grants and quotas in a directory of its own, and prints
-            three commands to paste into another terminal, and the address of the
-            console. The store also opens temporary sessions and tells the gateway what
+            three commands to paste into another terminal, the address of a page that
+            uploads files, and that of the console. The store also opens temporary sessions and tells the gateway what
             arrives. It is for development only: keep nothing in it that matters.
 
             The first start also fills the ledger with a week of made-up people, who were
@@ -115,7 +115,9 @@ struct DevCommand: AsyncParsableCommand {
         }
         await owner.close()
         let gateway = try await namingFlag("--port") {
-            try await Gateway(settings, logger: logger, requestLog: requestLog)
+            try await Gateway(settings, logger: logger, requestLog: requestLog) {
+                WebExample(before: $0, store: storeOrigin)
+            }
         }
         let origin = "http://127.0.0.1:\(gateway.server.port)"
         let rows = try DemoRows(stores: gateway.stores, keys: keys, now: { Date.now })

@@ -8,7 +8,8 @@ import MicroHTTPD
 extension Gateway {
     /// Creates the listeners, that of the API first. The given loops serve it.
     static func servers(
-        _ settings: Settings, _ parts: APIParts, _ bodyMemory: BodyMemory, loops: [EventLoop], logger: Logger
+        _ settings: Settings, _ parts: APIParts, _ bodyMemory: BodyMemory, loops: [EventLoop], logger: Logger,
+        behind front: (APIResponder) -> any HTTPResponder
     ) throws -> [HTTPServer] {
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
@@ -27,7 +28,7 @@ extension Gateway {
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(
                 configuration: configuration, socket: socket,
-                responder: APIResponder(parts, api, on: listener), logger: logger, loops: loops)
+                responder: front(APIResponder(parts, api, on: listener)), logger: logger, loops: loops)
         }
         let passed = settings.passedListeners
         guard settings.adminListen != nil || passed.admin != nil else {

@@ -1,6 +1,7 @@
 import GatewayAPI
 import GatewayCore
 import GatewayPostgres
+import HTTPServing
 import Logging
 import MicroHTTPD
 import PrometheusMetrics
@@ -25,9 +26,12 @@ struct Gateway {
     ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key, `PostgresError`
     ///   if it cannot be reached, `HTTPServerError` if an address is taken.
     ///
-    /// - Parameter supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
+    /// - Parameters:
+    ///   - supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
+    ///   - front: Puts a responder before the API, for a command that serves more.
     init(
-        _ settings: Settings, logger: Logger, requestLog: any RequestLog, supervision: Supervision? = nil
+        _ settings: Settings, logger: Logger, requestLog: any RequestLog, supervision: Supervision? = nil,
+        behind front: (APIResponder) -> any HTTPResponder = { $0 }
     ) async throws {
         let connections = try DatabaseConnections(settings, logger: logger)
         try await connections.check(masterKeys: settings.masterKeys, logger: logger)
@@ -38,7 +42,7 @@ struct Gateway {
             delay: .seconds(settings.http.drainDelay), notifier: supervision?.notifier, logger: logger)
         let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
-        let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger)
+        let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger, behind: front)
         metrics.addListeners(servers, bodyMemory)
         metrics.add(parts, issued: useCases.issued)
         metrics.addProcess()

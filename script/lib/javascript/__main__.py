@@ -14,6 +14,7 @@ import signal
 import sys
 
 import browser
+import demo_page
 import documents
 import example
 import node
@@ -68,6 +69,7 @@ def checks(binary):
             yield f"Node: {size}", lambda: node.large(made)
             yield f"Chromium: {size}", pages.large
             yield "the web example signs in, uploads and shows what it uploaded", lambda: example.flaws(made, pages)
+            yield "sluice dev serves the web example, signed in", lambda: demo_page.flaws(made, pages)
         yield "the samples of the README run as they stand", lambda: documents.flaws(made)
 
 

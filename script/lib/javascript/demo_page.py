@@ -1,0 +1,44 @@
+"""Opens the web example at the address that `sluice dev` prints."""
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from example import DROP, PICTURE
+
+from demo import demo  # noqa: E402
+
+
+def flaws(made, pages):
+    folder = Path(tempfile.mkdtemp(prefix="sluice-page.", dir="/tmp"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder)
+        folder.chmod(0o755)
+        settings = stack.enter_context(demo(made.binary, folder))
+        context = stack.enter_context(contextlib.closing(pages.browser.new_context()))
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        complaints = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(settings["example"])
+        page.locator("#who", has_text="user:alice").wait_for()
+        if "token" in page.url:
+            yield f"the key stays in the address: {page.url}"
+        page.evaluate(DROP, ["#drop", "dropped.txt", "Hello"])
+        arrived = page.locator("#uploads li", has_text="has arrived")
+        arrived.nth(0).wait_for()
+        picture = folder / "picture.svg"
+        picture.write_text(PICTURE)
+        page.set_input_files("#files", [picture])
+        arrived.nth(1).wait_for()
+        bars = page.eval_on_selector_all("#uploads progress", "bars => bars.map((bar) => bar.value)")
+        if bars != [1, 1]:
+            yield f"the bars are at {bars}"
+        page.locator("#gallery li").nth(1).wait_for()
+        with page.expect_download() as waiting:
+            page.click("#gallery a:has-text('dropped.txt')")
+        if Path(waiting.value.path()).read_text() != "Hello":
+            yield "the download differs from the file"
+        yield from complaints

@@ -225,7 +225,8 @@ import Testing
         func examplePage() async throws -> RawResponse {
             let mark = "http://127.0.0.1:\(try port)/examples/web/index.html#token="
             let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix(mark) })
-            #expect(String(line.dropFirst(mark.count)) == (try user.token))
+            let user = try self.user
+            #expect(line.dropFirst(mark.count) == user.token)
             let request = try user.request("GET", "/examples/web/index.html", keepsConnection: false)
             return try await request.answer(fromPort: try port)
         }

@@ -73,8 +73,7 @@ struct RemoteSecrecyTests {
         let wrong: [(what: String, code: String, change: @Sendable (inout ScriptedPolicy.Tables) -> Void)] = [
             ("scheme", "NotEnforceable", { $0.bucket?.scheme = .awsV2 }),
             ("region", "InvalidArgument", { $0.bucket?.region = "us-east-1" }),
-            ("life", "InvalidArgument", { $0.bucket?.maxTTL = 60 }),
-            ("credential", "ServiceUnavailable", { $0.credential = nil }),
+            ("life", "NotEnforceable", { $0.bucket?.maxTTL = 60 }),
         ]
         let good = source.now
         for (what, code, change) in wrong {
@@ -112,8 +111,25 @@ struct RemoteSecrecyTests {
         }
         source.set { $0.bucket?.maxTTL = 60 }
         let tooLong = try await error(put, .awsV2, as: "alice")
-        #expect(tooLong?.code == "InvalidArgument")
+        #expect(tooLong?.code == "NotEnforceable")
         #expect(try await error(put, .awsV2, as: "bob") == .accessDenied)
+    }
+
+    @Test func `who may only upload lists the parts of an upload, and reads nothing`() async throws {
+        source.set { $0.grants[0].actions = [.putObject] }
+        let target = "/demo-bucket/team/a"
+        #expect(try await error("POST", target + "?uploads") == nil)
+        #expect(try await error("PUT", target + "?partNumber=1&uploadId=X1") == nil)
+        #expect(try await error("GET", target + "?uploadId=X1") == nil)
+        #expect(try await error("GET", target) == .accessDenied)
+        source.set { $0.grants[0].actions = [.getObject] }
+        #expect(try await error("GET", target + "?uploadId=X1") == .accessDenied)
+    }
+
+    @Test func `no upload in parts begins at a store that obeys unsigned headers`() async throws {
+        source.set { $0.bucket?.honoursUnsignedHeaders = true }
+        #expect(try await error("POST", "/demo-bucket/team/a?uploads")?.code == "NotEnforceable")
+        #expect(try await error("GET", "/demo-bucket/team/a") == nil)
     }
 
     @Test func `after the protocol is closed, an upload can be given up by its owner, and nothing else`() async throws {

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// A scrape takes the last reading from memory, however often and by however many it is asked for. What waits to be
 /// settled is read as a whole, which takes a second or two for a million reservations, so the next reading comes after
-/// a hundred times as long: all readings together cost PostgreSQL a hundredth of one processor.
+/// a hundred times as long.
 public final class DatabaseFigures: Service {
     /// One reading.
     public struct Reading: Sendable, Equatable {

@@ -89,6 +89,20 @@ import Testing
         }
     }
 
+    @Test func `a gateway whose log nobody reads any more serves on, and counts the lines`() async throws {
+        try await Deployment.with(gateways: 0) { site in
+            // The reader ends once the gateway listens.
+            let gateway = try await site.startGateway(
+                by: ["/bin/bash", "-c", #"exec "$@" 2> >(sed '/listening/q' >&2)"#, "launcher"])
+            try await waitUntil("lines are dropped") {
+                let metrics = try await site.client().call("GET", "/metrics").text
+                return metrics.contains(#/\nsluice_log_lines_dropped_total [1-9]/#)
+            }
+            #expect(try await site.client().call("GET", "/healthz").status == 200)
+            await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+        }
+    }
+
     @Test func `the line of a request has the address of its caller`() async throws {
         try await Deployment.with(settings: ["SLUICE_TRUSTED_PROXIES": "127.0.0.1/32"]) { site in
             let answer = try await site.client().call(

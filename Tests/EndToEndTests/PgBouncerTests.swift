@@ -28,6 +28,53 @@ import Testing
         }
     }
 
+    @Test func `a gateway listens again after its sessions were ended, and after the server crashed`() async throws {
+        try await Deployment.with(cluster: try await TestCluster(ClusterOptions())) { site in
+            let bouncer = try await Bouncer("session", before: site.cluster, "server_login_retry = 1")
+            let gateway = try await site.startGateway(bouncer.settings(database: site.databaseName))
+            try await site.makeBucket("heard")
+            let alice = try await site.makeUser("alice")
+            let pooled = alice.client.at(gateway.port)
+            var grants: [String] = []
+            // Nobody asks the gateway for anything meanwhile, so that only a notification makes it read.
+            func change(_ occasion: String) async throws {
+                try await waitUntil("the other gateway takes the change: \(occasion)", seconds: 20) {
+                    let row: JSON = [
+                        "principal": "\(alice.principal)", "bucket": "heard", "prefix": "\(grants.count)/",
+                        "actions": ["GetObject"],
+                    ]
+                    let answer = try await site.admin.call("POST", "/admin/v1/grants?ifExists=return", row)
+                    if let id = answer.json["id"].text { grants.append(id) }
+                    return [200, 201].contains(answer.status)
+                }
+                let last = try await site.number("SELECT max(seq) FROM policy_log")
+                try await waitUntil("the change is heard: \(occasion)", seconds: 20) {
+                    let metrics = try await APIClient(port: gateway.port).call("GET", "/metrics").text
+                    return metrics.contains("\nsluice_policy_position \(last)\n")
+                }
+            }
+            try await change("at first")
+            for _ in 0..<3 {
+                try await site.cluster.administrate(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(site.databaseName)'"
+                )
+                try await change("after sessions were ended")
+                #expect(try await pooled.ask(.download("0/k", from: "heard")).status == 201)
+            }
+            try await site.cluster.kill()
+            let refused = try await pooled.ask(.download("0/k", from: "heard"))
+            #expect(refused.status == 503 && refused["Retry-After"] != nil, "\(refused.text)")
+            try await site.cluster.start()
+            try await change("after a crash")
+            try await waitUntil("links flow again", seconds: 20) {
+                try await pooled.ask(.download("0/k", from: "heard")).status == 201
+            }
+            try await site.delete("grants", grants[0])
+            #expect(try await pooled.ask(.download("0/k", from: "heard")).code == "AccessDenied")
+            await bouncer.end()
+        }
+    }
+
     @Test(arguments: ["transaction", "statement"], ["", "server_round_robin = 1\nmin_pool_size = 12"])
     func `a mode that shares sessions is refused at the start, with the reason`(
         mode: String, more: String

@@ -109,6 +109,114 @@ import Testing
         return await process.exitStatus() == 0 && process.output.contains("ok")
     }
 
+    @Test(arguments: [false, true])
+    func `a gateway that drains still reloads, and turns nobody away`(socketIsPassed: Bool) async throws {
+        try await Supervisor.withFolder { folder in
+            let ear = try await Supervisor.hearing(at: "@\(folder.lastPathComponent)")
+            let files = Files(in: folder)
+            let trusted = folder.appending(path: "trusted")
+            func trust(_ certificates: String...) throws {
+                let texts = try certificates.map { try String(contentsOfFile: $0, encoding: .utf8) }
+                try texts.joined().write(to: trusted, atomically: true, encoding: .utf8)
+            }
+            let first = try await files.renew("first")
+            try trust(first)
+            // With a gateway for the rows.
+            try await Deployment.with { site in
+                try await site.makeBucket("drain")
+                let user = try await site.makeUser("alice")
+                try await site.grant(["GetObject"], to: user.principal, in: "drain")
+                let (note, keys) = (folder.appending(path: "gateway"), folder.appending(path: "master.key"))
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                try old.write(to: keys, atomically: true, encoding: .utf8)
+                let gateway = try await site.startGateway(
+                    [
+                        "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+                        "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": keys.path,
+                        "SLUICE_HTTP_DRAIN_DELAY": "5", "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
+                    ],
+                    by: socketIsPassed ? Supervisor.holding(socketNamed: "api", file: note) : [])
+                func processID() throws -> pid_t {
+                    guard socketIsPassed else { return gateway.process.processID }
+                    return try #require(pid_t(try String(contentsOf: note, encoding: .utf8)))
+                }
+                let stop = folder.appending(path: "stop")
+                let clients = try (0..<2).map { _ in
+                    try RunningProcess(
+                        ["/bin/bash", "-c", Self.asker, "asker", stop.path, trusted.path, "\(gateway.port)"],
+                        environment: ["TOKEN": user.client.token])
+                }
+                func linksFlow() async throws {
+                    let before = clients.map { $0.count(of: "201 0") }
+                    try await waitUntil("links flow", seconds: 20) {
+                        zip(clients, before).allSatisfy { $0.count(of: "201 0") >= $1 + 3 }
+                    }
+                }
+                try await linksFlow()
+                let second = try await files.renew("second")
+                try trust(first, second)
+                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+                site.keepSecret(other)
+                try "k2:\(other)\n\(old)".write(to: keys, atomically: true, encoding: .utf8)
+
+                let draining = try processID()
+                kill(draining, SIGTERM)
+                try await waitUntil("it says that it drains") {
+                    try await readiness(at: gateway, trusting: trusted.path).contains("draining")
+                }
+                kill(draining, SIGHUP)
+                try await waitUntil("the files are read") { gateway.log.contains("master.keys=k2,k1") }
+                #expect(try await isServed(at: gateway, trusting: second))
+                #expect(try await readiness(at: gateway, trusting: second).contains("draining"))
+                try await linksFlow()
+                if socketIsPassed {
+                    try await waitUntil("the next gateway runs", seconds: 20) { try processID() != draining }
+                    try await linksFlow()
+                }
+                try "stop".write(to: stop, atomically: true, encoding: .utf8)
+                for client in clients {
+                    #expect(await client.exitStatus() == 0)
+                    let answers = Set(client.output.split(separator: "\n"))
+                    #expect(answers == ["201 0"], "\(answers) \(client.errors)")
+                }
+                if !socketIsPassed {
+                    // Nothing is read any more, and no signal ends the gateway before its time.
+                    while gateway.process.isRunning {
+                        gateway.process.signal(SIGHUP)
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                    await site.end(gateway) { #expect(await gateway.process.exitStatus() == 0) }
+                    // systemd is told of the end, and of nothing else afterwards.
+                    let told = ear.output.split(separator: "STOPPING=1")
+                    #expect(told.count == 2 && !told[1].contains("Serving") && !told[1].contains("READY=1"))
+                } else {
+                    await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+                }
+                let links = clients.reduce(0) { $0 + $1.count(of: "201 0") }
+                #expect(try await site.number("SELECT count(*) FROM issuances") == links)
+            }
+        }
+    }
+
+    /// Asks for links, each over a connection of its own, until a file appears. Prints the status of each answer, and
+    /// 0 if curl has all of it.
+    private static let asker = #"""
+        until [ -e "$1" ]; do
+            curl -sS --cacert "$2" --max-time 30 -o /dev/null -w '%{http_code} %{exitcode}\n' \
+                -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
+                -d '{"action": "GetObject", "bucket": "drain", "key": "k"}' "https://127.0.0.1:$3/v1/presigned-urls"
+        done
+        true
+        """#
+
+    private func readiness(at gateway: GatewayProcess, trusting certificates: String) async throws -> String {
+        let process = try RunningProcess(
+            ["/usr/bin/curl", "-sS", "--cacert", certificates, "https://127.0.0.1:\(gateway.port)/readyz"],
+            environment: [:])
+        _ = await process.exitStatus()
+        return process.output
+    }
+
     @Test func `a new master key seals after a reload, unless the keys do not open what is stored`() async throws {
         try await Supervisor.withFolder { folder in
             try await Deployment.with(gateways: 0) { site in

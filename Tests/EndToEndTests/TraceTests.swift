@@ -13,18 +13,38 @@ import Testing
         (name: "tracestate", value: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
     ]
 
-    /// A store that has no object, and records the heads of requests.
+    /// A store that has no object, its token service, which fails now and then, and an issuer's key set. It records the
+    /// heads of requests.
     private final class Store: HTTPResponder {
         private let seen = Mutex<[RequestHead]>([])
+        private let keySet: [UInt8]
+
+        init(keySet: [UInt8] = []) { self.keySet = keySet }
 
         var heads: [RequestHead] { seen.withLock { $0 } }
 
         func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
 
         func respond(to request: ServerRequest) async -> ServerResponse {
-            seen.withLock { $0.append(request.head) }
-            return ServerResponse(head: ResponseHead(status: .notFound))
+            let sessions = seen.withLock { seen in
+                seen.append(request.head)
+                return seen.count { $0.method == .post }
+            }
+            switch request.head.method {
+            case .get: return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(keySet))
+            // The first attempt of each session fails.
+            case .post where sessions.isMultiple(of: 2):
+                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(Array(Self.session.utf8)))
+            case .post: return ServerResponse(head: ResponseHead(status: .internalServerError))
+            default: return ServerResponse(head: ResponseHead(status: .notFound))
+            }
         }
+
+        private static let session = """
+            <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIA1</AccessKeyId>\
+            <SecretAccessKey>made-up-session-secret</SecretAccessKey><SessionToken>made-up-session-token</SessionToken>\
+            <Expiration>2099-03-17T18:46:40Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>
+            """
 
         func response(to failure: ServerFailure) -> ServerResponse {
             ServerResponse(head: ResponseHead(status: failure.status))
@@ -63,6 +83,84 @@ import Testing
                 }
                 #expect(told == [["00-\(Self.traceID)-\(span.1)-01", Self.fields[1].value], [nil, nil]])
                 #expect(heads.allSatisfy { !$0.target.contains(Self.traceID) && !$0.target.contains("traceparent") })
+            }
+        }
+    }
+
+    @Test func `each attempt at a store's or an issuer's server is in the trace of its request, and no secret is`()
+        async throws
+    {
+        let issuer = try await TokenTests.TokenIssuer("https://id.example")
+        let store = Store(keySet: try await issuer.keySet().bytes)
+        try await store.serve { origin in
+            try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": origin]) { site in
+                let secret = "secret-\(UUID().uuidString)"
+                site.keepSecret(secret)
+                let role: JSON = [
+                    "roleARN": "arn:aws:iam::123456789012:role/app", "service": "aws", "endpoint": "\(origin)",
+                    "region": "eu-west-1",
+                ]
+                let credential = try await site.create(
+                    "storage-credentials",
+                    ["name": "main", "accessKeyID": "AKID", "secretAccessKey": "\(secret)", "sessionRole": role])
+                try await site.create(
+                    "buckets",
+                    [
+                        "name": "traced", "endpoint": "\(origin)", "region": "eu-west-1", "addressing": "path",
+                        "credentialID": credential["id"],
+                    ])
+                try await site.create(
+                    "issuers",
+                    [
+                        "issuer": "https://id.example", "audiences": ["sluice"], "algorithms": ["RS256"],
+                        "principalPrefix": "id:", "groupPrefix": "id:", "keys": ["url": "\(origin)/keys"],
+                    ])
+                let user = try await site.makeUser("alice")
+                try await site.grant(["GetObject"], to: user.principal, in: "traced")
+                let token = try await issuer.token([:])
+                site.keepSecret(token)
+
+                // A caller that repeats a request repeats the fields as well.
+                for prefix in ["a/", "b/"] {
+                    let answer = try await user.client.call(
+                        "POST", "/v1/sts", ["bucket": "traced", "prefix": "\(prefix)", "actions": ["GetObject"]],
+                        headers: Self.fields)
+                    #expect([200, 201].contains(answer.status), "\(answer.text)")
+                }
+                _ = try await site.client(token: token).ask(.download("k", from: "traced"), headers: Self.fields)
+                // In no trace.
+                _ = try await user.client.call(
+                    "POST", "/v1/sts", ["bucket": "traced", "prefix": "c/", "actions": ["GetObject"]])
+
+                let heads = store.heads
+                #expect(heads.map(\.method) == [.post, .post, .post, .post, .get, .post, .post])
+                let parents = heads.map { $0.headerFields[HTTPField.Name("traceparent")!] }
+                let form = #/00-([0-9a-f]{32})-([0-9a-f]{16})-01/#
+                let spans = try parents.prefix(5).map { parent in
+                    let match = try #require(parent?.wholeMatch(of: form), "\(parent ?? "")")
+                    #expect(match.1 == Self.traceID && match.2 != "00f067aa0ba902b7")
+                    return String(match.2)
+                }
+                #expect(parents.suffix(2) == [nil, nil])
+                // Both attempts for a request have its span; other requests have others.
+                #expect(spans[0] == spans[1] && spans[2] == spans[3] && Set(spans).count == 3)
+                for head in heads {
+                    let state = head.headerFields[HTTPField.Name("tracestate")!]
+                    #expect(state == nil || state == Self.fields[1].value)
+                    for hidden in [secret, token, user.client.token] { #expect(!"\(head)".contains(hidden)) }
+                }
+                // The lines of the attempts that failed, and those of the requests, name the same.
+                try await waitUntil("every request has a line") {
+                    Set(spans).allSatisfy { span in
+                        site.log.split(separator: "\n").contains {
+                            $0.contains("Request answered") && $0.contains("spanId=\(span)")
+                        }
+                    }
+                }
+                let failures = site.log.split(separator: "\n").filter { $0.contains("session not opened") }
+                #expect(failures.count == 3)
+                #expect(failures[0].contains("spanId=\(spans[0]) ") && failures[1].contains("spanId=\(spans[2]) "))
+                #expect(!failures[2].contains("spanId"))
             }
         }
     }

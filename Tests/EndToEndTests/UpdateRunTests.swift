@@ -146,12 +146,12 @@ extension LoadTests {
         // MARK: - The clients
 
         private static func ask(_ client: Int, by user: User, _ course: Course) throws {
-            var connection = KeptConnection()
+            var connection = KeptConnection(keepsContract: false)
             var port: UInt16 = 0
             let request = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "update"))
             while !course.isOver.isRaised {
                 let next = course.port(for: client)
-                if next != port { connection = KeptConnection() }
+                if next != port { connection = KeptConnection(keepsContract: false) }
                 port = next
                 let start = ContinuousClock.now
                 do {
@@ -165,13 +165,13 @@ extension LoadTests {
 
         /// Gives a user a grant, uses it, revokes it, and asks again at once.
         private static func revoke(_ client: Int, _ user: User, admin: APIClient, _ course: Course) throws {
-            var connection = KeptConnection()
+            var connection = KeptConnection(keepsContract: false)
             var port: UInt16 = 0
             let question = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "update"))
             let grant = Deployment.askingGrant(user.principal, in: "update")
             while !course.isOver.isRaised {
                 let next = course.port(for: client + course.revokes.load(ordering: .relaxed))
-                if next != port { connection = KeptConnection() }
+                if next != port { connection = KeptConnection(keepsContract: false) }
                 port = next
                 let start = ContinuousClock.now
                 let made = try connection.exchange(try admin.request("POST", "/admin/v1/grants", grant), port: port)

@@ -21,7 +21,7 @@ import Testing
 
     @Test("are taken by the API, and give the SDKs whole sessions")
     func grants() async throws {
-        let (rows, mobile) = (try page("operations.md"), try page("oss-sdks.md"))
+        let (rows, mobile) = (try page("administration.md"), try page("oss-sdks.md"))
         let first = try #require(bodies("grants", in: rows).first)
         let ofMobile = bodies("grants", in: mobile)
         try #require(ofMobile.count == 1)

@@ -131,6 +131,43 @@ extension StoreLook {
         #expect(try await state(connection) == [0, 6000, 0])
     }
 
+    /// Between the two steps of an update, gateways settle by different functions.
+    @Test(.database(.migrated)) func `sweepers of two versions at once give back once`() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let own = try #require(SchemaFunction.all.first { $0.name == "settle_reservations" })
+        let text = String(decoding: own.sql, as: UTF8.self)
+            .replacing("FUNCTION settle_reservations(", with: "FUNCTION settle_reservations_v2(")
+        let next = Migrator(
+            connection: connection, migrations: Migration.all,
+            functions: SchemaFunction.all.filter { $0.name != own.name }
+                + [SchemaFunction(name: "settle_reservations_v2", sql: Array(text.utf8))],
+            logger: .silent)
+        #expect(try await next.migrate().leftovers.functions == [own.name])
+        _ = try await reserve(90, over: connection)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                let old = try PostgresConnection(testing: database.connectionString)
+                group.addTask { await sweep(over: old) { _ in .nothing } }
+                let new = try PostgresConnection(testing: database.connectionString)
+                group.addTask {
+                    while try await new.number("SELECT count(*) FROM reservations") > 0 {
+                        try await new.runScript(
+                            """
+                            SELECT settle_reservations_v2(array_agg(r.issuance_id), array_agg(r.quota_id),
+                                array_agg('absent'::text), array_agg(true), 60)
+                            FROM (SELECT * FROM reservations ORDER BY check_at LIMIT 3) r
+                            """)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await state(connection) == [0, 9000, 0])
+        #expect(try await QuotaAuditor(connection: connection).audit() == [])
+        #expect(try await next.finish().functions == [own.name])
+    }
+
     /// A store that answers in waves: it answers nobody in a wave before `size` callers have asked.
     private actor Crowd: UploadVerifier {
         private let size: Int

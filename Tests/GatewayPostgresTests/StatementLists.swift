@@ -36,7 +36,7 @@ enum StatementLists {
             PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresIssuances.newest.text,
             PostgresIssuances.rare.text, PostgresIssuances.one.text,
             LedgerPool.days.text, LedgerPool.daysOfCallers.text, LedgerPool.daysOfKinds.text, IndexUpkeep.index.text,
-            PostgresIssuances.replay.text, DatabaseFigures.figures.text,
+            PostgresIssuances.replay.text, DatabaseFigures.figures.text, DatabaseFigures.reservations.text,
             PostgresIssuances.templates.text, UsageRequest.counted.text, UsageRequest.summed.text,
             UsageRequest.summedByCaller.text, UsageUpkeep.sum.text, UsageUpkeep.sumCallers.text,
             UsageUpkeep.sumLandings.text, PostgresLedgerReports.denials.text,

@@ -240,6 +240,92 @@ import Testing
         }
     }
 
+    /// Expects that the tables of a migrator say what is there, and that the gateways of before go on; returns what is
+    /// there of the next version.
+    private func wholeState(_ connection: PostgresConnection) async throws -> [String] {
+        let state = try await readState(connection)
+        let isExpanded = state.version >= NextRelease.expand.version
+        let columns = try await connection.texts(
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = 'issuances'::regclass AND attname = 'client'")
+        #expect(columns.isEmpty != isExpanded)
+        let made = try await connection.texts(
+            "SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'")
+        #expect(Set(made).isSuperset(of: state.functions.map(\.name)))
+        let new = made.filter { $0 == "record_issuance_v2" }
+        #expect(new.isEmpty != state.functions.contains { $0.name == "record_issuance_v2" })
+        #expect(new.isEmpty != state.functions.contains(where: \.isSuperseded))
+        try await Migrator(connection: connection, logger: .silent).check()
+        let known = try await connection.position()
+        #expect(try await connection.record([.sample(at: known)], by: .one).allSatisfy(\.isRecorded))
+        return columns + new
+    }
+
+    @Test(.database(.migrated)) func `an expansion that is cut off at any step goes on when it is run again`()
+        async throws
+    {
+        let database = try TestDatabase.current
+        let connection = try connect()
+        let proxy = try StoppingProxy(to: database.cluster)
+        defer { proxy.close() }
+        // Earlier steps find that migrations are there already.
+        var steps = 4 * Migration.all.count
+        var states = Set<[String]>()
+        while true {
+            steps += 1
+            let cutOff = try PostgresConnection(testing: proxy.connectionString(database: database.name))
+            let course = Course()
+            proxy.stop(after: steps)
+            async let run: Void = {
+                _ = try? await NextRelease.migrator(cutOff).migrate()
+                course.finish()
+            }()
+            while !proxy.hasStopped, !course.isOver { try await Task.sleep(for: .milliseconds(1)) }
+            if !proxy.hasStopped { break }
+            // What a failover does to a session.
+            try await connection.runScript(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """)
+            proxy.goOn()
+            await run
+            states.insert(try await wholeState(connection))
+        }
+        // Neither, the migration, and the functions with it.
+        #expect(states.count == 3, "\(states)")
+        #expect(try await NextRelease.migrator(connection).migrate().applied == [])
+        try await NextRelease.migrator(connection).check()
+    }
+
+    @Test(arguments: [false, true])
+    func `an expansion whose commit a failover meets is there whole or not at all`(isOfFunctions: Bool) async throws {
+        let pair = try await SynchronousPair()
+        let name = try await pair.primary.createDatabase()
+        func connect(to cluster: TestCluster) throws -> PostgresConnection {
+            try PostgresConnection(testing: cluster.connectionString(database: name))
+        }
+        let primary = try connect(to: pair.primary)
+        _ = try await Migrator(
+            connection: primary, migrations: isOfFunctions ? NextRelease.migrations : Migration.all, logger: .silent
+        ).migrate()
+        // A commit waits for the standby, which does not take it any more.
+        try await pair.standby.suspend()
+        let cutOff = try connect(to: pair.primary)
+        async let run = try? await NextRelease.migrator(cutOff).migrate()
+        while try await primary.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        try await pair.failOver()
+        let outcome = await run
+        #expect(outcome == nil)
+        let promoted = try connect(to: pair.standby)
+        _ = try await wholeState(promoted)
+        _ = try await NextRelease.migrator(promoted).migrate()
+        #expect(try await wholeState(promoted).contains("record_issuance_v2"))
+        try await NextRelease.migrator(promoted).check()
+        try await pair.standby.kill()
+    }
+
     /// A reader holds back a migration of the ledger. Whoever records waits behind the migration only while it asks for
     /// its lock.
     @Test(.database(.migrated)) func `no recording waits longer than a migration asks for its lock`() async throws {

@@ -7,7 +7,9 @@ import Synchronization
 /// Reads the figures of the database that metrics show: its schema, its gateways, the ledger's partitions, what waits
 /// to be settled, and how much policy this gateway has yet to read.
 ///
-/// A scrape takes the last reading from memory, however often and by however many it is asked for.
+/// A scrape takes the last reading from memory, however often and by however many it is asked for. What waits to be
+/// settled is read as a whole, which takes a second or two for a million reservations, so the next reading comes after
+/// a hundred times as long.
 public final class DatabaseFigures: Service {
     /// One reading.
     public struct Reading: Sendable, Equatable {
@@ -27,11 +29,13 @@ public final class DatabaseFigures: Service {
         public var reservedBytes = 0
         /// Seconds since the first of the due ones expired; 0 where there are none.
         public var dueSeconds = 0.0
+        /// When the reservations were read, in seconds since 1970.
+        public var reservationsReadAt = 0.0
         /// Number of the last line of the policy log.
         public var policySequence = 0
         /// Lines of the policy log that this gateway had not read.
         public var policyLag = 0
-        /// When it was read, in seconds since 1970.
+        /// When all but the reservations was read, in seconds since 1970.
         public var readAt = 0.0
     }
 
@@ -42,6 +46,7 @@ public final class DatabaseFigures: Service {
     private let now: @Sendable () -> Date
     private let policySequence: @Sendable () -> Int64?
     private let last = Mutex(Reading())
+    private let nextReservations = Mutex(ContinuousClock.now)
 
     /// Creates the service.
     ///
@@ -75,23 +80,46 @@ public final class DatabaseFigures: Service {
         await doRounds(every: interval) { await self.read() }
     }
 
-    /// Reads once.
+    /// Reads once, the reservations only if it is their turn.
     func read() async {
         do throws(PostgresError) {
-            guard var reading = try await pool.execute(Self.figures, version, deadline: .now + .seconds(10)).first
-            else { return }
-            reading.policyLag = max(0, reading.policySequence - Int(clamping: policySequence() ?? 0))
-            reading.readAt = now().timeIntervalSince1970
-            last.withLock { $0 = reading }
+            if let reading = try await pool.execute(Self.figures, version, deadline: .now + Self.patience).first {
+                last.withLock { last in
+                    (last.schemaVersion, last.partitionsAhead) = (reading.schemaVersion, reading.partitionsAhead)
+                    (last.gateways, last.otherGateways) = (reading.gateways, reading.otherGateways)
+                    last.policySequence = reading.policySequence
+                    last.policyLag = max(0, reading.policySequence - Int(clamping: policySequence() ?? 0))
+                    last.readAt = now().timeIntervalSince1970
+                }
+            }
+            try await readReservations()
         } catch {
             logger.report(error, "figures for metrics not read", in: pool.outage)
         }
     }
 
+    /// Reads the reservations if it is their turn. A reading that fails counts like one that succeeds.
+    private func readReservations() async throws(PostgresError) {
+        let start = ContinuousClock.now
+        guard start >= nextReservations.withLock({ $0 }) else { return }
+        defer { nextReservations.withLock { $0 = .now + (.now - start) * Self.pauses } }
+        guard let reading = try await pool.execute(Self.reservations, deadline: start + Self.patience).first
+        else { return }
+        last.withLock { last in
+            (last.aliveReservations, last.dueReservations) = (reading.aliveReservations, reading.dueReservations)
+            (last.reservedBytes, last.dueSeconds) = (reading.reservedBytes, reading.dueSeconds)
+            last.reservationsReadAt = now().timeIntervalSince1970
+        }
+    }
+
+    /// How many times as long as a reading of the reservations took passes before the next.
+    private static let pauses = 100
+    private static let patience = Duration.seconds(10)
+
     static let figures = Statement<String, Reading>(
         """
         SELECT coalesce((SELECT max(m.version) FROM schema_migrations m), 0), g.same, g.others, p.ahead,
-            r.held - r.due, r.due, r.bytes, r.age, coalesce((SELECT max(l.seq) FROM policy_log l), 0)
+            coalesce((SELECT max(l.seq) FROM policy_log l), 0)
         FROM (
             SELECT count(*) FILTER (WHERE g.version = $1::text) AS same, count(*) FILTER (WHERE g.version <> $1) AS others
             FROM gateways g WHERE is_live_gateway(g.last_seen_at)
@@ -103,14 +131,7 @@ public final class DatabaseFigures: Service {
                     (clock_timestamp() AT TIME ZONE 'UTC')::date + d.day, 'YYYYMMDD')) IS NULL AS missing
                 FROM generate_series(1, 366) AS d(day)
             ) d
-        ) p,
-        (
-            SELECT count(*) AS held, count(*) FILTER (WHERE r.dead_at < statement_timestamp()) AS due,
-                coalesce(sum(r.amount), 0)::bigint AS bytes,
-                coalesce(extract(epoch FROM statement_timestamp() - min(r.dead_at)
-                    FILTER (WHERE r.dead_at < statement_timestamp())), 0)::double precision AS age
-            FROM reservations r
-        ) r
+        ) p
         """, onlyReads: true
     ) {
         [$0]
@@ -119,14 +140,29 @@ public final class DatabaseFigures: Service {
         let same: Int64 = try row.next()
         let others: Int64 = try row.next()
         let ahead: Int32 = try row.next()
+        let sequence: Int64 = try row.next()
+        return Reading(
+            schemaVersion: Int(schemaVersion), gateways: Int(same), otherGateways: Int(others),
+            partitionsAhead: Int(ahead), policySequence: Int(sequence))
+    }
+
+    static let reservations = Statement<Void, Reading>(
+        """
+        SELECT r.held - r.due, r.due, r.bytes, r.age
+        FROM (
+            SELECT count(*) AS held, count(*) FILTER (WHERE r.dead_at < statement_timestamp()) AS due,
+                coalesce(sum(r.amount), 0)::bigint AS bytes,
+                coalesce(extract(epoch FROM statement_timestamp() - min(r.dead_at)
+                    FILTER (WHERE r.dead_at < statement_timestamp())), 0)::double precision AS age
+            FROM reservations r
+        ) r
+        """, onlyReads: true
+    ) { row throws(PostgresError) in
         let alive: Int64 = try row.next()
         let due: Int64 = try row.next()
         let bytes: Int64 = try row.next()
         let age: Double = try row.next()
-        let sequence: Int64 = try row.next()
         return Reading(
-            schemaVersion: Int(schemaVersion), gateways: Int(same), otherGateways: Int(others),
-            partitionsAhead: Int(ahead), aliveReservations: Int(alive), dueReservations: Int(due),
-            reservedBytes: Int(bytes), dueSeconds: age, policySequence: Int(sequence))
+            aliveReservations: Int(alive), dueReservations: Int(due), reservedBytes: Int(bytes), dueSeconds: age)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayAPI
+import Glibc
 import LineLogging
 import Logging
 import ServiceLifecycle
@@ -41,6 +42,8 @@ struct ServeCommand: AsyncParsableCommand {
         let logs = LogSetup(reading: &reader)
         let logger = logs.install()
         do {
+            // Whoever reads the log may end. The gateway serves on, and counts the lines that it cannot write.
+            signal(SIGPIPE, SIG_IGN)
             // Before the signal is awaited, it would end the process.
             let hangUps = await UnixSignalsSequence(trapping: .sighup)
             var settings = try Settings(&reader)

@@ -19,11 +19,14 @@ final class Draining: Service {
         self.logger = logger
     }
 
+    /// Whether the gateway has been told to stop.
+    var isUnderWay: Bool { hasBegun.load(ordering: .relaxed) }
+
     /// The check of `/readyz`.
     var check: ReadinessCheck {
-        let hasBegun = hasBegun.load(ordering: .relaxed)
-        return ReadinessCheck(
-            name: "serving", flaw: hasBegun ? "The gateway is draining: it stops and will take no more requests." : nil)
+        ReadinessCheck(
+            name: "serving",
+            flaw: isUnderWay ? "The gateway is draining: it stops and will take no more requests." : nil)
     }
 
     func run() async {

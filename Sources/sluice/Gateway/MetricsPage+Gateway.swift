@@ -126,8 +126,11 @@ extension MetricsPage {
         }
         addGauge(
             "sluice_database_read_timestamp_seconds",
-            "When schema, gateways, partitions, settlement and lag were last read; 0 before the first time."
+            "When schema, gateways, partitions and lag were last read; 0 before the first time."
         ) { figures.reading.readAt }
+        addGauge(
+            "sluice_settlement_read_timestamp_seconds", "When settlement was last read; 0 before the first time."
+        ) { figures.reading.reservationsReadAt }
     }
 
     private func addPolicy(_ cache: PolicyCache) {

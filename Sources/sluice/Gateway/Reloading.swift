@@ -14,6 +14,7 @@ struct Reloading: Service {
     let masterKeys: MasterKeyRing
     let cache: PolicyCache
     let connections: DatabaseConnections
+    let draining: Draining
     let logger: Logger
 
     func run() async {
@@ -21,8 +22,7 @@ struct Reloading: Service {
     }
 
     private func reload() async {
-        let notifier = supervision.notifier
-        notifier?.send(.reloading, .status("Reloading."))
+        tell(.reloading, "Reloading.")
         do {
             let certificates = try servers.compactMap { try $0.renewedCertificate() }
             let keys = try await renewedKeys()
@@ -38,12 +38,18 @@ struct Reloading: Service {
                     "tls": "\(!certificates.isEmpty)",
                     "master.keys": "\(masterKeys.identifiers.joined(separator: ","))",
                 ])
-            notifier?.send(.ready, .status("Serving."))
+            tell(.ready, "Serving.")
         } catch {
             let cause = (error as? SettingMistakes)?.mistakes.joined(separator: "; ") ?? "\(error)"
             logger.error("reloading failed; everything stays as it was", metadata: ["cause": "\(cause)"])
-            notifier?.send(.ready, .status("Serving. The last reload failed: \(cause)"))
+            tell(.ready, "Serving. The last reload failed: \(cause)")
         }
+    }
+
+    /// Tells systemd, which knows of a gateway that drains that it stops, and is told nothing else of it.
+    private func tell(_ message: ServiceNotifier.Message, _ status: String) {
+        guard !draining.isUnderWay else { return }
+        supervision.notifier?.send(message, .status(status))
     }
 
     /// Reads the master keys again and tries whether they open what the database holds; `nil` if they are the same.

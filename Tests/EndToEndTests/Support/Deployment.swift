@@ -10,6 +10,8 @@ final class Deployment: Sendable {
     let cluster: TestCluster
     let databaseName: String
     let environment: [String: String]
+    /// Whether the program is the one that was built, whose answers are held to the contract.
+    private let keepsContract: Bool
     private let running = Mutex<[GatewayProcess]>([])
     private let logs = Mutex<[String]>([])
     private let secrets: Mutex<Set<String>>
@@ -22,9 +24,10 @@ final class Deployment: Sendable {
         get throws { try #require(inScope, "the suite has no trait .deployment") }
     }
 
-    private init(cluster: TestCluster, databaseName: String, settings: [String: String]) {
+    private init(cluster: TestCluster, databaseName: String, program: String, settings: [String: String]) {
         self.cluster = cluster
         self.databaseName = databaseName
+        keepsContract = program == Program.path
         let masterKey = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
         let bootstrapKey = "bootstrap-\(UUID().uuidString.lowercased())"
         secrets = Mutex([masterKey, bootstrapKey])
@@ -50,7 +53,7 @@ final class Deployment: Sendable {
     ) async throws -> Value {
         let home = if let cluster { cluster } else { try await TestCluster.shared() }
         let name = try await home.createDatabase()
-        let deployment = Deployment(cluster: home, databaseName: name, settings: settings)
+        let deployment = Deployment(cluster: home, databaseName: name, program: program, settings: settings)
         _ = try await Program.run(["migrate"], of: program, environment: deployment.environment)
         try await prepare(deployment)
         for _ in 0..<gateways { try await deployment.startGateway(of: program) }
@@ -103,7 +106,7 @@ final class Deployment: Sendable {
 
     /// A caller of the first gateway, or of the given one.
     func client(token: String = "", at gateway: Int = 0) -> APIClient {
-        APIClient(port: gateways[gateway].port, token: token)
+        APIClient(port: gateways[gateway].port, token: token, keepsContract: keepsContract)
     }
 
     /// The admin whose key is in the environment.

@@ -67,30 +67,30 @@ struct PageBlock {
             page: "README.md", text: "script/server",
             reason: "builds a release and runs every test; this is one of them, and `sluice dev` is what it starts"),
         Exception(
-            page: "docs/operations.md", text: "sluice qualify photos",
+            page: "docs/administration.md", text: "sluice qualify photos",
             reason: "needs the store of the reader's bucket; QualifyCommandTests run it at stores"),
         Exception(
-            page: "docs/operations.md", text: "kubectl apply",
+            page: "docs/kubernetes.md", text: "kubectl apply",
             reason: "needs a cluster of Kubernetes; script/check-ops holds the manifests to their schemas"),
         Exception(
             page: "docs/operations.md", text: "script/package --lock",
             reason: "builds a release, and compares it with databases that the reader brings"),
         Exception(
-            page: "docs/operations.md", text: "pg_dump --format=custom",
+            page: "docs/backup.md", text: "pg_dump --format=custom",
             reason: "needs a server that archives; script/ha backup runs it"),
         Exception(
-            page: "docs/operations.md", text: "ops/patroni/roles.sql",
+            page: "docs/backup.md", text: "ops/patroni/roles.sql",
             reason: "needs a server without these roles; script/ha backup runs it"),
         Exception(
-            page: "docs/operations.md", text: "pg_restore", reason: "needs a dump; script/ha backup runs it"),
+            page: "docs/backup.md", text: "pg_restore", reason: "needs a dump; script/ha backup runs it"),
         Exception(
-            page: "docs/operations.md", text: "recovery.signal",
+            page: "docs/backup.md", text: "recovery.signal",
             reason: "needs a base backup; script/ha backup runs it"),
         Exception(
-            page: "docs/operations.md", text: "pg_ctl --wait start",
+            page: "docs/backup.md", text: "pg_ctl --wait start",
             reason: "starts what the block before restored; script/ha backup runs it"),
         Exception(
-            page: "docs/operations.md", text: "systemctl enable --now sluice.socket",
+            page: "docs/updates.md", text: "systemctl enable --now sluice.socket",
             reason: "needs systemd; script/check-package does it"),
         Exception(
             page: "docs/protocols/README.md", text: "sluice admin buckets update",

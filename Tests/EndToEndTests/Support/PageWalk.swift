@@ -23,7 +23,8 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
         ])
 
     private static let deployment = PageWalk(
-        world: "deployment", pages: ["docs/operations.md", "docs/oss-sdks.md"],
+        world: "deployment",
+        pages: ["docs/operations.md", "docs/administration.md", "docs/oss-sdks.md", "docs/availability.md"],
         promises: [
             "CREATE DATABASE": ["CREATE ROLE", "CREATE DATABASE"],
             "sluice serve\n": [

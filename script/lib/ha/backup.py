@@ -1,4 +1,4 @@
-"""Takes a dump and a base backup as docs/operations.md says, restores both into an empty server and goes on serving."""
+"""Takes a dump and a base backup as docs/backup.md says, restores both into an empty server and goes on serving."""
 
 import base64
 import http.client

@@ -15,11 +15,11 @@ BIN = "/usr/lib/postgresql/15/bin"
 
 
 def documented(heading, number):
-    """A block of commands of docs/operations.md: the one with this number, from 0, below a heading."""
-    text = (ROOT / "docs/operations.md").read_text()
+    """A block of commands of docs/backup.md: the one with this number, from 0, below a heading."""
+    text = (ROOT / "docs/backup.md").read_text()
     section = re.search(rf"^#+ {heading}\n(.*?)(?=^#+ |\Z)", text, re.MULTILINE | re.DOTALL)
     if section is None:
-        raise RuntimeError(f"docs/operations.md has no section '{heading}'")
+        raise RuntimeError(f"docs/backup.md has no section '{heading}'")
     return re.findall(r"^```sh\n(.*?)^```", section.group(1), re.MULTILINE | re.DOTALL)[number]
 
 

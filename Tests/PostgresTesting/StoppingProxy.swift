@@ -1,11 +1,10 @@
 import Foundation
 import Glibc
-import PostgresTesting
 import Synchronization
 
 /// A proxy between a gateway and PostgreSQL that holds back the gateway's messages from some statement on. To
 /// PostgreSQL, the gateway seems to have stopped there.
-final class StoppingProxy: Sendable {
+public final class StoppingProxy: Sendable {
     private struct State {
         /// Number of statements that may still pass; `nil` for all.
         var left: Int?
@@ -23,7 +22,7 @@ final class StoppingProxy: Sendable {
     private static let counter = Atomic(0)
 
     /// Listens beside the server of a cluster.
-    init(to cluster: TestCluster) throws {
+    public init(to cluster: TestCluster) throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
         directory = "/tmp/sluice-proxy-\(ProcessInfo.processInfo.processIdentifier)-\(number)"
         port = cluster.port
@@ -35,12 +34,12 @@ final class StoppingProxy: Sendable {
     }
 
     /// The connection string of a database, through the proxy.
-    func connectionString(database: String) -> String {
+    public func connectionString(database: String) -> String {
         "host=\(directory) port=\(port) user=postgres dbname=\(database)"
     }
 
     /// Lets `statements` more statements pass, on all connections together, and none after them.
-    func stop(after statements: Int) {
+    public func stop(after statements: Int) {
         state.withLock {
             $0.left = statements
             $0.hasStopped = false
@@ -48,18 +47,18 @@ final class StoppingProxy: Sendable {
     }
 
     /// Number of statements that have passed so far.
-    var passed: Int { state.withLock { $0.passed } }
+    public var passed: Int { state.withLock { $0.passed } }
 
     /// Whether a statement has been held back.
-    var hasStopped: Bool { state.withLock { $0.hasStopped } }
+    public var hasStopped: Bool { state.withLock { $0.hasStopped } }
 
     /// Lets everything pass again, starting with what was held back.
-    func goOn() {
+    public func goOn() {
         state.withLock { $0.left = nil }
     }
 
     /// Accepts no more connections.
-    func close() {
+    public func close() {
         state.withLock {
             $0.isClosed = true
             $0.left = nil

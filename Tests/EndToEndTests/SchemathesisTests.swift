@@ -53,14 +53,15 @@ struct SchemathesisTests {
             let before = try await deployment.number(Self.changes)
             let report = FileManager.default.temporaryDirectory.appending(path: "contract-\(UUID().uuidString).json")
             defer { try? FileManager.default.removeItem(at: report) }
-            let command = [
-                python, "-B", "-m", "schemathesis.cli",
-                "--config-file", folder.appending(path: "schemathesis.toml").path(percentEncoded: false),
-                "run", contract, "--url", "http://127.0.0.1:\(client.port)",
-                "--header", "Authorization: Bearer \(client.token)", "--checks", "all", "--workers", "1",
-                "--seed", seed, "--max-examples", examples, "--no-color",
-                "--report", "json", "--report-json-path", report.path(percentEncoded: false),
-            ] + asker.filter
+            let command =
+                [
+                    python, "-B", "-m", "schemathesis.cli",
+                    "--config-file", folder.appending(path: "schemathesis.toml").path(percentEncoded: false),
+                    "run", contract, "--url", "http://127.0.0.1:\(client.port)",
+                    "--header", "Authorization: Bearer \(client.token)", "--checks", "all", "--workers", "1",
+                    "--seed", seed, "--max-examples", examples, "--no-color",
+                    "--report", "json", "--report-json-path", report.path(percentEncoded: false),
+                ] + asker.filter
             let process = try RunningProcess(
                 command,
                 environment: [

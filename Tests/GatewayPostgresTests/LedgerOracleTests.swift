@@ -318,7 +318,8 @@ import Testing
         try await compare("days are dropped")
     }
 
-    /// A day that is over is trusted to have no rows that the sums do not have. If the clock goes back to it, it is not.
+    /// A day that is over is trusted to have no rows that the sums do not have. If the clock goes back to it, it is
+    /// not.
     @Test(.database(.migrated)) func `a day that goes on after it was over is read`() async throws {
         let yesterday = LedgerWorld.noon.addingTimeInterval(86_400)
         try await world.write([.init(at: yesterday)])

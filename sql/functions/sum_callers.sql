@@ -1,5 +1,6 @@
 -- Sums up an hour of the ledger by caller and grant: the latest that sum_issuances has passed and that is not summed up
--- yet. Notes when each grant was last used. Where no hour is left, sums up the latest day whose hours are all summed up.
+-- yet. Notes when each grant was last used. Where no hour is left, sums up the latest day whose hours are all summed
+-- up.
 --
 -- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
 -- gateway's role.

@@ -7,9 +7,9 @@ import LibCrypto
 /// rows, but does not know the secret, could have requests signed with it and sent to a host of their own. The same
 /// holds for public endpoints: the gateway sends requests there when it validates a bucket, and users do with links.
 ///
-/// A content delivery network stands for one bucket, and the links to it do not name the bucket: whoever could have them
-/// signed for a bucket of their own would read the other one. So the secret of the credential that signs them is required
-/// for every new address and every other credential.
+/// A content delivery network stands for one bucket, and the links to it do not name the bucket: whoever could have
+/// them signed for a bucket of their own would read the other one. So the secret of the credential that signs them is
+/// required for every new address and every other credential.
 ///
 /// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
 /// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket.

@@ -33,8 +33,8 @@ final class SchemeBinding: Sendable {
     let form: Form
     /// Whether the scheme signs links to a content delivery network, which know nothing but downloads by `GET`.
     let isOfCDN: Bool
-    /// Whether the scheme signs the instant right after the path in hexadecimal, so that the end of a key could be taken
-    /// for the beginning of an instant.
+    /// Whether the scheme signs the instant right after the path in hexadecimal, so that the end of a key could be
+    /// taken for the beginning of an instant.
     let endsInInstant: Bool
 
     private init(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A content delivery network that reads a link as its documentation says, and shares no code with the signers. It takes
-/// whatever could be meant: numbers of any length, and an instant of any age.
+/// A content delivery network that reads a link as its documentation says, and shares no code with the signers. It
+/// takes whatever could be meant: numbers of any length, and an instant of any age.
 enum CDNReading {
     /// What a link leads to.
     struct Meaning: Equatable {

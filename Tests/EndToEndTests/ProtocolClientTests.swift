@@ -5,7 +5,7 @@ import Testing
 
 /// The AWS clients of today, with nothing but environment variables set, against a store that really verifies.
 @Suite(
-    .enabled(if: AWSClients.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"),
+    .enabled(if: CephSTS.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"),
     .timeLimit(.minutes(5)))
 struct ProtocolClientTests {
     @Test func `boto3, the AWS CLI and rclone do inside their prefix what is granted, and nothing else`() async throws {
@@ -136,11 +136,6 @@ private struct AWSClients: Sendable {
 
     var gateway: String { "http://127.0.0.1:\(user.client.port)" }
 
-    static func value(_ name: String) -> String? { ProcessInfo.processInfo.environment["SLUICE_TEST_" + name] }
-
-    /// Whether the store runs, or is required to.
-    static var isExpected: Bool { value("RADOSGW_STS_ENDPOINT") != nil || value("REQUIRE_STORES") == "1" }
-
     /// Clients, and the ways to their credentials.
     static let runs: [[String]] = [
         ["boto3", "container"], ["boto3", "container-file"], ["boto3", "container-bare"], ["boto3", "web-identity"],
@@ -157,28 +152,9 @@ private struct AWSClients: Sendable {
         _ actions: [String] = ["PutObject", "GetObject", "ListObjects", "DeleteObject"],
         _ body: @Sendable (AWSClients) async throws -> Void
     ) async throws {
-        func value(_ name: String) throws -> String { try #require(Self.value("RADOSGW_" + name), "\(name)") }
-        let sts = try value("STS_ENDPOINT")
-        try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": sts]) { deployment in
-            let secret = try value("SECRET_KEY")
-            deployment.keepSecret(secret)
-            let credential = try await deployment.create(
-                "storage-credentials",
-                [
-                    "name": "ceph", "accessKeyID": "\(try value("ACCESS_KEY"))", "secretAccessKey": "\(secret)",
-                    "sessionRole": [
-                        "roleARN": "\(try value("ROLE"))", "service": "aws", "endpoint": "\(sts)",
-                        "region": "\(try value("REGION"))",
-                    ],
-                ])
-            let bucket = try value("BUCKET")
-            try await deployment.create(
-                "buckets",
-                [
-                    "name": "\(bucket)", "endpoint": "\(sts)", "region": "\(try value("REGION"))",
-                    "addressing": "path", "credentialID": credential["id"],
-                    "protocols": ["aws-container-credentials", "aws-web-identity", "uppy-companion"],
-                ])
+        let protocols = ["aws-container-credentials", "aws-web-identity", "uppy-companion"]
+        try await CephSTS.with(protocols: protocols) { store in
+            let (deployment, bucket) = (store.deployment, store.bucket)
             let key = TokenKey("ES256")
             let jwk = try JSON(Array(#"{"kid":"first","alg":"ES256",\#(key.members)}"#.utf8))
             try await deployment.create(
@@ -204,7 +180,8 @@ private struct AWSClients: Sendable {
             deployment.keepSecret(token)
             try await body(
                 AWSClients(
-                    deployment: deployment, bucket: bucket, endpoint: sts, prefix: prefix, user: user, token: token,
+                    deployment: deployment, bucket: bucket, endpoint: store.endpoint, prefix: prefix, user: user,
+                    token: token,
                     tokenPrincipal: "user:id:bob"))
         }
     }
@@ -222,7 +199,7 @@ private struct AWSClients: Sendable {
         let script = try #require(Bundle.module.url(forResource: "ProtocolClients/aws", withExtension: "py"))
         let job: JSON = [
             "gateway": "\(gateway)", "endpoint": "\(endpoint)", "bucket": "\(bucket)", "prefix": "\(prefix)",
-            "region": "\(Self.value("RADOSGW_REGION") ?? "")", "key": "\(user.client.token)", "token": "\(token)",
+            "region": "\(CephSTS.value("RADOSGW_REGION") ?? "")", "key": "\(user.client.token)", "token": "\(token)",
             "sluice": "\(Program.path)",
             "runs": .array(runs.map { .array($0.map { .string($0) }) }),
         ]
@@ -230,7 +207,7 @@ private struct AWSClients: Sendable {
         try Data(job.bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let process = try RunningProcess(
-            [try #require(Self.value("PYTHON"), "SLUICE_TEST_PYTHON"), script.path, file.path], environment: [:])
+            [try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"), script.path, file.path], environment: [:])
         let status = await process.exitStatus()
         try #require(status == 0, "\(process.errors.suffix(4000))")
         return try JSONDecoder().decode([String: [String: String]].self, from: Data(process.output.utf8))

@@ -2,18 +2,6 @@ import Foundation
 import HTTPTesting
 import Testing
 
-/// Ceph with its security token service. CONTRIBUTING.md says how to start it.
-private enum CephSTS {
-    static func value(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment["SLUICE_TEST_" + name]
-    }
-
-    /// Whether the store runs, or is required to.
-    static var isExpected: Bool {
-        value("RADOSGW_STS_ENDPOINT") != nil || value("REQUIRE_STORES") == "1"
-    }
-}
-
 /// Temporary credentials of the gateway, used at a store by AWS's own SDK.
 @Suite(.enabled(if: CephSTS.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"))
 struct SessionStoreTests {
@@ -74,34 +62,6 @@ struct SessionStoreTests {
         return text.split(separator: "\n").compactMap { Int($0) }
     }
 
-    private func withGateway(
-        _ body: @Sendable (Deployment, _ bucket: String, _ endpoint: String) async throws -> Void
-    ) async throws {
-        func value(_ name: String) throws -> String { try #require(CephSTS.value("RADOSGW_" + name), "\(name)") }
-        let sts = try value("STS_ENDPOINT")
-        try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": sts]) { deployment in
-            let secret = try value("SECRET_KEY")
-            deployment.keepSecret(secret)
-            let credential = try await deployment.create(
-                "storage-credentials",
-                [
-                    "name": "ceph", "accessKeyID": "\(try value("ACCESS_KEY"))", "secretAccessKey": "\(secret)",
-                    "sessionRole": [
-                        "roleARN": "\(try value("ROLE"))", "service": "aws", "endpoint": "\(sts)",
-                        "region": "\(try value("REGION"))",
-                    ],
-                ])
-            // Requests with a session token go to the port that offers the token service.
-            try await deployment.create(
-                "buckets",
-                [
-                    "name": "\(try value("BUCKET"))", "endpoint": "\(sts)", "region": "\(try value("REGION"))",
-                    "addressing": "path", "credentialID": credential["id"],
-                ])
-            try await body(deployment, try value("BUCKET"), sts)
-        }
-    }
-
     private func session(_ user: User, _ body: JSON, in deployment: Deployment) async throws -> JSON {
         let answer = try await user.client.call("POST", "/v1/sts", body)
         try #require(answer.status == 201, "\(answer.text)")
@@ -112,7 +72,8 @@ struct SessionStoreTests {
     }
 
     @Test func `put and get inside the prefix, and nothing elsewhere or else`() async throws {
-        try await withGateway { deployment, bucket, endpoint in
+        try await CephSTS.with { store in
+            let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)
             let user = try await deployment.makeUser("alice")
             let base = UUID().uuidString.lowercased()
             try await deployment.grant(
@@ -141,7 +102,8 @@ struct SessionStoreTests {
     }
 
     @Test func `a session lists and deletes inside its prefix, and nothing elsewhere`() async throws {
-        try await withGateway { deployment, bucket, endpoint in
+        try await CephSTS.with { store in
+            let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)
             let user = try await deployment.makeUser("alice")
             let base = UUID().uuidString.lowercased()
             try await deployment.grant(
@@ -170,7 +132,8 @@ struct SessionStoreTests {
     }
 
     @Test func `two prefixes and a deny inside one work as decided`() async throws {
-        try await withGateway { deployment, bucket, endpoint in
+        try await CephSTS.with { store in
+            let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)
             let user = try await deployment.makeUser("alice", groups: ["staff"])
             let base = UUID().uuidString.lowercased()
             try await deployment.grant(
@@ -195,7 +158,8 @@ struct SessionStoreTests {
     }
 
     @Test func `an SDK with nothing but a ticket in its URL is served until the ticket ends`() async throws {
-        try await withGateway { deployment, bucket, endpoint in
+        try await CephSTS.with { store in
+            let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)
             let user = try await deployment.makeUser("alice")
             let base = UUID().uuidString.lowercased()
             try await deployment.grant(
@@ -272,7 +236,8 @@ struct SessionStoreTests {
     }
 
     @Test func `Alibaba's credentials library fetches them by a ticket, until the bucket forbids them`() async throws {
-        try await withGateway { deployment, bucket, _ in
+        try await CephSTS.with { store in
+            let (deployment, bucket) = (store.deployment, store.bucket)
             let user = try await deployment.makeUser("alice")
             let base = UUID().uuidString.lowercased()
             try await deployment.grant(["PutObject"], to: user.principal, in: bucket, prefix: "\(base)/")

@@ -25,6 +25,22 @@ final class ScriptedPolicy: PolicySource {
     /// Runs after an answer was read and before it is returned.
     private let hold: @Sendable (Call) async -> Void
 
+    /// Policy by which `user:alice`, with the API key `key`, may open sessions below `team/`.
+    static func ofSessions() throws -> ScriptedPolicy {
+        var tables = Tables()
+        tables.bucket = try Fixture.bucket()
+        var credential = Fixture.credential()
+        credential.sessionRole = Fixture.role
+        tables.credential = credential
+        tables.grants = [try Fixture.sessionGrant(1)]
+        tables.apiKeys = [
+            APIKey(
+                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
+                createdAt: Fixture.now)
+        ]
+        return ScriptedPolicy(tables)
+    }
+
     init(_ tables: Tables, hold: @escaping @Sendable (Call) async -> Void = { _ in }) {
         self.tables = Mutex(tables)
         self.hold = hold

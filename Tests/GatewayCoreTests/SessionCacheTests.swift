@@ -25,6 +25,20 @@ final class ScriptedOpener: SessionOpener {
     }
 }
 
+extension Sessions {
+    /// The use case over scripted parts, at the fixture's instant.
+    static func scripted(
+        _ cache: PolicyCache, _ ledger: ScriptedLedger, _ opener: ScriptedOpener = ScriptedOpener()
+    ) -> (sessions: Sessions, authenticator: CacheAuthenticator) {
+        let authenticator = CacheAuthenticator(cache: cache)
+        let issuing = ProvenIssuing(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 7, count: $0) })
+        let sessions = Sessions(issuing, sessions: SessionCache(opener: opener, now: { Fixture.now }))
+        return (sessions, authenticator)
+    }
+}
+
 extension SessionCredential {
     static func sample(until end: Date) -> SessionCredential {
         SessionCredential(

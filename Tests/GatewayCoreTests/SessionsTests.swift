@@ -8,18 +8,7 @@ struct SessionsTests {
     private let cache: PolicyCache
 
     init() throws {
-        var tables = ScriptedPolicy.Tables()
-        tables.bucket = try Fixture.bucket()
-        var credential = Fixture.credential()
-        credential.sessionRole = Fixture.role
-        tables.credential = credential
-        tables.grants = [try Fixture.sessionGrant(1)]
-        tables.apiKeys = [
-            APIKey(
-                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
-                createdAt: Fixture.now)
-        ]
-        source = ScriptedPolicy(tables)
+        source = try ScriptedPolicy.ofSessions()
         cache = PolicyCache(source: source)
     }
 
@@ -28,12 +17,7 @@ struct SessionsTests {
         limits: PolicyCache.Limits = .init(), cache: PolicyCache? = nil
     ) async throws -> IssuedSession {
         let cache = cache ?? PolicyCache(source: source, limits: limits)
-        let authenticator = CacheAuthenticator(cache: cache)
-        let sessions = Sessions(
-            ProvenIssuing(
-                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) }),
-            sessions: SessionCache(opener: opener, now: { Fixture.now }))
+        let (sessions, authenticator) = Sessions.scripted(cache, ledger, opener)
         return try await sessions.issue(
             SessionRequest(bucket: try BucketName("demo-bucket"), prefix: prefix, actions: nil, duration: nil),
             in: .test(try await authenticator.authenticate(Secret("key")), requestID: "request-1"))

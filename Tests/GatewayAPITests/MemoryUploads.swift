@@ -10,6 +10,8 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
     let uploads = Mutex<[UUID: MultipartUpload]>([:])
     /// The parts that the store has of every upload.
     let parts = Mutex<[StoredPart]>([])
+    /// The parts that links were issued for.
+    let reserved = Mutex<[UUID: [ReservedPart]]>([:])
     /// The error that the store throws instead.
     let failure = Mutex<GatewayError?>(nil)
 
@@ -54,10 +56,19 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
     }
 
     func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
-        .reserved(objectLength: parts.reduce(0) { $0 + ($1.contentLength ?? 0) })
+        reserved.withLock { reserved in
+            let all = reserved[id, default: []] + parts
+            reserved[id] = all
+            let lengths = all.compactMap(\.contentLength)
+            return .reserved(objectLength: lengths.count == all.count ? lengths.reduce(0, +) : nil)
+        }
     }
 
-    func release(_ issuances: [UUID]) async throws(GatewayError) {}
+    func release(_ issuances: [UUID]) async throws(GatewayError) {
+        reserved.withLock { reserved in
+            for id in reserved.keys { reserved[id]?.removeAll { issuances.contains($0.issuance) } }
+        }
+    }
 
     func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> { [] }
 

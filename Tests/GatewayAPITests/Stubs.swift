@@ -133,13 +133,19 @@ struct StubPolicy: PolicySource {
 
 /// Records everything unless the test says otherwise.
 final class StubLedger: IssuanceLedger, QuotaUsageSource {
-    private let verdict: RecordVerdict?
+    private let verdict: (@Sendable (IssuanceProposal) -> RecordVerdict)?
     private let failure: GatewayError?
     let proposals = Mutex<[IssuanceProposal]>([])
 
     init(verdict: RecordVerdict? = nil, failure: GatewayError? = nil) {
-        self.verdict = verdict
+        self.verdict = if let verdict { { @Sendable _ in verdict } } else { nil }
         self.failure = failure
+    }
+
+    /// A ledger with a verdict of its own on each proposal.
+    init(judging verdict: @escaping @Sendable (IssuanceProposal) -> RecordVerdict) {
+        self.verdict = verdict
+        failure = nil
     }
 
     func record(
@@ -151,7 +157,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
             let remaining = proposal.charges.map {
                 QuotaRemainder(quotaID: $0.quota.id, remaining: Int64(99 - place), resetsIn: 3600)
             }
-            return .success(verdict ?? .recorded(remaining: remaining))
+            return .success(verdict?(proposal) ?? .recorded(remaining: remaining))
         }
     }
 

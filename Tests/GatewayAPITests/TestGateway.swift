@@ -40,7 +40,8 @@ struct TestGateway {
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
         authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
         validator: any BucketValidator = StubValidator(),
-        issuerDocuments: any IssuerDocuments = StubIssuerDocuments(), console: (any ConsoleDirectory)? = nil
+        issuerDocuments: any IssuerDocuments = StubIssuerDocuments(), console: (any ConsoleDirectory)? = nil,
+        source: (any PolicySource)? = nil
     ) {
         self.ledger = ledger
         idempotency = MemoryIdempotency(ledger: ledger)
@@ -49,7 +50,7 @@ struct TestGateway {
         let idempotency = idempotency
         let (logs, metrics, stores, advances, uploads, audit) = (logs, metrics, stores, advances, uploads, audit)
         logger = Logger(label: "test") { _ in logs }
-        let cache = PolicyCache(source: policy)
+        let cache = PolicyCache(source: source ?? policy)
         let seed = Mutex(UInt8(0))
         let randomBytes: @Sendable (Int) -> [UInt8] = { count in
             let first = seed.withLock { seed in
@@ -92,7 +93,7 @@ struct TestGateway {
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
             simulator: Simulator(
-                source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now },
+                source: source ?? policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now },
                 instant: { ContinuousClock.now }),
             stores: stores.all(console: console), idempotency: idempotency, bucketValidator: validator,
             issuerDocuments: issuerDocuments, auditLog: audit,

@@ -1,0 +1,96 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+/// Every way to a credential, under every kind of grant, quota, scheme and change of policy, against what the
+/// documents say of it.
+@Suite("Every way to a credential", .timeLimit(.minutes(10)))
+struct ProtocolMatrixTests {
+    /// Number of cases for each way and scheme.
+    private static let count = ProcessInfo.processInfo.environment["SLUICE_TEST_MATRIX"].flatMap { Int($0) } ?? 6
+
+    @Test(
+        "issues what the documents permit, charges and records it, and refuses the rest",
+        arguments: MatrixWorld.Way.allCases)
+    func ways(way: MatrixWorld.Way) async throws {
+        var issued = 0
+        var refused: [String: Int] = [:]
+        for scheme in Bucket.Scheme.allCases {
+            for number in 0..<Self.count {
+                let seed = way.rawValue.utf8.reduce(UInt64(number) &* 1_000_003) { $0 &* 31 &+ UInt64($1) }
+                let world = MatrixWorld(seed: seed &+ UInt64(scheme.rawValue.utf8.count), way: way, scheme: scheme)
+                if let code = try await tried(world) { refused[code, default: 0] += 1 } else { issued += 1 }
+            }
+        }
+        #expect(issued > 0 && refused["AccessDenied"] ?? 0 > 0, "\(issued) issued, \(refused)")
+    }
+
+    /// Tries a case; returns the code of its refusal, if it is refused.
+    private func tried(_ world: MatrixWorld) async throws -> String? {
+        let policy = try MatrixPolicy(world)
+        let recorded = Mutex<[IssuanceProposal]>([])
+        let gateway = TestGateway(
+            APISettings(publicURL: "https://sluice.example"),
+            ledger: StubLedger(judging: { proposal in
+                let verdict = policy.verdict(on: proposal)
+                if case .recorded = verdict { recorded.withLock { $0.append(proposal) } }
+                return verdict
+            }), source: policy)
+        try prepareUpload(of: world, at: gateway)
+        let answer = try await MatrixRequest(world).send(to: gateway)
+        let outcome = MatrixOutcome(answer, of: world.way)
+        let oracle = MatrixOracle(world)
+        let proposals = recorded.withLock { $0 }
+        guard let code = outcome.code else {
+            #expect(oracle.codes.isEmpty, "issued, although \(oracle.codes): \(world)")
+            #expect(proposals.count == 1, "\(world)")
+            if let proposal = proposals.first { check(proposal, of: world, oracle) }
+            return nil
+        }
+        let expected = world.way == .webIdentity ? Set(oracle.codes.map(Self.inWordsOfSTS)) : oracle.codes
+        #expect(expected.contains(code), "\(code), expected \(expected): \(world) \(answer.text)")
+        #expect(proposals.isEmpty, "refused and on record: \(world)")
+        for secret in ["Signature=", "SessionToken", "session-token"] {
+            #expect(!answer.text.contains(secret), "\(world)")
+        }
+        let nowhere = try MatrixRequest(world, bucket: "nowhere")
+        if oracle.isVeiled, !nowhere.namesNoBucket {
+            let other = MatrixOutcome(await nowhere.send(to: gateway), of: world.way)
+            #expect(outcome.refusal == other.refusal, "tells that the bucket exists: \(world)")
+        }
+        return code
+    }
+
+    private func check(_ proposal: IssuanceProposal, of world: MatrixWorld, _ oracle: MatrixOracle) {
+        #expect(proposal.charges.map(\.amount) == (oracle.charge.map { [$0] } ?? []), "\(world)")
+        #expect(proposal.delivery == oracle.delivery && proposal.action == world.action, "\(world)")
+        #expect(proposal.furtherActions.isEmpty && proposal.bucket.rawValue == "photos", "\(world)")
+        #expect(proposal.key.rawValue.hasPrefix("uploads/"), "\(world)")
+        let seconds = Int(proposal.expiresAt.timeIntervalSince(TestGateway.now))
+        #expect(oracle.life.contains(seconds), "\(seconds) s, expected \(oracle.life): \(world)")
+    }
+
+    /// The upload in parts of which a step is asked for.
+    private func prepareUpload(of world: MatrixWorld, at gateway: TestGateway) throws {
+        let key = try ObjectKey("uploads/a.png")
+        let id = MemoryUploads.openID
+        gateway.uploads.uploads.withLock { uploads in
+            guard let old = uploads[id], let type = MediaType(world.type) else { return }
+            uploads[id] = MultipartUpload(
+                id: id, principal: old.principal, bucket: old.bucket, key: key, contentType: type, contentLength: nil,
+                state: .open, storeUploadID: "store-1", createdAt: old.createdAt, expiresAt: old.expiresAt)
+        }
+        guard world.way == .complete || world.way == .companionComplete else { return }
+        let length = world.way == .complete ? world.length : nil
+        let part = ReservedPart(issuance: UUID(), number: 1, contentLength: length)
+        gateway.uploads.reserved.withLock { $0[id] = [part] }
+    }
+
+    /// The token service of AWS knows one word for all that is refused by grants and schemes.
+    private static func inWordsOfSTS(_ code: String) -> String {
+        code == "NotEnforceable" ? "AccessDenied" : code
+    }
+}

@@ -148,6 +148,10 @@ struct GitLFSTests {
                 "content-type": "application/octet-stream", "x-oss-forbid-overwrite": "true",
             ])
         #expect(code(try await object([.gitLFSVerify], publicURL: nil)) == 422)
+        // A stranger learns neither.
+        let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFSVerify], scheme: .ossV4))
+        let refused = await send(gateway, batch("upload", [(Self.oid, 9)]), to: "other/objects/batch")
+        #expect(code(try objects(refused)[0]) == 403)
     }
 
     @Test(

@@ -16,18 +16,7 @@ struct ClientProtocolTests {
     private let notes = Notes()
 
     init() throws {
-        var tables = ScriptedPolicy.Tables()
-        tables.bucket = try Fixture.bucket()
-        var credential = Fixture.credential()
-        credential.sessionRole = Fixture.role
-        tables.credential = credential
-        tables.grants = [try Fixture.sessionGrant(1)]
-        tables.apiKeys = [
-            APIKey(
-                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
-                createdAt: Fixture.now)
-        ]
-        source = ScriptedPolicy(tables)
+        source = try ScriptedPolicy.ofSessions()
     }
 
     /// Every way to issue, each by the same protocol.
@@ -56,8 +45,7 @@ struct ClientProtocolTests {
             fields.takesLargestAllowed = true
             _ = try await urls.issue(urls.request(fields, in: context), in: context)
         case .session:
-            let sessions = Sessions(
-                issuing, sessions: SessionCache(opener: ScriptedOpener(), now: { Fixture.now }))
+            let sessions = Sessions.scripted(cache, ledger).sessions
             _ = try await sessions.issue(
                 SessionRequest(bucket: try BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil),
                 in: context)
@@ -115,17 +103,28 @@ struct ClientProtocolTests {
         }
     }
 
+    @Test func `where a quota counts bytes, a form without a size needs a limit in the grant`() async throws {
+        for (limit, charge) in [(Int64(1000), Int64(1000)), (nil, nil)] {
+            try source.change([.principal(try Principal("user:alice"))]) {
+                $0.quotas = [try Fixture.quota(1, metric: .bytes, limit: 1 << 40)]
+                $0.grants[0].conditions = GrantConditions(maxBytes: limit)
+            }
+            let ledger = ScriptedLedger()
+            do {
+                try await issue(.form, by: nil, PolicyCache(source: source), ledger)
+                #expect(charge != nil && ledger.proposals.first?.charges.first?.amount == charge)
+            } catch GatewayError.notEnforceable(let reason) {
+                #expect(charge == nil && reason.contains("'maxBytes'") && ledger.proposals.isEmpty)
+            }
+        }
+    }
+
     @Test func `credentials that must live for a quarter of an hour are refused where less is allowed`() async throws {
         let cache = PolicyCache(source: source)
         for (allowed, isRefused) in [(900, true), (959, true), (960, false), (3600, false)] {
             source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.maxSessionTTL = allowed }
             let ledger = ScriptedLedger()
-            let authenticator = CacheAuthenticator(cache: cache)
-            let sessions = Sessions(
-                ProvenIssuing(
-                    cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-                    randomBytes: { [UInt8](repeating: 7, count: $0) }),
-                sessions: SessionCache(opener: ScriptedOpener(), now: { Fixture.now }))
+            let (sessions, authenticator) = Sessions.scripted(cache, ledger)
             let request = try SessionRequest(
                 bucket: BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil, leastLife: 900)
             let context = RequestContext.test(try await authenticator.authenticate(Secret("key")))

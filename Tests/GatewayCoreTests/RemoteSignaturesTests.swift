@@ -227,7 +227,7 @@ struct RemoteSignaturesTests {
         for (text, other) in [
             (string, request.replacing("a.png", with: "b.png")), (string.replacing("eu-west-1", with: "x"), request),
             (string.replacing("20240517T", with: "20240518T"), request),
-            (string, request.replacing("/demo-bucket/team", with: "/demo-bucket/other")),
+            (string, request.replacing("/demo-bucket/team", with: "/demo-bucket/team/x")),
         ] {
             guard case .invalidArgument? = await error(text, canonicalRequest: other) else {
                 Issue.record("\(text)")

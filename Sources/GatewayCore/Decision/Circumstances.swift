@@ -111,7 +111,9 @@ struct Circumstances {
         {
             return .conditionFailed(.contentType(allowed: patterns))
         }
-        if conditions.requireContentMD5 == true, request.carriesBytes, request.contentMD5 == nil {
+        if conditions.requireContentMD5 == true, request.carriesBytes || request.startsBareParts,
+            request.contentMD5 == nil
+        {
             return .conditionFailed(.contentMD5Required)
         }
         if let maxBytes = conditions.maxBytes, request.makesObject {

@@ -35,21 +35,11 @@ public func decide(
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var match: Match?
     var rest: [Match] = []
-    var deny: GrantRow?
-    policy.forEachMatch(of: request, for: subject) { found in
-        if found.row.grant.effect == .deny {
-            if deny == nil, circumstances.isDuring(found.row.grant) { deny = found.row }
-        } else if match == nil {
-            match = found
-        } else {
-            rest.append(found)
-        }
-    }
-    if let deny { return .refuse(Refusal(.accessDenied, grant: deny.grant)) }
-    if let listing = request.listing,
-        let deny = policy.deny(of: .listObjects, in: request.bucket, for: subject, at: now, where: listing.shows)
+    switch policy.coverage(
+        of: request.action, on: request.key, listing: request.listing, in: request.bucket, for: subject, circumstances)
     {
-        return .refuse(Refusal(.accessDenied, grant: deny))
+    case .refused(let refusal): return .refuse(refusal)
+    case .allowed(let first, let others): (match, rest) = (first, others)
     }
     if let only = match, !rest.isEmpty {
         rest.append(only)
@@ -85,8 +75,9 @@ private func permit(
         let error = mayState ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
         return .refuse(Refusal(error, grant: grant.grant))
     }
-    if request.needsLengthOfParts, !binding.bindsLength, policy.limitsBytes(of: request) {
-        return .refuse(Refusal(binding.unboundSize(of: request), grant: grant.grant))
+    if request.needsLengthOfParts, !binding.bindsLength || request.startsBareParts, policy.limitsBytes(of: request) {
+        let error = binding.bindsLength ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
+        return .refuse(Refusal(error, grant: grant.grant))
     }
     if let ticket = subject.ticket { charges.append(ticket.charge) }
     return .permit(
@@ -129,17 +120,78 @@ extension Principal {
     fileprivate var breadth: Int { isUser ? 0 : isGroup ? 1 : 2 }
 }
 
+/// What the grants say about an action on a key, before any condition is looked at.
+enum Coverage {
+    /// No grant allows it, or one denies it. The caller learns nothing else, not even whether the bucket exists.
+    indirect case refused(Refusal)
+    /// The grants that allow it, in no order.
+    case allowed(Match, others: [Match])
+}
+
 extension AccessPolicy {
+    /// Returns what the grants say about an action on a key.
+    ///
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - key: The key; for a listing, its prefix.
+    ///   - listing: What is listed, if the action lists.
+    ///   - bucket: The bucket.
+    ///   - subject: The user who asks.
+    ///   - circumstances: The time of the decision.
+    @inline(__always)
+    func coverage(
+        of action: Action, on key: ObjectKey, listing: Listing?, in bucket: BucketName, for subject: Subject,
+        _ circumstances: Circumstances
+    ) -> Coverage {
+        var match: Match?
+        var rest: [Match] = []
+        var deny: GrantRow?
+        forEachMatch(of: action, on: key, in: bucket, for: subject) { found in
+            if found.row.grant.effect == .deny {
+                if deny == nil, circumstances.isDuring(found.row.grant) { deny = found.row }
+            } else if match == nil {
+                match = found
+            } else {
+                rest.append(found)
+            }
+        }
+        if let deny { return .refused(Refusal(.accessDenied, grant: deny.grant)) }
+        if let listing,
+            let deny = self.deny(
+                of: .listObjects, in: bucket, for: subject, at: circumstances.now, where: listing.shows)
+        {
+            return .refused(Refusal(.accessDenied, grant: deny))
+        }
+        guard let match else { return .refused(Refusal(.accessDenied)) }
+        return .allowed(match, others: rest)
+    }
+
+    /// Whether a grant allows a subject anything in a bucket.
+    func allowsAnything(in bucket: BucketName, for subject: Subject) -> Bool {
+        var isAllowed = false
+        func consider(_ grant: Grant) {
+            guard grant.effect == .allow, grant.bucket == bucket, grant.expandedPrefix(for: subject) != nil else {
+                return
+            }
+            isAllowed = true
+        }
+        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
+        for row in placedGrants { consider(row.grant) }
+        return isAllowed
+    }
+
     /// Calls a function with every grant that covers the bucket, action and key for a subject.
     @inline(__always)
-    func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
+    func forEachMatch(
+        of action: Action, on key: ObjectKey, in bucket: BucketName, for subject: Subject, _ body: (Match) -> Void
+    ) {
         func consider(_ row: GrantRow) {
-            guard row.covers(request.action), row.grant.bucket == request.bucket,
-                let byteCount = row.matchedByteCount(of: request.key, for: subject)
+            guard row.covers(action), row.grant.bucket == bucket,
+                let byteCount = row.matchedByteCount(of: key, for: subject)
             else { return }
             body(Match(row: row, byteCount: byteCount))
         }
-        forEachPrincipal { $0.forEachCandidate(in: request.bucket, key: request.key, consider) }
+        forEachPrincipal { $0.forEachCandidate(in: bucket, key: key, consider) }
         for row in placedGrants { consider(row) }
     }
 

@@ -6,7 +6,8 @@ import FoundationEssentials
 /// Conditions that hold for the largest file also hold for a smaller one. If a form leaves the key to the client, one
 /// grant must cover the form entirely, and no grant may deny any part of it. The client can use such a form to make any
 /// number of objects. It is therefore refused if a quota limits bytes, because only the bytes of one object would be
-/// reserved.
+/// reserved. A form without a size of its own is refused then if the grant has no limit either: it would reserve the
+/// largest upload that there is.
 /// - Returns: The permit with the shortest lifetime, or the first refusal.
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
@@ -31,6 +32,13 @@ func decide(
         let reason = """
             A quota limits bytes, and a form that leaves the key to the client can be sent for many objects; \
             name the key, or let the gateway name it ('keyPrefix'), one form for each object.
+            """
+        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+    }
+    if request.takesLargestAllowed, shortest.reservedBytes != nil, shortest.grant.conditions.maxBytes == nil {
+        let reason = """
+            A quota limits bytes, and nothing limits the size of this file; an admin must set 'maxBytes' in the grant, \
+            which is then reserved for each form.
             """
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }

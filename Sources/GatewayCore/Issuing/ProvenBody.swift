@@ -11,6 +11,10 @@ protocol ProvenBody: Sendable {
     /// What is asked for, as operators see it if it is refused.
     var target: RefusalTarget { get }
 
+    /// Whether the request can only end an upload in parts. A bucket that closed the protocol of the request still
+    /// permits that.
+    var endsUpload: Bool { get }
+
     /// Collects the policy rows that apply to the request.
     ///
     /// - Throws: The errors of ``PolicyCache``; `notEnforceable` if more grants apply than can be examined.
@@ -30,6 +34,10 @@ protocol ProvenBody: Sendable {
 
     /// Returns the value that the caller receives for a recorded draft.
     func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> Issued
+}
+
+extension ProvenBody {
+    var endsUpload: Bool { false }
 }
 
 /// The result of deciding and signing a request under given policy rows.

@@ -104,7 +104,7 @@ extension ProvenIssuing {
     ) async throws(GatewayError) -> Draft<Body.Content>? {
         guard let instant = try instant(for: attempt.caller, under: policy) else { return nil }
         let refusal: Refusal
-        if let closure = attempt.context.closure(of: policy.bucket) {
+        if let closure = attempt.context.closure(of: policy.bucket), !body.endsUpload {
             refusal = closure
         } else {
             switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {

@@ -53,6 +53,9 @@ extension IssueRequest {
 
         /// Whether the key was recorded earlier, so that limits introduced later do not apply to it.
         var isKeyOnRecord = false
+        /// Whether the parts of the upload that is started will state neither length nor MD5. It is refused where none
+        /// of them could follow.
+        public var startsBareParts = false
 
         /// Creates fields that are all absent.
         public init() {}

@@ -49,6 +49,8 @@ public final class IssueRequest: Sendable {
     public let delivery: Delivery
     /// The step of a multipart upload that the request performs; `nil` for a whole object.
     public let multipart: MultipartStep?
+    /// Whether the parts of the upload that is started will state neither length nor MD5.
+    let startsBareParts: Bool
     /// The fixed properties that make a repeated issuance the same, if the request has an idempotency key.
     let repeatable: RepeatableIssuance?
     /// The binding of the scheme that signs, if that is not the bucket's scheme: the client composed the string to
@@ -79,6 +81,7 @@ public final class IssueRequest: Sendable {
         self.multipart = multipart
         self.repeatable = repeatable
         self.binding = binding
+        startsBareParts = fields.startsBareParts
         action = try Action(parsing: Self.demand(fields.action, "action"))
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
@@ -135,6 +138,7 @@ public final class IssueRequest: Sendable {
         self.multipart = multipart
         self.repeatable = repeatable
         binding = other.binding
+        startsBareParts = other.startsBareParts
     }
 
     /// Returns this request as another step of the upload.

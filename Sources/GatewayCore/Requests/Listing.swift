@@ -87,6 +87,6 @@ extension ObjectKey {
     /// Creates a key from the prefix of a listing, for grants to be compared with and for the record. No object need
     /// have it, and it may be empty or end in `/`.
     init(ofListing listing: Listing) {
-        rawValue = listing.prefix.rawValue
+        self.init(unchecked: listing.prefix.rawValue)
     }
 }

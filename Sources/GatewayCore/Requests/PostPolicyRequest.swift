@@ -81,6 +81,9 @@ public struct PostPolicyRequest: Sendable {
         successActionStatus = fields.successActionStatus.map { Int($0) }
     }
 
+    /// Whether the request states no size, so that the grant's limit is the largest.
+    var takesLargestAllowed: Bool { openEnded != nil }
+
     /// Returns the request with a smaller largest size; `nil` if the request states its size itself.
     func limited(to maxBytes: Int64) -> PostPolicyRequest? {
         guard let (stated, name) = openEnded, maxBytes < contentLength.upperBound else { return nil }

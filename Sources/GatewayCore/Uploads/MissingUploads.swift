@@ -35,6 +35,15 @@ public struct MissingUploads: Sendable {
         return !bucket.binding.bindsChecksum && bucket.protocols.contains(clientProtocol)
     }
 
+    /// Returns why each upload would be refused; `nil` where it is permitted. Nothing is issued, and no store is asked.
+    ///
+    /// - Throws: The errors that concern the whole batch.
+    public func refusals(
+        of requests: [IssueRequest], in context: RequestContext
+    ) async throws(GatewayError) -> [GatewayError?] {
+        try await urls.issuing.check(requests, in: context)
+    }
+
     /// Issues links for the objects that are not at the store, independently of each other, and records them together.
     ///
     /// - Parameters:

@@ -52,6 +52,11 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// Creates a key of any text, for grants to be compared with. Nothing is signed for it.
+    init(unchecked rawValue: String) {
+        self.rawValue = rawValue
+    }
+
     /// Largest number of `/` in a key or prefix that is requested or granted. A decision may have to look up a grant at
     /// each `/` of the key.
     public static let maxSlashes = 64

@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -174,6 +175,57 @@ struct CompanionTests {
         }
     }
 
+    @Test func `where a quota counts bytes, a form needs a limit, and no upload in parts is begun`() async throws {
+        var policy = StubPolicy()
+        var quota = try StubPolicy.quota()
+        (quota.metric, quota.action) = (.bytes, .putObject)
+        policy.quota = quota
+        for (limit, status) in [(nil, 422), (Int64(70), 200)] {
+            policy.conditions = GrantConditions(maxBytes: limit)
+            for client in Client.allCases {
+                let bench = try Bench(client, policy: policy)
+                let form = await bench.send(.get, "/s3/params?\(Self.file)")
+                #expect(form.status == status, "\(form.text)")
+                #expect(limit != nil || form.string("message")?.contains("'maxBytes'") == true)
+                let parts = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+                #expect(parts.status == 422 && parts.string("message")?.contains("limited in size") == true)
+                let charged = bench.gateway.ledger.proposals.withLock { $0 }.flatMap(\.charges)
+                    .filter { $0.quota.metric == .bytes }
+                #expect(charged.map(\.amount) == (limit.map { [$0] } ?? []))
+            }
+        }
+    }
+
+    @Test func `where uploads must state their MD5, no upload in parts is begun`() async throws {
+        var policy = StubPolicy()
+        policy.conditions = GrantConditions(requireContentMD5: true)
+        for client in Client.allCases {
+            let bench = try Bench(client, policy: policy)
+            let parts = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+            #expect(parts.status == 403 && parts.string("message")?.isEmpty == false, "\(parts.text)")
+        }
+    }
+
+    @Test func `after the protocol is closed, an upload can be given up, and nothing else`() async throws {
+        let id = MemoryUploads.openID.uuidString.lowercased()
+        let key = "?key=uploads%2Flarge.png"
+        for client in Client.allCases {
+            let bench = try Bench(client, policy: StubPolicy(protocols: [.gitLFS]))
+            for (method, path, json) in [
+                (HTTPRequest.Method.get, "/s3/params?\(Self.file)", nil), (.get, "/s3/sts", nil),
+                (.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#),
+                (.get, "/s3/multipart/\(id)\(key)", nil), (.get, "/s3/multipart/\(id)/1\(key)", nil),
+                (.get, "/s3/multipart/\(id)/batch\(key)&partNumbers=1", nil),
+                (.post, "/s3/multipart/\(id)/complete\(key)", #"{"parts":[{"PartNumber":1,"ETag":"e"}]}"#),
+            ] {
+                let answer = await bench.send(method, path, json)
+                #expect(answer.status == 403 && answer.string("code") == "AccessDenied", "\(path): \(answer.text)")
+            }
+            #expect(bench.gateway.ledger.proposals.withLock { $0.isEmpty })
+            #expect(await bench.send(.delete, "/s3/multipart/\(id)\(key)").status == 200)
+        }
+    }
+
     @Test func `temporary credentials upload below the prefix and do nothing else`() async throws {
         for client in Client.allCases {
             let bench = try Bench(client)
@@ -243,6 +295,41 @@ struct CompanionTests {
             let answer = await TestGateway().send(.get, path)
             #expect(answer.status == 401 && answer.string("message")?.isEmpty == false)
         }
+    }
+
+    /// Number of names; `SLUICE_TEST_PROTOCOL_INPUTS` sets it.
+    private static let inputs =
+        ProcessInfo.processInfo.environment["SLUICE_TEST_PROTOCOL_INPUTS"].flatMap { Int($0) } ?? 20_000
+
+    @Test func `whatever a file is called, its extension is plain and its metadata is a header's text`() throws {
+        var random = SeededGenerator(seed: 18)
+        let pieces = [
+            "a", "Z", "9", ".", "..", "/", "\\", "%2F", "${filename}", "é", "🐈", "\0", "\n", "\r\n", " ", "*", "?",
+            "e\u{301}",
+            "=?UTF-8?B?", String(repeating: "x", count: 33), "png", "tar.gz", "\u{7f}", "null",
+        ]
+        var named = 0
+        for _ in 0..<Self.inputs {
+            var name = ""
+            for _ in 0..<Int.random(in: 0...6, using: &random) { name += pieces.randomElement(using: &random) ?? "" }
+            guard let file = try? CompanionFile(name: name, type: nil, ["name": name]) else {
+                #expect(name.isEmpty)
+                continue
+            }
+            if let ending = file.fileExtension {
+                named += 1
+                #expect(ending.wholeMatch(of: /[A-Za-z0-9]{1,32}/) != nil && name.hasSuffix("." + ending), "\(name)")
+            }
+            guard let value = file.metadata?["name"] else {
+                #expect(["null", "undefined"].contains(name), "\(name)")
+                continue
+            }
+            #expect(value.utf8.allSatisfy { 0x20...0x7E ~= $0 } && value.first != " " && value.last != " ", "\(name)")
+            guard value != name else { continue }
+            let text = value.hasPrefix("=?UTF-8?B?") && value.hasSuffix("?=") ? value.dropFirst(10).dropLast(2) : ""
+            #expect(Data(base64Encoded: String(text)) == Data(name.utf8), "\(name)")
+        }
+        #expect(named > Self.inputs / 20)
     }
 
     @Test func `pages of configured origins may call the routes, with the headers that they send`() async {

@@ -70,10 +70,7 @@ struct GitLFSEndpoints: Sendable {
         if checksSizesAlone { context.clientProtocol = .gitLFSVerify }
         let wishes = batch.objects.map { object in
             Result { () throws(GatewayError) in
-                guard batch.operation == .download || !checksSizesAlone || publicURL != nil else {
-                    throw .noVerification
-                }
-                return try IssueRequest(
+                try IssueRequest(
                     object.fields(to: batch.operation, in: bucket, below: prefix, bindsDigest: !checksSizesAlone))
             }
         }
@@ -81,6 +78,10 @@ struct GitLFSEndpoints: Sendable {
         var outcomes =
             switch batch.operation {
             case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }[...]
+            case .upload where checksSizesAlone && publicURL == nil:
+                // Only callers who may upload learn what the bucket lacks.
+                try await uploads.refusals(of: requests, in: context)
+                    .map { Result<MissingUploads.Outcome, GatewayError>.failure($0 ?? .noVerification) }[...]
             case .upload: try await uploads.issue(requests, in: context, timeout: timeout)[...]
             }
         let answers = wishes.map { wish -> Result<MissingUploads.Outcome, GatewayError> in

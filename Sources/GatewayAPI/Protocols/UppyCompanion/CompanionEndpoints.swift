@@ -60,6 +60,7 @@ struct CompanionEndpoints: Sendable {
         (fields.key, fields.keyPrefix, fields.keyExtension) = place.key(for: file)
         fields.contentType = file.type
         fields.metadata = file.metadata
+        fields.startsBareParts = true
         let upload: MultipartUpload
         do throws(GatewayError) {
             upload = try await uploads.start(fields, in: request.context(of: caller, timeout: timeout))

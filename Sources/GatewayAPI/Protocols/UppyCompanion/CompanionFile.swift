@@ -74,7 +74,8 @@ struct CompanionFile {
     /// Content type of files whose type the browser does not know.
     private static let unknownType = "application/octet-stream"
 
-    private init(name: String?, type: String?, _ metadata: [String: String]) throws(GatewayError) {
+    /// Reads a file from its parts as the client sent them.
+    init(name: String?, type: String?, _ metadata: [String: String]) throws(GatewayError) {
         guard let name, !name.isEmpty else {
             throw .invalidArgument(field: "filename", reason: "The file must have a name.")
         }

@@ -90,7 +90,7 @@ extension AccessPolicy {
     /// Returns every matching grant, deny grants first, with its prefix expanded for the subject.
     func matches(of request: IssueRequest, for subject: Subject) -> [(grant: Grant, prefix: ExactText)] {
         var found: [Match] = []
-        forEachMatch(of: request, for: subject) { found.append($0) }
+        forEachMatch(of: request.action, on: request.key, in: request.bucket, for: subject) { found.append($0) }
         return found.sorted { left, right in
             let effect = left.row.grant.effect
             return effect == right.row.grant.effect ? left < right : effect == .deny

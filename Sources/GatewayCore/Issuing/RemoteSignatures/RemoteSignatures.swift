@@ -77,7 +77,7 @@ public struct RemoteSignatures: Sendable {
             found = try await places(of: request)
         }
         guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
-        let place = try RemoteString.place(of: request, naming: text, in: bucket)
+        let place = RemoteString.place(of: request, naming: text, in: bucket)
         return try await sign(.request(request, place, region: region), scheme: .awsV4, in: context)
     }
 
@@ -111,6 +111,8 @@ struct SignatureBody: ProvenBody {
     let uploads: any RemoteUploadStore
 
     var target: RefusalTarget { RefusalTarget(string.action, on: place.key.rawValue, in: place.bucket) }
+
+    var endsUpload: Bool { string.endsUpload }
 
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         try await cache.access(
@@ -147,6 +149,7 @@ struct SignatureBody: ProvenBody {
     private func draft(
         _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing, decided: inout Refusal?
     ) async throws(GatewayError) -> Draft<Content> {
+        try step.checkCoverage(of: place, decided: &decided)
         let (bucket, credential) = try step.signer()
         let (permitted, headers) = try step.permitted(in: bucket, with: credential)
         guard permitted.permission.bucket == bucket.name.rawValue,

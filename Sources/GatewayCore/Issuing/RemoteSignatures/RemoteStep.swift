@@ -15,6 +15,30 @@ struct RemoteStep {
 
     private static let otherDeliveries = "ask for presigned URLs (POST /v1/presigned-urls) instead."
 
+    /// Refuses a caller whom no grant covers. All checks that follow depend on the bucket, and only others may learn
+    /// from them that it exists.
+    ///
+    /// - Throws: `accessDenied`, as for a bucket that does not exist; the flaw of a place that can be no key, where the
+    ///   caller has a grant in the bucket.
+    func checkCoverage(of place: RemoteString.Place, decided: inout Refusal?) throws(GatewayError) {
+        let subject = caller.subject
+        guard policy.bucket != nil else { throw .accessDenied }
+        if let flaw = place.flaw {
+            let isKnown = subject.ticket == nil && policy.allowsAnything(in: place.bucket, for: subject)
+            throw isKnown ? flaw : .accessDenied
+        }
+        guard subject.mayAsk(for: string.action, on: place.key, in: place.bucket) else {
+            decided = .outsideTicket
+            throw .accessDenied
+        }
+        let coverage = policy.coverage(
+            of: string.action, on: place.key, listing: place.listing, in: place.bucket, for: subject,
+            Circumstances(sourceAddress: sourceAddress, now: now))
+        guard case .refused(let refusal) = coverage else { return }
+        decided = refusal
+        throw .accessDenied
+    }
+
     /// Returns the bucket and the credential that would sign.
     func signer() throws(GatewayError) -> (Bucket, StorageCredential) {
         guard let bucket = policy.bucket else { throw .accessDenied }

@@ -80,12 +80,16 @@ public enum RemoteString: Sendable {
             case .hashed(_, let request): request.query
             case .request(let request, _, _): request.parameters
             }
+        let isOfUpload = parameters.contains { $0.name == "uploadId" }
         return switch method {
-        case "GET", "HEAD": isListing ? .listObjects : .getObject
-        case "DELETE": parameters.contains { $0.name == "uploadId" } ? .putObject : .deleteObject
+        case "GET", "HEAD": isListing ? .listObjects : isOfUpload ? .putObject : .getObject
+        case "DELETE": isOfUpload ? .putObject : .deleteObject
         default: .putObject
         }
     }
+
+    /// Whether the request can only end an upload in parts: nothing else deletes and needs to upload.
+    var endsUpload: Bool { method == "DELETE" && action == .putObject }
 
     private var isListing: Bool {
         switch self {
@@ -102,6 +106,8 @@ public enum RemoteString: Sendable {
         let key: ObjectKey
         /// What is listed, if the request lists.
         var listing: Listing?
+        /// Why nothing at the place can be signed for. Only callers with a grant in the bucket may learn it.
+        var flaw: GatewayError?
     }
 
     /// Reads what the request is about.
@@ -163,18 +169,20 @@ public enum RemoteString: Sendable {
     ///   - request: The request.
     ///   - key: What its URL names in the bucket; empty for the bucket itself.
     ///   - bucket: The bucket.
-    static func place(
-        of request: RequestToSign, naming key: String, in bucket: BucketName
-    ) throws(GatewayError) -> Place {
-        if key.isEmpty, request.isListing {
-            let parameters = request.parameters
-            let listing = try Listing(prefix: parameters.value(of: "prefix") ?? "", Listing.Fields(parameters))
-            return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+    static func place(of request: RequestToSign, naming key: String, in bucket: BucketName) -> Place {
+        do throws(GatewayError) {
+            if key.isEmpty, request.isListing {
+                let parameters = request.parameters
+                let listing = try Listing(prefix: parameters.value(of: "prefix") ?? "", Listing.Fields(parameters))
+                return Place(bucket: bucket, key: ObjectKey(ofListing: listing), listing: listing)
+            }
+            guard !key.isEmpty else {
+                return try read("uri") { () throws(StringToSignRefusal) in throw StringToSignRefusal.bucketResource }
+            }
+            return Place(bucket: bucket, key: try ObjectKey(key).bounded("uri"))
+        } catch {
+            return Place(bucket: bucket, key: .none, flaw: error)
         }
-        guard !key.isEmpty else {
-            return try read("uri") { () throws(StringToSignRefusal) in throw StringToSignRefusal.bucketResource }
-        }
-        return Place(bucket: bucket, key: try ObjectKey(key).bounded("uri"))
     }
 
     /// Returns who signs at the address that the request names; at the bucket's `endpoint` if it names none of the
@@ -199,6 +207,11 @@ public enum RemoteString: Sendable {
             throw .invalidArgument(field: field, reason: "\(error.detail) (\(error.rawValue))")
         }
     }
+}
+
+extension ObjectKey {
+    /// No key. Only grants on the whole bucket are looked up for it.
+    fileprivate static let none = ObjectKey(unchecked: "")
 }
 
 extension Bucket {

@@ -278,6 +278,28 @@ import Testing
         }
     }
 
+    @Test func `a new certificate is not taken with a master key that is refused`() async throws {
+        try await Supervisor.withFolder { folder in
+            let (files, keys) = (Files(in: folder), folder.appending(path: "master.key"))
+            let first = try await files.renew("first")
+            try await Deployment.with(gateways: 0) { site in
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                try old.write(to: keys, atomically: true, encoding: .utf8)
+                let gateway = try await site.startGateway([
+                    "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+                    "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": keys.path,
+                ])
+                let second = try await files.renew("second")
+                try "k2:short".write(to: keys, atomically: true, encoding: .utf8)
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the mistake is named") { gateway.log.failures == 1 }
+                #expect(try await isServed(at: gateway, trusting: first))
+                #expect(try await !isServed(at: gateway, trusting: second))
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
     private func sealed(by key: String, at site: Deployment) async throws -> Int {
         try await site.number("SELECT count(*) FROM storage_credentials WHERE key_id = '\(key)'")
     }

@@ -109,6 +109,14 @@ import Testing
         }
     }
 
+    @Test func `sockets that were passed to another process are left alone`() async throws {
+        try await Deployment.with(gateways: 0) { site in
+            let launcher = #"export LISTEN_PID=1 LISTEN_FDS=1 LISTEN_FDNAMES=web; exec "$@" 3</dev/null"#
+            let gateway = try await site.startGateway(by: ["/bin/bash", "-c", launcher, "launcher"])
+            await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+        }
+    }
+
     @Test func `a gateway that stops says so in readyz while it still serves`() async throws {
         try await Deployment.with(settings: ["SLUICE_HTTP_DRAIN_DELAY": "3"]) { site in
             try await site.makeBucket("drain")

@@ -42,6 +42,8 @@ public struct Qualification: Sendable {
     public var schemes: [Bucket.Scheme] {
         let all: [Bucket.Scheme] =
             switch (bucket.provider, credential.secretKind) {
+            // It signs links to a content delivery network alone.
+            case (_, .keyPair): []
             case (.aws, _), (.s3, _): [.awsV4, .awsV2]
             case (.oss, _): [.ossV4, .ossV1]
             case (.gcs, .accessKey): [.gcsV4HMAC]

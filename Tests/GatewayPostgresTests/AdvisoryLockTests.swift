@@ -15,7 +15,7 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let text = try String(contentsOf: Self.function, encoding: .utf8)
         let names = text.split(separator: "WHEN '").dropFirst().compactMap { $0.split(separator: "'").first }
-        #expect(Set(names.map { String($0) }) == ["policy", "partitions", "migration", "sums", "pruning"])
+        #expect(Set(names.map { String($0) }) == ["policy", "partitions", "migration", "sums", "indexing", "pruning"])
         for name in names {
             let lock = try #require(AdvisoryLock(rawValue: String(name)))
             #expect("\(try await connection.number("advisory_lock('\(name)')"))" == lock.key)

@@ -26,6 +26,9 @@ final class MatrixPolicy: PolicySource {
                 quotas: try world.quotas()))
     }
 
+    /// Where the log ends, for callers who sign in.
+    var position: PolicyPosition { tables.withLock { $0.position } }
+
     /// Judges a proposal as the recording function does: first what changed since it was decided, then its charges.
     /// Before the first proposal, policy changes as the case says.
     func verdict(on proposal: IssuanceProposal) -> RecordVerdict {
@@ -103,5 +106,17 @@ final class MatrixPolicy: PolicySource {
             let scopes = tables.log[(index + 1)...].reduce(into: Set()) { $0.formUnion($1.scopes) }
             return .scopes(scopes, upTo: tables.position)
         }
+    }
+}
+
+/// Knows `user:alice` by the token of the other tests, at the end of the log.
+struct MatrixAuthenticator: Authenticator {
+    let policy: MatrixPolicy
+
+    func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+        let caller = try await StubAuthenticator().authenticate(token)
+        return Caller(
+            principal: caller.principal, groups: [], roles: [], claims: [:], expiresAt: nil, token: token, scope: nil,
+            position: policy.position)
     }
 }

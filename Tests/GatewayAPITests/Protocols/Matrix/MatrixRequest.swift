@@ -53,8 +53,8 @@ struct MatrixRequest {
             var part: [String: Any] = ["partNumber": 1]
             part["contentLength"] = world.length
             part["contentMD5"] = world.contentMD5
-            part["expiresIn"] = world.expiresIn
             json = ["parts": [part]]
+            json?["expiresIn"] = world.expiresIn
         case .complete:
             (method, path) = (.post, "\(upload)/\(id)/complete")
             json = ["parts": [["partNumber": 1, "etag": "e1"] as [String: Any]]]
@@ -182,8 +182,8 @@ struct MatrixOutcome {
     private static func plain(_ item: [String: Any], _ answer: TestAnswer) -> String {
         var members = item
         for name in ["requestId", "request_id"] { members[name] = nil }
-        let isJSON = !members.isEmpty
-        let text = isJSON ? members.map { "\($0): \($1)" }.sorted().joined(separator: "\n") : answer.text
+        let json = try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
+        let text = members.isEmpty ? answer.text : String(decoding: json ?? Data(), as: UTF8.self)
         return "\(answer.status) " + text.replacing(/<RequestId>.*<\/RequestId>/, with: "")
     }
 }

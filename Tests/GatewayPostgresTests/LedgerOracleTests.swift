@@ -57,6 +57,8 @@ import Testing
                     (lpad(to_hex((extract(epoch FROM now() - (2400 - n) * interval '18 min') * 1000)::bigint), 12, '0')
                         || '7000800000000000' || lpad(to_hex(n), 4, '0'))::uuid AS id
             ) r;
+            INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id)
+            SELECT DISTINCT i.credential_id, i.credential_id::text, 'AKIA', ''::bytea, 'k1' FROM issuances i;
             INSERT INTO landings (issuance_id, finding, source, size)
             SELECT i.id, 'landed', 'confirmation', 1 FROM issuances i WHERE i.id::text LIKE '%0';
             """)

@@ -26,6 +26,9 @@ import Testing
         return texts
     }
 
+    /// How a statement that reads begins, or the name of the text with which it does.
+    private static let beginnings = ["SELECT", "WITH", "FETCH", "\\(preface)", "\\(selection)"]
+
     @Test(.database(.migrated)) func `what only reads begins with SELECT, locks nothing and calls nothing that writes`()
         async throws
     {
@@ -41,8 +44,7 @@ import Testing
             let unquoted = text.replacing(#/'[^']*'/#, with: "")
             let words = Set(unquoted.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
             #expect(
-                ["SELECT", "WITH", "FETCH", "\\(preface)"].contains { text.drop(while: \.isWhitespace).hasPrefix($0) },
-                "\(text)")
+                Self.beginnings.contains { text.drop(while: \.isWhitespace).hasPrefix($0) }, "\(text)")
             let writing: Set = ["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "SHARE", "INTO", "LOCK", "CALL"]
             #expect(words.isDisjoint(with: writing), "\(text)")
             #expect(words.isDisjoint(with: volatile), "\(text)")

@@ -42,7 +42,8 @@ struct CallbackTests {
     private func path(_ route: Route) -> String {
         route.template.replacing("{bucket}", with: "photos").replacing("{group}", with: "group:staff")
             .replacing("{member}", with: "user:alice").replacing("{id}", with: "018f0000-0000-7000-8000-00000000000c")
-            .replacing("{key}", with: "uploads/a").replacing("{file}", with: "style.css")
+            .replacing("{key}", with: "uploads/a").replacing("{file}", with: "style.css").replacing(
+                "{kind}", with: "access-denied")
     }
 
     @Test(

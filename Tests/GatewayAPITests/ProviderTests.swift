@@ -103,10 +103,13 @@ struct ProviderTests {
         let credential = try await created(
             "storage-credentials", ["name": "cdn", "accessKeyID": "main", "secretAccessKey": "shared-secret"])
         let id = try #require(credential.string("id"))
+        let main = try await created(
+            "storage-credentials", ["name": "main", "accessKeyID": "AKID", "secretAccessKey": "another-secret"])
+        let mainID = try #require(main.string("id"))
         func bucket(_ name: String, _ signing: [String: Any]) -> [String: Any] {
             [
-                "name": name, "provider": "aws", "region": "eu-west-1",
-                "credentialID": StubPolicy.credentialID.uuidString, "cdnSecret": "shared-secret",
+                "name": name, "provider": "aws", "region": "eu-west-1", "credentialID": mainID,
+                "cdnSecret": "shared-secret",
                 "publicEndpoints": ["cdn": ["url": "https://cdn.example", "signing": signing]],
             ]
         }

@@ -329,7 +329,7 @@ struct CompanionTests {
             let text = value.hasPrefix("=?UTF-8?B?") && value.hasSuffix("?=") ? value.dropFirst(10).dropLast(2) : ""
             #expect(Data(base64Encoded: String(text)) == Data(name.utf8), "\(name)")
         }
-        #expect(named > Self.inputs / 20)
+        #expect(named > Self.inputs / 50)
     }
 
     @Test func `pages of configured origins may call the routes, with the headers that they send`() async {

@@ -110,6 +110,9 @@ struct PageBlock {
         Exception(
             page: "docs/protocols/git-lfs.md", text: "git config -f .lfsconfig",
             reason: "needs the reader's repository; GitLFSClientTests write the same"),
+        Exception(
+            page: "docs/protocols/git-lfs.md", text: "Benchmarks/git-lfs/run",
+            reason: "loads the machine, and needs another server from PyPI"),
         Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
         Exception(
             page: "CONTRIBUTING.md", text: "script/stores/radosgw start",

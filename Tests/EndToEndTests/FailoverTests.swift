@@ -131,7 +131,8 @@ import Testing
         let name = site.databaseName
         try await site.cluster.administrate("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
         try await site.cluster.administrate(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(name)'")
+            "SET client_min_messages = error; SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(name)'"
+        )
         try await body()
         try await site.cluster.administrate("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
     }

@@ -303,10 +303,12 @@ import Testing
         // Recorded since: a use of a grant that was never used, and an hour that nobody has summed up.
         try await connection.runScript(
             """
-            INSERT INTO issuances SELECT gen_random_uuid(), now(), 1, 'user:nobody', '*',
-                (SELECT id FROM grants WHERE prefix = 'f/'), i.credential_id, i.delivery, i.action, i.method, i.bucket,
-                'zz/new', now() + interval '1 hour', NULL, NULL, NULL, 'r', NULL, NULL
-            FROM issuances i WHERE i.delivery = 'presigned-url' LIMIT 3;
+            INSERT INTO issuances
+            SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
+                now(), 1, 'user:nobody', '*', (SELECT id FROM grants WHERE prefix = 'f/'), i.credential_id, i.delivery,
+                i.action, i.method, i.bucket, 'zz/new', now() + interval '1 hour', NULL, NULL, NULL, 'r', NULL, NULL
+            FROM generate_series(1, 3) n
+            CROSS JOIN (SELECT * FROM issuances WHERE delivery = 'presigned-url' LIMIT 1) i;
             """)
         try await compare("there is more")
         _ = try await connection.execute(

@@ -1,3 +1,4 @@
+import Figures
 import Logging
 public import ServiceLifecycle
 
@@ -8,6 +9,7 @@ public import ServiceLifecycle
 /// connection is lost.
 public final class PrimaryWatch: Service {
     private let primary: Primary
+    private let outage: Outage?
     private let eyes: [Eye]
     private let interval: Duration
 
@@ -23,6 +25,7 @@ public final class PrimaryWatch: Service {
     public init(_ configuration: PostgresConfiguration, primary: Primary, interval: Duration = .seconds(1)) {
         self.primary = primary
         self.interval = interval
+        outage = configuration.outage
         eyes = configuration.hosts.indices.map { Eye(configuration, host: $0) }
     }
 
@@ -54,6 +57,8 @@ public final class PrimaryWatch: Service {
             let sighting = await eye.look()
             guard !Task.isCancelled else { break }
             primary.note(sighting, at: eye.host)
+            // While no server serves, nobody but the watch tries to connect.
+            if case .failed = sighting, !primary.serves { outage?.failedConnections.add() }
             await primary.untilDoubt(atMost: primary.serves ? interval : Self.searchInterval)
             // However many connections are lost at once, one look is enough.
             try? await Task.sleep(for: .milliseconds(20))

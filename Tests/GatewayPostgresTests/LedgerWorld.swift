@@ -101,3 +101,22 @@ extension IssuanceFilter {
         }
     }
 }
+
+/// Takes every fifth of a test's combinations, and at each moment another fifth, so that five moments take each once.
+/// `SLUICE_TEST_LEDGER=1` takes all of them at every moment.
+struct CombinationSample {
+    private static let takesAll = ProcessInfo.processInfo.environment["SLUICE_TEST_LEDGER"] == "1"
+    private var moment = 0
+    private var place = 0
+
+    mutating func nextMoment() {
+        moment += 1
+        place = 0
+    }
+
+    mutating func takes() -> Bool {
+        place += 1
+        // Shifted after every fifth, since inner loops of five are common.
+        return Self.takesAll || (place + place / 5 + moment) % 5 == 0
+    }
+}

@@ -95,15 +95,6 @@ export function isAbort(error) {
   return error?.name === "AbortError";
 }
 
-/** Returns a function that runs once the calls have paused. */
-export function debounce(milliseconds, action) {
-  let timer;
-  return (...values) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => action(...values), milliseconds);
-  };
-}
-
 /** Waits. The promise is rejected when the signal aborts. */
 export function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {

@@ -391,27 +391,6 @@ function visibleLines(text) {
   return text.split("\n").map(visible).join("\n");
 }
 
-/** Returns a text of the contract: paragraphs, lists and `code`; the rest of Markdown does not occur in it. */
-export function prose(markdown = "") {
-  return markdown
-    .trim()
-    .split(/\n\n+/)
-    .map((block) => {
-      const items = block.split(/\n?^- /m);
-      const first = items.shift().trim();
-      return [
-        first ? h("p", {}, inline(first)) : null,
-        items.length
-          ? h(
-              "ul",
-              {},
-              items.map((item) => h("li", {}, inline(item.trim()))),
-            )
-          : null,
-      ];
-    });
-}
-
 /** Returns the texts and codes of a line of Markdown. */
 export function inline(markdown = "") {
   return markdown.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));

@@ -108,10 +108,10 @@ def main():
     parser.add_argument("servers", nargs="+")
     options = parser.parse_args()
     servers = [server.split("=", 2) for server in options.servers]
-    isDownload = options.operation == "download"
-    sent = body(options.operation, 0 if isDownload else MISSING)
+    is_download = options.operation == "download"
+    sent = body(options.operation, 0 if is_download else MISSING)
     for _, url, authorization in servers:
-        if isDownload:
+        if is_download:
             upload(url, authorization)
         measure(url, authorization, sent, 1, 1)
     rates = {name: [] for name, _, _ in servers}

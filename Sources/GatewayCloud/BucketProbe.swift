@@ -227,7 +227,7 @@ struct ProbeRound {
 extension ProbeRound {
     /// What the URL of a request is signed for.
     private enum Signed: ExpressibleByStringLiteral {
-        /// A method, for now.
+        /// A method, from now on.
         case now(String)
         /// A method, for a time that is over.
         case expired(String)

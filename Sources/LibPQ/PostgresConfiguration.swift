@@ -61,9 +61,6 @@ public struct PostgresConfiguration: Sendable {
         self.backoff = Backoff()
     }
 
-    /// Number of servers in the list.
-    public var serverCount: Int { hosts.count }
-
     /// The configuration for a look at one server, whatever that server is.
     func only(_ host: Int) -> Self {
         var one = self

@@ -72,6 +72,20 @@ import Testing
         #expect(texts[0].text.contains("-d '\(example)'"))
     }
 
+    @Test("shows the contract's lists as lists")
+    func lists() async throws {
+        #expect(
+            HTML.markdown("a\nb:\n- c\n  d\n- `e`\n\nf")
+                == "<p>a b:</p><ul><li>c d</li><li><code>e</code></li></ul>\n<p>f</p>")
+        #expect(HTML.markdown("- a") == "<ul><li>a</li></ul>" && HTML.markdown("").isEmpty)
+        #expect(
+            HTML.cell("a\nb - c") == "a b - c" && HTML.cell("- a") == "<ul><li>a</li></ul>" && HTML.cell("").isEmpty)
+        let page = try await page()
+        // In the description of an operation, and in that of a member.
+        #expect(page.contains("<li><code>principal</code>, with or without <code>bucket</code>: "))
+        #expect(page.contains("<li><code>noCredential</code>: "))
+    }
+
     @Test("has sections that say what holds for all operations")
     func guide() async throws {
         let page = try await page()

@@ -40,6 +40,18 @@ struct ProblemPageTests {
         #expect(await TestGateway(on: .inner).send(.get, "/problems/access-denied").status == 200)
     }
 
+    @Test(arguments: ProblemKind.allCases)
+    func `a listener without the documentation links to none`(_ kind: ProblemKind) async throws {
+        let alone = TestGateway(on: .app)
+        try #require(await alone.send(.get, "/docs").status == 404)
+        let page = await alone.send(.get, kind.type).text
+        #expect(!page.contains("href="))
+        let whole = await TestGateway(on: .inner).send(.get, kind.type).text
+        #expect(whole.contains("href=\"/docs#problems\""))
+        let words = whole.replacing(/<p><a [^>]*>All problems<\/a><\/p>|<a [^>]*>|<\/a>/, with: "")
+        #expect(words == page)
+    }
+
     @Test func `a kind that does not exist has no page`() async {
         let answer = await TestGateway().send(.get, "/problems/no-such-kind")
         #expect(answer.status == 404 && answer.string("code") == "NoSuchRoute")

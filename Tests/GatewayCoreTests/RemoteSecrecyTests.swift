@@ -13,8 +13,7 @@ struct RemoteSecrecyTests {
 
     init() throws {
         var tables = ScriptedPolicy.Tables()
-        tables.bucket = try Fixture.bucket()
-        tables.bucket?.protocols = [.awsRemoteSigning]
+        tables.bucket = try Fixture.bucket().opened
         tables.credential = Fixture.credential()
         tables.grants = [try Fixture.grant(1)]
         tables.apiKeys = try ["alice", "bob"].map { name in
@@ -49,9 +48,10 @@ struct RemoteSecrecyTests {
 
     /// The error of a request; `nil` where it is signed and recorded.
     private func error(
-        _ method: String, _ target: String, as user: String = "alice", region: String = "eu-west-1"
+        _ method: String, _ target: String, as user: String = "alice", region: String = "eu-west-1",
+        at origin: String = "https://s3.example.com"
     ) async throws -> GatewayError? {
-        let request = try RequestToSign(method: method, url: "https://s3.example.com" + target, headers: [])
+        let request = try RequestToSign(method: method, url: origin + target, headers: [])
         return try await error(as: user) { useCase, context throws(GatewayError) in
             _ = try await useCase.sign(request, region: region, in: context)
         }
@@ -99,6 +99,24 @@ struct RemoteSecrecyTests {
         }
         source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.protocols = [] }
         #expect(try await error("GET", "/demo-bucket/a/../b") == .accessDenied)
+    }
+
+    @Test func `a URL that leads to two buckets is refused, even if the caller may read in both`() async throws {
+        let origin = "https://team-files.s3.example.com"
+        let target = "/demo-bucket/team/a"
+        // The URL names `team/a` in the one, and `demo-bucket/team/a` in the other.
+        let one = try Fixture.bucket(endpoint: origin).opened
+        let other = try Fixture.bucket("team-files", addressing: .virtual).opened
+        let grants = [try Fixture.grant(1), try Fixture.grant(2, on: "demo-bucket/", in: "team-files")]
+        source.set {
+            $0.bucket = one
+            $0.grants = grants
+        }
+        #expect(try await error("GET", target, at: origin) == nil)
+        source.set { $0.secondBucket = other }
+        #expect(try await error("GET", target, at: origin) == .accessDenied)
+        source.set { $0.bucket = nil }
+        #expect(try await error("GET", target, at: origin) == nil)
     }
 
     @Test func `a string in the words of another vendor, or too long a life, tells a stranger nothing`() async throws {
@@ -150,5 +168,14 @@ struct RemoteSecrecyTests {
         #expect(try await error("DELETE", end) == nil)
         source.change([.principal(try Principal("user:alice"))]) { $0.grants = [] }
         #expect(try await error("DELETE", end) == .accessDenied)
+    }
+}
+
+extension Bucket {
+    /// The same bucket, open to clients that have S3 requests signed.
+    fileprivate var opened: Bucket {
+        var bucket = self
+        bucket.protocols = [.awsRemoteSigning]
+        return bucket
     }
 }

@@ -9,6 +9,7 @@ final class ScriptedPolicy: PolicySource {
         var quotas: [Quota] = []
         var members: [Principal: [Principal]] = [:]
         var bucket: Bucket?
+        var secondBucket: Bucket?
         var credential: StorageCredential?
         var cdnCredential: StorageCredential?
         var apiKeys: [APIKey] = []
@@ -136,7 +137,8 @@ extension ScriptedPolicy.Tables {
                     isComplete: isComplete, quotas: quotas.filter { $0.principal == principal }
                 )
             )
-        case .bucket(let name): return .bucket(bucket?.name == name ? bucket : nil)
+        case .bucket(let name):
+            return .bucket([bucket, secondBucket].compactMap(\.self).first { $0.name == name })
         case .credential(let id):
             return .credential([credential, cdnCredential].compactMap(\.self).first { $0.id == id })
         case .issuer: return .issuer(nil)

@@ -38,9 +38,9 @@ public final class APIResponder: HTTPResponder {
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
         let routes = Routes(parts, settings, limitRate.bearers)
         switch listener {
-        case .everything: router = Router(routes.app + routes.inner + routes.everywhere)
-        case .app: router = Router(routes.app + routes.everywhere)
-        case .inner: router = Router(routes.inner + routes.everywhere)
+        case .everything: router = Router(routes.app + routes.inner + routes.everywhere(hasDocs: true))
+        case .app: router = Router(routes.app + routes.everywhere(hasDocs: false))
+        case .inner: router = Router(routes.inner + routes.everywhere(hasDocs: true))
         }
         self.settings = settings
         observe = Observe(

@@ -25,7 +25,7 @@ extension DocsPage {
             """
             <tr><th scope="row"><code>\(HTML.text(member.name))</code>\(required.contains(member.name) ? " <em>required</em>" : "")</th>\
             <td>\(schemaLine(member.value))\(schemaTable(member.value))\(schemaTable(member.value["items"] ?? .null))</td>\
-            <td>\(HTML.inline(member.value["description"]?.text ?? ""))</td></tr>
+            <td>\(HTML.cell(member.value["description"]?.text ?? ""))</td></tr>
             """
         }
         return """

@@ -58,21 +58,53 @@ enum HTML {
         """
     }
 
-    /// Renders paragraphs of Markdown.
+    /// Renders paragraphs and lists of Markdown.
     static func markdown(_ markdown: String) -> String {
-        paragraphs(markdown).map { "<p>\(inline($0))</p>" }.joined(separator: "\n")
+        blocks(of: markdown).map(block).joined(separator: "\n")
+    }
+
+    /// Renders Markdown for a cell of a table, in which a single paragraph needs no element of its own.
+    static func cell(_ markdown: String) -> String {
+        let blocks = blocks(of: markdown)
+        guard let only = blocks.first, blocks.count == 1, !only.contains(where: isItem) else {
+            return self.markdown(markdown)
+        }
+        return inline(only.joined(separator: " "))
     }
 
     /// Splits Markdown into its paragraphs, each of them one line.
     static func paragraphs(_ markdown: String) -> [String] {
-        var paragraphs: [[Substring]] = [[]]
-        for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.allSatisfy(\.isWhitespace) {
-                paragraphs.append([])
+        blocks(of: markdown).map { $0.joined(separator: " ") }
+    }
+
+    /// Renders lines without an empty one between them: a paragraph, a list, or one after the other.
+    private static func block(_ lines: [Substring]) -> String {
+        let start = lines.firstIndex(where: isItem) ?? lines.endIndex
+        var items: [String] = []
+        for line in lines[start...] {
+            if isItem(line) {
+                items.append(String(line.dropFirst(2)))
             } else {
-                paragraphs[paragraphs.count - 1].append(line)
+                items[items.count - 1] += " " + line.drop(while: \.isWhitespace)
             }
         }
-        return paragraphs.filter { !$0.isEmpty }.map { $0.joined(separator: " ") }
+        let lead = start > 0 ? "<p>\(inline(lines[..<start].joined(separator: " ")))</p>" : ""
+        guard !items.isEmpty else { return lead }
+        return lead + "<ul>" + items.map { "<li>\(inline($0))</li>" }.joined() + "</ul>"
+    }
+
+    private static func isItem(_ line: Substring) -> Bool { line.utf8.starts(with: "- ".utf8) }
+
+    /// Splits Markdown at its empty lines.
+    private static func blocks(of markdown: String) -> [[Substring]] {
+        var blocks: [[Substring]] = [[]]
+        for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.allSatisfy(\.isWhitespace) {
+                blocks.append([])
+            } else {
+                blocks[blocks.count - 1].append(line)
+            }
+        }
+        return blocks.filter { !$0.isEmpty }
     }
 }

@@ -7,9 +7,13 @@ struct ProblemPage: Sendable {
     let kind: ProblemKind
     let text: ProblemText
     let model: ContractModel
+    /// Whether `/docs` is beside the page, so that the page may link to it.
+    let hasDocs: Bool
 
-    /// The pages of this program by the last segment of their address, rendered once.
-    static let all: [String: [UInt8]] = {
+    /// Renders the pages of this program, by the last segment of their address.
+    ///
+    /// - Parameter hasDocs: Whether `/docs` is beside the pages.
+    static func all(hasDocs: Bool) -> [String: [UInt8]] {
         let texts = ProblemText.all(in: String(decoding: EmbeddedFile.problems.bytes, as: UTF8.self))
         guard let model = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")
@@ -19,9 +23,10 @@ struct ProblemPage: Sendable {
                 guard let text = texts[kind.type] else {
                     preconditionFailure("problems.md has a section for \(kind.type).")
                 }
-                return (kind.rawValue, Array(ProblemPage(kind: kind, text: text, model: model).html.utf8))
+                let page = ProblemPage(kind: kind, text: text, model: model, hasDocs: hasDocs)
+                return (kind.rawValue, Array(page.html.utf8))
             })
-    }()
+    }
 
     /// The whole document.
     var html: String {
@@ -31,7 +36,7 @@ struct ProblemPage: Sendable {
             title: "\(kind.title): Sluice",
             """
             <main class="single">
-            <p><a href="/docs#problems">All problems</a></p>
+            \(hasDocs ? "<p><a href=\"/docs#problems\">All problems</a></p>" : "")
             <h1>\(HTML.text(kind.title))</h1>
             <p><b class="status">\(kind.status.code)</b> \(code)<code>\(HTML.text(kind.type))</code></p>
             <h2 id="meaning">What it means</h2>
@@ -61,10 +66,9 @@ struct ProblemPage: Sendable {
     private var callers: String {
         let operations = operations
         let links = operations.map { operation in
-            """
-            <li><a href="/docs#\(HTML.text(operation.id))">\(HTML.text(operation.summary))</a> \
-            <code>\(operation.method) \(HTML.path(operation.path))</code></li>
-            """
+            let summary = HTML.text(operation.summary)
+            let name = hasDocs ? "<a href=\"/docs#\(HTML.text(operation.id))\">\(summary)</a>" : summary
+            return "<li>\(name) <code>\(operation.method) \(HTML.path(operation.path))</code></li>"
         }
         guard !links.isEmpty else { return "<p>Callers of paths that no operation has.</p>" }
         let list = "<ul>\n\(links.joined(separator: "\n"))\n</ul>"

@@ -95,8 +95,17 @@ struct ServiceEndpoints: Sendable {
 
     /// `GET /problems/{kind}`: what a problem means, at the address that its `type` names.
     @Sendable func problem(_ request: APIRequest) async throws -> ServerResponse {
-        guard let page = await Self.problemPage(request.parameter(0)) else { throw APIError.noSuchRoute }
-        return page.answer(to: request, with: Self.pageFields)
+        try Self.answer(to: request, with: await Self.problemPage(request.parameter(0)))
+    }
+
+    /// `GET /problems/{kind}` on a listener that does not serve `/docs`: the same without links to it.
+    @Sendable func problemWithoutDocs(_ request: APIRequest) async throws -> ServerResponse {
+        try Self.answer(to: request, with: await Self.problemPageWithoutDocs(request.parameter(0)))
+    }
+
+    private static func answer(to request: APIRequest, with page: StaticContent?) throws -> ServerResponse {
+        guard let page else { throw APIError.noSuchRoute }
+        return page.answer(to: request, with: pageFields)
     }
 
     private static let pageFields: HeaderFields = [
@@ -107,11 +116,17 @@ struct ServiceEndpoints: Sendable {
     private static let docsPage = StaticContent(DocsPage.bytes, type: "text/html; charset=utf-8")
     private static let script = StaticContent(
         EmbeddedFile.docsScript.bytes, type: "text/javascript; charset=utf-8")
-    private static let problemPages = ProblemPage.all.mapValues {
-        StaticContent($0, type: "text/html; charset=utf-8")
+    private static let problemPages = problemPages(hasDocs: true)
+    private static let problemPagesWithoutDocs = problemPages(hasDocs: false)
+
+    private static func problemPages(hasDocs: Bool) -> [String: StaticContent] {
+        ProblemPage.all(hasDocs: hasDocs).mapValues { StaticContent($0, type: "text/html; charset=utf-8") }
     }
 
     /// The first call renders the pages, which takes longer than the thread of a connection may be held up.
     @concurrent private static func page() async -> StaticContent { docsPage }
     @concurrent private static func problemPage(_ name: String) async -> StaticContent? { problemPages[name] }
+    @concurrent private static func problemPageWithoutDocs(_ name: String) async -> StaticContent? {
+        problemPagesWithoutDocs[name]
+    }
 }

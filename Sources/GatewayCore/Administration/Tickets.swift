@@ -58,7 +58,7 @@ public struct Tickets: Sendable {
 
     /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
     ///
-    /// - Throws: `invalidArgument`, `slowDown` if the user has too many tickets, `unavailable`.
+    /// - Throws: `invalidArgument`, `conflict` if the user has too many live tickets, `unavailable`.
     public func create(
         _ request: TicketRequest, for caller: Caller, by change: ChangeContext
     ) async throws(GatewayError) -> (stored: Stored<Ticket>, text: TicketText) {

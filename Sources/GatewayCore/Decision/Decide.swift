@@ -175,10 +175,8 @@ extension AccessPolicy {
     func allowsAnything(in bucket: BucketName, for subject: Subject) -> Bool {
         var isAllowed = false
         func consider(_ grant: Grant) {
-            guard grant.effect == .allow, grant.bucket == bucket, grant.expandedPrefix(for: subject) != nil else {
-                return
-            }
-            isAllowed = true
+            guard !isAllowed, grant.effect == .allow, grant.bucket == bucket else { return }
+            isAllowed = grant.expandedPrefix(for: subject) != nil
         }
         forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
         for row in placedGrants { consider(row.grant) }

@@ -22,8 +22,9 @@ struct DevCommand: AsyncParsableCommand {
             Creates a PostgreSQL cluster, an object store, a bucket each for S3 and for
             Alibaba OSS, a user, grants and quotas in a directory of its own, and prints
             three commands to paste into another terminal, the address of a page that
-            uploads files, and that of the console. The store also opens temporary sessions and tells the gateway what
-            arrives. It is for development only: keep nothing in it that matters.
+            uploads files, and that of the console. The store also opens temporary
+            sessions and tells the gateway what arrives. It is for development only: keep
+            nothing in it that matters.
 
             The first start also fills the ledger with a week of made-up people, who were
             issued some twenty thousand links, so that lists and charts show something.

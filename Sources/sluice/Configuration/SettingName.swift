@@ -74,12 +74,13 @@ enum SettingName: String, CaseIterable {
         case .bootstrapAdminKeyFile: "File with that token, instead."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
-            "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml and /docs. Default: the API's."
+            "Address and port of /admin, /console, /docs, /openapi.yaml, /readyz and /metrics. Default: the API's."
         case .publicURL:
             "Origin at which clients reach the API, for links to itself: https://sluice.example. Default none."
         case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."
         case .tlsKeyFile: "Private key of the certificate in PEM."
-        case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."
+        case .corsAllowedOrigins:
+            "Origins of pages that may call /v1 and /companion, comma-separated, or *. Default none."
         case .trustedProxies:
             "Networks of proxies that report the client's address, in CIDR notation, comma-separated. Default none."
         case .trustedProxyHeader:

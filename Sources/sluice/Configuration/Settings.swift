@@ -27,8 +27,8 @@ struct Settings: Sendable {
         /// Number of connections for requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// Maximum number of connections to PostgreSQL, including those for background work, counters, notifications,
-        /// heartbeats and, to each of up to five servers, for the watch.
+        /// Maximum number of connections to PostgreSQL, including one each for background work, indexes, queries,
+        /// notifications and heartbeats, and one to each of up to five servers for the watch.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
                 + eventConnections + idempotencyConnections + 10

@@ -46,7 +46,7 @@ struct Reloading: Service {
         }
     }
 
-    /// Tells systemd, which knows of a gateway that drains that it stops, and is told nothing else of it.
+    /// Sends a message to systemd, unless the gateway drains: systemd must go on seeing a gateway that stops.
     private func tell(_ message: ServiceNotifier.Message, _ status: String) {
         guard !draining.isUnderWay else { return }
         supervision.notifier?.send(message, .status(status))

@@ -12,6 +12,8 @@ from server import free_port
 def demo(binary, folder):
     """Runs `sluice dev`, and answers what it prints: the settings `SLUICE_…`, and as `example` the address of the web
     example."""
+    # PostgreSQL may run as another user.
+    folder.chmod(0o755)
     ports = [str(free_port()), str(free_port())]
     output = folder / "dev.out"
     with open(output, "w", encoding="utf-8") as out:

@@ -1,6 +1,6 @@
 """Checks clients/javascript and examples/web. Prints one line per check.
 
-Usage: python3 script/lib/javascript [--binary PROGRAM] [--only WORDS]
+Usage: python3 script/lib/javascript [--binary PROGRAM] [--only TEXT]
 
 Without a program it checks what needs none: size and types. With one, it uploads and downloads in Node and in Chromium,
 by a gateway of its own and the radosgw that SLUICE_TEST_RADOSGW_… name, through proxies that cut connections, refuse
@@ -8,18 +8,21 @@ and delay. SLUICE_TEST_JAVASCRIPT_MIB is the length of the large upload, 30 MiB 
 fails.
 """
 
-import argparse
 import os
-import signal
 import sys
+from pathlib import Path
 
-import browser
-import demo_page
-import documents
-import example
-import node
-import static
-import world
+LIBRARY = Path(__file__).resolve().parents[1]
+sys.path[1:1] = [str(LIBRARY), str(LIBRARY / "bench")]
+
+import browser  # noqa: E402
+import demo_page  # noqa: E402
+import documents  # noqa: E402
+import example  # noqa: E402
+import node  # noqa: E402
+import static  # noqa: E402
+import world  # noqa: E402
+from checks import options, run  # noqa: E402
 
 # What both platforms do, by the names of the steps.
 COMMON = {
@@ -80,24 +83,5 @@ def same_files(made, step, result):
             yield f"{key} differs from {name}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", help="the program sluice")
-    parser.add_argument("--only", help="checks whose name contains this text", default="")
-    chosen = parser.parse_args()
-    # What runs is ended and removed then, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    has_failed = False
-    for name, find in checks(chosen.binary):
-        if chosen.only not in name:
-            continue
-        try:
-            flaws = list(find() or ())
-        except Exception as error:  # The other checks go on.
-            flaws = [f"{type(error).__name__}: {error}"]
-        print(f"{'FAIL ' if flaws else 'ok   '} {name}", *flaws, sep="\n" if flaws else "", flush=True)
-        has_failed |= bool(flaws)
-    return 1 if has_failed else 0
-
-
-sys.exit(main())
+chosen = options(__doc__).parse_args()
+sys.exit(run(checks(chosen.binary), chosen.only))

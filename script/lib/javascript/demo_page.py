@@ -1,20 +1,16 @@
 """Opens the web example at the address that `sluice dev` prints."""
 
 import contextlib
-import shutil
 import tempfile
 from pathlib import Path
 
+from demo import demo
 from example import DROP, PICTURE
-
-from demo import demo  # noqa: E402
 
 
 def flaws(made, pages):
-    folder = Path(tempfile.mkdtemp(prefix="sluice-page.", dir="/tmp"))
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder)
-        folder.chmod(0o755)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-page.", dir="/tmp")))
         settings = stack.enter_context(demo(made.binary, folder))
         context = stack.enter_context(contextlib.closing(pages.browser.new_context()))
         context.set_default_timeout(30_000)

@@ -3,15 +3,13 @@
 import contextlib
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from demo import demo
 from static import samples
 from world import MIB, MODULE
-
-from demo import demo  # noqa: E402
 
 # What each sample has to print.
 EXPECTED = [
@@ -23,10 +21,8 @@ EXPECTED = [
 
 
 def flaws(made):
-    folder = Path(tempfile.mkdtemp(prefix="sluice-samples.", dir="/tmp"))
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder)
-        folder.chmod(0o755)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-samples.", dir="/tmp")))
         settings = stack.enter_context(demo(made.binary, folder))
         # The samples find the module by its name, as they do when it is installed.
         (folder / "node_modules/@sluice").mkdir(parents=True)

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import quote
@@ -14,17 +13,14 @@ from urllib.parse import quote
 import boto3
 from botocore.config import Config
 
+from database import Database
 from faults import FaultProxy
+from gateway import Admin, Gateway, migrate
 from pages import HERE, Pages
 
 ROOT = HERE.parents[2]
 MODULE = ROOT / "clients/javascript/sluice.js"
 EXAMPLE = ROOT / "examples/web"
-sys.path.insert(0, str(ROOT / "script/lib/bench"))
-
-from database import Database  # noqa: E402
-from gateway import Admin, Gateway, migrate  # noqa: E402
-
 MIB = 1 << 20
 FILES = {"one.bin": MIB, "six.bin": 6 * MIB, "sixty.bin": 60 * MIB}
 

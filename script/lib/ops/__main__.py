@@ -19,6 +19,10 @@ import names
 import rules
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(1, str(ROOT / "script/lib"))
+
+from checks import outcome, report  # noqa: E402
+
 OPS = ROOT / "ops"
 PROMETHEUS = OPS / "prometheus"
 RUNBOOK = ROOT / "docs/runbook.md"
@@ -38,14 +42,6 @@ def checks(binary):
     yield "the manifests fit the schemas of Kubernetes", lambda: manifests.flaws(OPS / "kubernetes", SETTINGS)
     supply = [sys.executable, "-B", "-W", "ignore", ROOT / "script/lib/supply/tests.py"]
     yield "locks, bills of materials and audits", lambda: tool(*supply, *([binary] if binary else []))
-
-
-def outcome(find):
-    """The flaws that a check finds. A check that ends early is one."""
-    try:
-        return list(find())
-    except Exception as error:  # The other checks go on.
-        return [f"{type(error).__name__}: {error}"]
 
 
 def rule_files():
@@ -69,9 +65,7 @@ def main():
     with ThreadPoolExecutor(max_workers=2) as pool:
         running = [(name, pool.submit(outcome, find)) for name, find in checks(binary)]
         for name, future in running:
-            found = future.result()
-            print(f"{'FAIL' if found else 'ok  '}  {name}", *found, sep="\n", flush=True)
-            failed = failed or bool(found)
+            failed |= not report(name, future.result())
     return 1 if failed else 0
 
 

@@ -1,6 +1,6 @@
 """Checks clients/swift and examples/ios. Prints one line per check.
 
-Usage: python3 script/lib/swift_client --products DIRECTORY [--binary PROGRAM] [--only WORDS]
+Usage: python3 script/lib/swift_client --products DIRECTORY [--binary PROGRAM] [--only TEXT]
 
 `--products` is where the package was built. Without a program it checks what needs none. With one, the package's tests
 and a large upload run by a gateway of their own and the radosgw that SLUICE_TEST_RADOSGW_… name, through the fault
@@ -8,21 +8,20 @@ proxies of script/lib/javascript, and by a demo with its own store. SLUICE_TEST_
 large upload, 30 MiB by default. The status is 1 if a check fails.
 """
 
-import argparse
 import json
 import os
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "javascript"))
+LIBRARY = Path(__file__).resolve().parents[1]
+sys.path[1:1] = [str(LIBRARY), str(LIBRARY / "javascript"), str(LIBRARY / "bench")]
 
 import package  # noqa: E402
 import sources  # noqa: E402
 import uploader  # noqa: E402
-from documents import demo  # noqa: E402
+from checks import options, run  # noqa: E402
+from demo import demo  # noqa: E402
 from world import MIB, World  # noqa: E402
 
 
@@ -38,7 +37,6 @@ def checks(chosen):
     large = int(os.environ.get("SLUICE_TEST_SWIFT_CLIENT_MIB", "30")) * MIB
     with World(chosen.binary, large) as made, tempfile.TemporaryDirectory(prefix="sluice-demo.", dir="/tmp") as name:
         folder = Path(name)
-        folder.chmod(0o755)
         with demo(chosen.binary, folder) as settings:
             world = folder / "world.json"
             (made.folder / "temporary").mkdir()
@@ -53,25 +51,7 @@ def checks(chosen):
                    lambda: sources.run_sample(chosen.products, folder, settings))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--products", type=Path, required=True, help="where the package was built")
-    parser.add_argument("--binary", help="the program sluice")
-    parser.add_argument("--only", help="checks whose name contains this text", default="")
-    chosen = parser.parse_args()
-    # What runs is ended and removed then, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    has_failed = False
-    for name, find in checks(chosen):
-        if chosen.only not in name:
-            continue
-        try:
-            flaws = list(find() or ())
-        except Exception as error:  # The other checks go on.
-            flaws = [f"{type(error).__name__}: {error}"]
-        print(f"{'FAIL ' if flaws else 'ok   '} {name}", *flaws, sep="\n" if flaws else "", flush=True)
-        has_failed |= bool(flaws)
-    return 1 if has_failed else 0
-
-
-sys.exit(main())
+parser = options(__doc__)
+parser.add_argument("--products", metavar="DIRECTORY", type=Path, required=True, help="where the package was built")
+chosen = parser.parse_args()
+sys.exit(run(checks(chosen), chosen.only))

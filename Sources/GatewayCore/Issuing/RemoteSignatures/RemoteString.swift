@@ -88,7 +88,7 @@ public enum RemoteString: Sendable {
         }
     }
 
-    /// Whether the request can only end an upload in parts: nothing else deletes and needs to upload.
+    /// Whether the request can only end an upload in parts. It is the one deletion that takes ``Action/putObject``.
     var endsUpload: Bool { method == "DELETE" && action == .putObject }
 
     private var isListing: Bool {

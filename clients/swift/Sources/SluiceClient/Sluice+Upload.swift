@@ -172,7 +172,7 @@ extension Sluice {
             state: found?.state, parts: count)
     }
 
-    /// Sends a part from a file of its own, so that what is sent is what was digested. Answers its entity tag.
+    /// Sends a part from a file of its own, so that what is sent is what was digested. Returns its entity tag.
     private func sendPart(
         _ number: Int, of begun: BegunUpload, _ directory: URL, _ job: UploadJob
     ) async throws -> String? {

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 /// A client of one gateway: uploads, downloads, links and forms. All calls throw a ``SluiceError``, a
-/// `CancellationError`, or what the file system answers.
+/// `CancellationError`, or an error of the file system.
 ///
 /// ```swift
 /// let client = Sluice(url: gateway, token: { _ in try await session.accessToken() })
@@ -14,8 +14,8 @@ public import Foundation
 /// let done = try await upload.value
 /// ```
 public final class Sluice: Sendable {
-    /// Answers an API key or a JWT. It is asked for each request, and again with `isRefresh` after the gateway has
-    /// refused what it answered.
+    /// Returns an API key or a JWT. The client calls it for each request, and again with `isRefresh` after the gateway
+    /// has refused what it returned.
     public typealias TokenProvider = @Sendable (_ isRefresh: Bool) async throws -> String
 
     /// How transfers are made.
@@ -26,7 +26,7 @@ public final class Sluice: Sendable {
         /// network before this time begins.
         public var timeout = Duration.seconds(60)
         /// Length of parts in bytes, 16 MiB by default. A longer file is sent in parts. Stores accept no parts below
-        /// 5 MiB. On Linux it is 8 MiB, because `URLSession` holds there what it sends in memory.
+        /// 5 MiB. On Linux the default is 8 MiB, because `URLSession` holds in memory there what it sends.
         public var partSize = defaultPartSize
         /// Number of parts that are sent at once.
         public var parallel = 4
@@ -53,7 +53,7 @@ public final class Sluice: Sendable {
     ///   - states: where the state of interrupted transfers is kept. With a ``DirectoryStateStore``, a transfer goes on
     ///     after the app was ended.
     ///   - options: how transfers are made.
-    ///   - token: answers an API key or a JWT.
+    ///   - token: returns an API key or a JWT.
     public init(
         url: URL, states: any StateStore = MemoryStateStore(), options: Options = Options(),
         token: @escaping TokenProvider
@@ -207,7 +207,7 @@ extension Sluice {
         return answer
     }
 
-    /// Repeats what may be repeated, after growing random pauses, and not before the server wants it.
+    /// Repeats what may be repeated, after growing random pauses, and not before the `Retry-After` of the server.
     func retrying<Result: Sendable>(
         _ attempt: @Sendable (_ number: Int) async throws -> Result
     ) async throws -> Result {
@@ -297,7 +297,7 @@ extension Sluice {
 extension String {
     var queryEscaped: String { addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
 
-    /// Without these characters at its end.
+    /// The text without this character at its end.
     fileprivate func trimmed(of character: Character) -> String {
         var rest = self[...]
         while rest.last == character { rest.removeLast() }

@@ -21,7 +21,7 @@ public final class Transfer<Value: Sendable>: Sendable {
 
     /// What the transfer results in, once it has ended. Cancelling the task that waits for it cancels the transfer.
     ///
-    /// - Throws: A ``SluiceError``, what the file system answers, or a `CancellationError` after ``cancel()`` or
+    /// - Throws: A ``SluiceError``, an error of the file system, or a `CancellationError` after ``cancel()`` or
     ///   ``pause()``.
     public var value: Value {
         get async throws {

@@ -64,7 +64,7 @@ final class Transport: Sendable {
         configuration.httpCookieStorage = nil
         configuration.urlCredentialStorage = nil
         #if canImport(Darwin)
-            // In a tunnel, requests wait.
+            // A request waits until there is a network.
             configuration.waitsForConnectivity = true
         #endif
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)

@@ -186,7 +186,7 @@ struct IdempotencyKeyTests {
             Set(issuing) == [
                 "/v1/presigned-urls", "/v1/presigned-urls/batch", "/v1/post-policies",
                 "/v1/multipart-uploads/{id}/parts",
-                "/v1/signatures/oss", "/v1/signatures/aws-v2", "/v1/sts",
+                "/v1/signatures/oss", "/v1/signatures/aws-v2", "/v1/sts", "/v1/cdn-cookies",
             ])
     }
 

@@ -1,6 +1,8 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import GatewayAPI

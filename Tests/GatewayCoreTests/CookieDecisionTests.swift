@@ -107,7 +107,8 @@ struct CookieDecisionTests {
     }
 
     @Test func `a grant does not count where cookies cannot bind its conditions`() throws {
-        func found(_ conditions: GrantConditions, _ prefix: String, from address: String? = nil) throws -> GatewayError? {
+        func found(_ conditions: GrantConditions, _ prefix: String, from address: String? = nil) throws -> GatewayError?
+        {
             try decided(Self.request(prefix), [Self.grant(1, conditions: conditions)], from: address).error
         }
         func isUnbound(_ error: GatewayError?) -> Bool {
@@ -203,7 +204,8 @@ struct CookieDecisionTests {
         #expect(try decided(Self.request("other/"), [Self.grant(1)], bucket: bucket).error == .accessDenied)
     }
 
-    @Test func `cookies are charged once to each quota of downloads, and to the ticket, which must cover them`() throws {
+    @Test func `cookies are charged once to each quota of downloads, and to the ticket, which must cover them`() throws
+    {
         let quotas = [
             try Fixture.quota(3), try Fixture.quota(2, for: "group:staff", action: .getObject, sharing: .shared),
             try Fixture.quota(4, action: .putObject), try Fixture.quota(5, metric: .bytes),
@@ -217,7 +219,8 @@ struct CookieDecisionTests {
             bucket: try BucketName("demo-bucket"), prefix: ExactText("team/a/"), actions: [.getObject], maxUses: 5,
             expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)
         let grant = try Self.grant(1, on: "")
-        #expect(try decided(Self.request("team/a/b/"), [grant], ticket: ticket).permit.charges.map(\.quota.limit) == [5])
+        #expect(
+            try decided(Self.request("team/a/b/"), [grant], ticket: ticket).permit.charges.map(\.quota.limit) == [5])
         #expect(try decided(Self.request(), [grant], ticket: ticket).error == .accessDenied)
     }
 
@@ -247,7 +250,8 @@ struct CookieDecisionTests {
         if random.once(in: 5) { conditions.sourceCIDRs = [random.once(in: 2) ? "10.0.0.0/8" : "203.0.113.0/24"] }
         if random.once(in: 5) { conditions.maxTTL = [60, 5000].randomElement(using: &random) }
         if random.once(in: 6) { conditions.maxBytes = 10 }
-        let ends = random.once(in: 6) ? Fixture.now.addingTimeInterval([-1, 100].randomElement(using: &random) ?? 0) : nil
+        let ends =
+            random.once(in: 6) ? Fixture.now.addingTimeInterval([-1, 100].randomElement(using: &random) ?? 0) : nil
         let place = random.once(in: 5) && !isDeny ? "a/${sub}/" : prefix(&random)
         return try Fixture.grant(
             number, to: ["user:alice", "group:staff", "*"].randomElement(using: &random) ?? "*", on: place,

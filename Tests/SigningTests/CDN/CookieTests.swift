@@ -86,7 +86,9 @@ struct CookieTests {
             let front = "https://cdn.example/" + (isInPath ? "demo-bucket/" : "")
             for _ in 0..<60 {
                 // Half of the keys are near the prefix.
-                var key = Bool.random(using: &random) ? prefix : String(prefix.dropLast(Int.random(in: 0...2, using: &random)))
+                var key =
+                    Bool.random(using: &random)
+                    ? prefix : String(prefix.dropLast(Int.random(in: 0...2, using: &random)))
                 key += Self.text(0...3, &random)
                 let isInside = isBelow ? key.utf8.starts(with: prefix.utf8) : key.utf8.elementsEqual(prefix.utf8)
                 #expect(network.opens(front + CloudFrontReading.escaped(key)) == isInside, "\(prefix) \(key)")

@@ -67,14 +67,14 @@ private func gap(in signed: SignedCookies, by permit: CookiePermit, at address: 
 extension CookiePolicy.Statement {
     /// Whether the policy names the keys that begin with a prefix, or the one key, and has no other wildcard.
     fileprivate func names(_ prefix: String, isBelow: Bool, at address: BucketAddress) -> Bool {
-        var text = resource.utf8[...]
+        var bytes = resource.utf8[...]
         if isBelow {
-            guard text.popLast() == UInt8(ascii: "*") else { return false }
+            guard bytes.popLast() == UInt8(ascii: "*") else { return false }
         }
-        guard !text.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else { return false }
+        guard !bytes.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else { return false }
         let front = Array("\(address.origin)\(address.path)/".utf8)
-        guard text.starts(with: front) else { return false }
-        var rest = text.dropFirst(front.count).makeIterator()
+        guard bytes.starts(with: front) else { return false }
+        var rest = bytes.dropFirst(front.count).makeIterator()
         var decoded: [UInt8] = []
         while let byte = rest.next() {
             guard byte == UInt8(ascii: "%") else {

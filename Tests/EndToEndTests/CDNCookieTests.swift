@@ -16,7 +16,8 @@ import Testing
             else { return false }
             let policy: Data
             if let custom = cookies["CloudFront-Policy"] {
-                policy = try #require(Self.decoded(custom))
+                guard let decoded = Self.decoded(custom) else { return false }
+                policy = decoded
             } else {
                 let end = cookies["CloudFront-Expires"] ?? ""
                 policy = Data(
@@ -70,9 +71,7 @@ import Testing
         ) async throws -> Answer {
             let wish: JSON = ["bucket": "photos", "prefix": "\(prefix)"]
             let answer = try await user.client.call("POST", "/v1/cdn-cookies", wish.with(changes), headers: headers)
-            for name in ["CloudFront-Policy", "CloudFront-Signature"] {
-                if let value = answer.json["cookies"][name].text { deployment.keepSecret(value) }
-            }
+            deployment.keepSecret(cookiesOf: answer)
             return answer
         }
 
@@ -173,10 +172,8 @@ import Testing
                 "GET", "/admin/v1/storage-credentials/\(site.credentialID)/blast-radius")
             #expect(radius.json["count"] == 2 && radius.json["sessions"].items.count == 2, "\(radius.text)")
             let page = try await site.deployment.client().call("GET", "/metrics").text
-            #expect(
-                page.contains(
-                    #"sluice_issued_total{delivery="cdn-cookies",scheme="cloudfront",action="GetObject"} 2"#), "\(page)"
-            )
+            let series = #"sluice_issued_total{delivery="cdn-cookies",scheme="cloudfront",action="GetObject"} "#
+            #expect(page.contains(series) && !page.contains(series + "0"))
 
             let bob = try await site.deployment.makeUser("bob")
             let other = try await site.deployment.grant(
@@ -185,7 +182,7 @@ import Testing
             let wish: JSON = ["bucket": "photos", "prefix": "films/"]
             func asked() async throws -> Int {
                 let answer = try await bob.client.call("POST", "/v1/cdn-cookies", wish)
-                for (_, value) in answer.json["cookies"].members { site.deployment.keepSecret(value.text ?? "") }
+                site.deployment.keepSecret(cookiesOf: answer)
                 return answer.status
             }
             #expect(try await asked() == 201)
@@ -229,6 +226,15 @@ import Testing
                 options: ["conditions": ["allowResponseContentType": true, "allowVersions": true]])
             let plain = try await site.ask("films/", ["bucket": "plain"])
             #expect(plain.status == 422 && plain.json["detail"].text?.contains("CloudFront") == true, "\(plain.text)")
+        }
+    }
+}
+
+extension Deployment {
+    /// Registers the cookies that must not appear in the logs.
+    fileprivate func keepSecret(cookiesOf answer: Answer) {
+        for name in ["CloudFront-Policy", "CloudFront-Signature"] {
+            if let value = answer.json["cookies"][name].text { keepSecret(value) }
         }
     }
 }

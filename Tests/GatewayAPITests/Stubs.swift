@@ -55,6 +55,13 @@ struct StubPolicy: PolicySource {
         return bucket
     }
 
+    /// Policy under which every example of the contract is issued.
+    static var ofExamples: StubPolicy {
+        StubPolicy(
+            conditions: GrantConditions(allowResponseContentType: true, allowVersions: true),
+            actions: Set(Action.allCases), publicEndpoints: [.cdn: cdn])
+    }
+
     /// The bucket's CDN, for which links and cookies are signed.
     static let cdn = PublicEndpoint(
         url: "https://cdn.example", signing: CDNSigning(scheme: .cloudFront, credentialID: cdnCredentialID))

@@ -58,8 +58,8 @@ extension Explainer {
 extension IssueRequest {
     /// Creates a request like the one that an issuance answered, as far as the ledger records it.
     ///
-    /// Temporary credentials and cookies, which cover a prefix, and forms that leave the name to the client are treated as requests
-    /// for one object below the prefix.
+    /// Temporary credentials and cookies, which cover a prefix, and forms that leave the name to the client are treated
+    /// as requests for one object below the prefix.
     convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
         var fields = Fields()
         fields.isKeyOnRecord = true

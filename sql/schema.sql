@@ -3,8 +3,7 @@ CREATE DOMAIN public.amount AS bigint
 
 CREATE DOMAIN public.issuance_action AS text;
 
-CREATE DOMAIN public.issuance_delivery AS text
-	CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text])));
+CREATE DOMAIN public.issuance_delivery AS text;
 
 CREATE DOMAIN public.issuance_method AS text
 	CONSTRAINT issuance_method_check CHECK ((VALUE = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text, '*'::text])));
@@ -2828,6 +2827,9 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER DOMAIN public.issuance_action
     ADD CONSTRAINT issuance_action_check CHECK (((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text])) OR (VALUE = ANY (ARRAY['PutObject,GetObject'::text, 'PutObject,ListObjects'::text, 'PutObject,DeleteObject'::text, 'GetObject,ListObjects'::text, 'GetObject,DeleteObject'::text, 'ListObjects,DeleteObject'::text, 'PutObject,GetObject,ListObjects'::text, 'PutObject,GetObject,DeleteObject'::text, 'PutObject,ListObjects,DeleteObject'::text, 'GetObject,ListObjects,DeleteObject'::text, 'PutObject,GetObject,ListObjects,DeleteObject'::text])))) NOT VALID;
+
+ALTER DOMAIN public.issuance_delivery
+    ADD CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text, 'cdn-cookies'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.issuances
     ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);

@@ -7,7 +7,7 @@ struct SignVersion2Tests {
         ("oss-v1-header", "oss_v1_header", 9), ("aws-v2-header", "aws_v2", 9), ("gcs-v2-rsa-query", "gcs_v2_query", 2),
         ("oss-v1-post", "oss_post", 1), ("sts-ali-rpc-v1", "sts_alibaba", 3), ("cloudfront", "cdn", 10),
         ("alibaba-cdn-a", "cdn", 1), ("alibaba-cdn-b", "cdn", 1), ("alibaba-cdn-c", "cdn", 1),
-        ("nginx-secure-link", "cdn", 1),
+        ("nginx-secure-link", "cdn", 1), ("cloudfront-cookies", "cdn_cookies", 12),
     ])
     func agreesWithEveryVector(scheme: String, name: String, count: Int) throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -37,6 +37,9 @@ struct SignVersion2Tests {
             }
             if let fields = expected["fields"] as? [String: String] {
                 #expect(answer["fields"] as? [String: String] == fields)
+            }
+            if let cookies = expected["cookies"] as? [String: String] {
+                #expect(answer["cookies"] as? [String: String] == cookies)
             }
             // Published examples do not always show all headers.
             let required = try #require(expected["required_headers"] as? [String: String])

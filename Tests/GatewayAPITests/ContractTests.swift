@@ -138,7 +138,7 @@ struct ContractTests {
         where operation.method == "POST" && operation.access != "store" && operation.body["x-sluice-protocol"] == nil {
             let content = contract.resolved(operation.body.requestBody).content
             for (name, example) in contract.examples(in: content, "application/json") {
-                let gateway = TestGateway(policy: StubPolicy(actions: Set(Action.allCases)))
+                let gateway = TestGateway(policy: .ofExamples)
                 if operation.path.contains("{bucket}") { try await gateway.makeBucket() }
                 if operation.path.contains("/issuers/{id}") { try await gateway.makeIssuer() }
                 let json = String(decoding: try example.bytes, as: UTF8.self)

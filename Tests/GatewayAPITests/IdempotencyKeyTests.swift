@@ -147,7 +147,7 @@ struct IdempotencyKeyTests {
             let operation = try #require(contract.operation("POST", route.template))
             let content = contract.resolved(operation.body.requestBody).content
             for (name, example) in contract.examples(in: content, "application/json") {
-                let gateway = TestGateway(policy: StubPolicy(actions: Set(Action.allCases)))
+                let gateway = TestGateway(policy: .ofExamples)
                 let body = String(decoding: try example.bytes, as: UTF8.self)
                 let path = route.template.replacing("{id}", with: MemoryUploads.openID.lowercaseText)
                 let first = await post(path, body, key: "k", to: gateway, token: "user-token")
@@ -186,7 +186,7 @@ struct IdempotencyKeyTests {
             Set(issuing) == [
                 "/v1/presigned-urls", "/v1/presigned-urls/batch", "/v1/post-policies",
                 "/v1/multipart-uploads/{id}/parts",
-                "/v1/signatures/oss", "/v1/signatures/aws-v2", "/v1/sts",
+                "/v1/signatures/oss", "/v1/signatures/aws-v2", "/v1/sts", "/v1/cdn-cookies",
             ])
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GatewayAPI
 import GatewayCore
 import Synchronization
+import TestSupport
 
 /// Parses an identifier written in a test.
 func uuid(_ text: String) -> UUID {
@@ -14,6 +15,7 @@ struct StubPolicy: PolicySource {
     static let position = PolicyPosition(
         sequence: 1, tag: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
     static let credentialID = uuid("018f0000-0000-7000-8000-00000000000c")
+    static let cdnCredentialID = uuid("018f0000-0000-7000-8000-00000000cd00")
     static let quotaID = uuid("018f0000-0000-7000-8000-00000000000d")
     static let grantID = uuid("018f0000-0000-7000-8000-00000000000e")
     static let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -51,6 +53,23 @@ struct StubPolicy: PolicySource {
         bucket.provider = .oss
         bucket.scheme = .ossV1
         return bucket
+    }
+
+    /// Policy under which every example of the contract is issued.
+    static var ofExamples: StubPolicy {
+        StubPolicy(
+            conditions: GrantConditions(allowResponseContentType: true, allowVersions: true),
+            actions: Set(Action.allCases), publicEndpoints: [.cdn: cdn])
+    }
+
+    /// The bucket's CDN, for which links and cookies are signed.
+    static let cdn = PublicEndpoint(
+        url: "https://cdn.example", signing: CDNSigning(scheme: .cloudFront, credentialID: cdnCredentialID))
+
+    static func cdnCredential() -> StorageCredential {
+        StorageCredential(
+            id: cdnCredentialID, name: "cdn", secretKind: .keyPair, accessKeyID: "K2JCJMDEHXQW5F",
+            secretAccessKey: Secret(TestKey.pem), createdAt: TestGateway.now)
     }
 
     static func credential() -> StorageCredential {
@@ -97,7 +116,7 @@ struct StubPolicy: PolicySource {
             case "oss-photos": .bucket(try Self.ossBucket())
             default: .bucket(nil)
             }
-        case .credential: .credential(Self.credential())
+        case .credential(let id): .credential(id == Self.cdnCredentialID ? Self.cdnCredential() : Self.credential())
         case .issuer: .issuer(nil)
         case .apiKey: .apiKey(nil)
         case .ticket: .ticket(nil)

@@ -17,11 +17,17 @@ struct ClientProtocolTests {
 
     init() throws {
         source = try ScriptedPolicy.ofSessions()
+        let endpoints = try CookieDecisionTests.bucket().publicEndpoints
+        source.set { tables in
+            tables.bucket?.publicEndpoints = endpoints
+            tables.cdnCredential = CookieDecisionTests.credential()
+            tables.grants[0].conditions.allowVersions = true
+        }
     }
 
     /// Every way to issue, each by the same protocol.
     private enum Delivery: CaseIterable {
-        case link, batch, form, session
+        case link, batch, form, session, cookies
     }
 
     private func issue(
@@ -44,6 +50,9 @@ struct ClientProtocolTests {
             fields.contentTypes = ["image/png"]
             fields.takesLargestAllowed = true
             _ = try await urls.issue(urls.request(fields, in: context), in: context)
+        case .cookies:
+            _ = try await urls.issue(
+                CookieRequest(bucket: BucketName("demo-bucket"), prefix: "team/", expiresIn: nil), in: context)
         case .session:
             let sessions = Sessions.scripted(cache, ledger).sessions
             _ = try await sessions.issue(

@@ -1,4 +1,5 @@
-// What nothing can revoke: links, forms and temporary credentials that were issued, and the credentials that signed.
+// What nothing can revoke: links, forms, cookies and temporary credentials that were issued, and the credentials that
+// signed.
 
 import { fill, h, isAbort } from "../dom.js";
 import { code, count, duration, id as shortID, number, relative, time } from "../format.js";
@@ -17,9 +18,9 @@ export function survivors(page, query, title) {
       page.record("listIssuances", { query: { ...filters(query), alive: true } });
       const read = (also) =>
         collect(page, "listIssuances", { ...also, alive: true }, most, (row) => isAbout(row, query));
-      // Sessions and forms for a place above reach the place as well.
+      // Sessions, cookies and forms for a place above reach the place as well.
       const { bucket, prefix } = query;
-      const wider = prefix ? ["sts", "post-policy"].map((delivery) => read({ bucket, delivery })) : [];
+      const wider = prefix ? reaching.map((delivery) => read({ bucket, delivery })) : [];
       const parts = await Promise.all([read(filters(query)), ...wider]);
       const found = [...new Map(parts.flatMap(({ rows }) => rows).map((row) => [row.id, row])).values()];
       const isMore = parts.some((part) => part.isMore);
@@ -37,11 +38,13 @@ export function survivors(page, query, title) {
   );
 }
 
+const reaching = ["sts", "cdn-cookies", "post-policy"];
+
 const filters = ({ prefix, ...rest }) => (prefix ? { ...rest, prefix } : rest);
 
 function isAbout(row, { prefix }) {
   if (!prefix || row.key === undefined) return true;
-  return ["sts", "post-policy"].includes(row.delivery) ? reaches(row.key, prefix) : lies(row.key, prefix);
+  return reaching.includes(row.delivery) ? reaches(row.key, prefix) : lies(row.key, prefix);
 }
 
 /** What a session may do is not one key. */
@@ -61,7 +64,7 @@ function summary(query, rows, isMore) {
     h(
       "div",
       { class: "tiles" },
-      tile("Links and forms", some(rows.length - sessions.length), { tone: "warn" }),
+      tile("Links, forms and cookies", some(rows.length - sessions.length), { tone: "warn" }),
       tile("Temporary credentials", some(sessions.length), { tone: sessions.length ? "bad" : null }),
       query.principal ? null : tile("Held by", some(people.size), { text: people.size === 1 ? "person" : "people" }),
       tile(isMore ? "Works at least until" : "The last works until", time(last), { text: relative(last) }),

@@ -13,6 +13,9 @@ import { stateBadge } from "./uploads.js";
 const isWrite = (row) => row.actions.some((action) => action.endsWith("PutObject"));
 const uploadDeliveries = new Set(["presigned-url", "post-policy", "multipart-start", "remote-signature"]);
 
+/** Tests whether the key of an issuance is a prefix, of which every key is reached. */
+export const reachesMany = (row) => ["sts", "cdn-cookies"].includes(row.delivery);
+
 export async function showIssuance(page, id) {
   const { data: row } = await page.call("getIssuance", { path: { id } });
   page.title("Issuance");
@@ -72,7 +75,7 @@ export async function showIssuance(page, id) {
               label: "Who may reach the object now",
               icon: "access",
               href:
-                row.delivery === "sts"
+                reachesMany(row)
                   ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
                   : address("access", { bucket: row.bucket, key: row.key }),
             },
@@ -187,6 +190,7 @@ const deliveries = {
   "multipart-complete": "completion of an upload in parts",
   redirect: "redirect",
   sts: "session with temporary credentials",
+  "cdn-cookies": "cookies of a CDN",
   "remote-signature": "signature",
 };
 

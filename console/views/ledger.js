@@ -8,7 +8,7 @@ import { badge, button, menuButton, pageHead } from "../parts.js";
 import { moment } from "../ranges.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
-import { showIssuance } from "./issuance.js";
+import { reachesMany, showIssuance } from "./issuance.js";
 
 /** Rows that the live tail keeps. */
 const tailLength = 200;
@@ -48,7 +48,7 @@ export function issuanceColumns(page) {
           code(row.bucket),
           h("span", { class: "faint" }, " / "),
           row.key === "" ? h("span", { class: "faint" }, "whole bucket") : code(row.key),
-          row.delivery === "sts" && row.key ? h("span", { class: "faint" }, " …") : null,
+          reachesMany(row) && row.key ? h("span", { class: "faint" }, " …") : null,
         ),
       delivery: (row) => h("span", { class: "nowrap" }, row.delivery),
       expiresAt: lifeBadge,
@@ -95,7 +95,7 @@ function showList(page) {
         label: "Who may reach the object",
         icon: "access",
         href:
-          row.delivery === "sts"
+          reachesMany(row)
             ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
             : address("access", { bucket: row.bucket, key: row.key }),
       },

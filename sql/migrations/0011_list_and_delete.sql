@@ -1,7 +1,7 @@
 -- Kind: contract, serves from 11
 --
 -- Grants, quotas and tickets may name ListObjects and DeleteObject, and the ledger may record them. Credentials may be
--- key pairs of a CDN, and buckets may name the credential that signs links to their CDN.
+-- key pairs of a CDN, buckets may name the credential that signs links to their CDN, and the ledger may record cookies.
 --
 -- A gateway of a version before cannot read such a row: it could decide nothing for the row's principal. So rows of
 -- that kind are admitted only once no such gateway serves. No row changes here, and none means anything else than
@@ -50,6 +50,15 @@ ALTER DOMAIN issuance_action ADD CONSTRAINT issuance_action_check CHECK (
     )
 ) NOT VALID;
 
+-- Cookies of a CDN need a key pair, which no gateway of a version before knows.
+ALTER DOMAIN issuance_delivery DROP CONSTRAINT issuance_delivery_check;
+ALTER DOMAIN issuance_delivery ADD CONSTRAINT issuance_delivery_check CHECK (
+    VALUE IN (
+        'presigned-url', 'post-policy', 'multipart-start', 'multipart-part', 'multipart-complete', 'redirect', 'sts',
+        'remote-signature', 'cdn-cookies'
+    )
+) NOT VALID;
+
 COMMENT ON DOMAIN issuance_action IS
     'What a credential permits; several actions, in this order, only for a session (sts).';
-COMMENT ON COLUMN issuances.object_key IS 'The key; for a session or a listing, the prefix.';
+COMMENT ON COLUMN issuances.object_key IS 'The key; for a session, cookies or a listing, the prefix.';

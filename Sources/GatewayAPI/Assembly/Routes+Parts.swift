@@ -14,6 +14,7 @@ extension Routes {
         urls = PresignedURLEndpoints(
             useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
         postPolicies = PostPolicyEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
+        cdnCookies = CDNCookieEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
         objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout, rate: rate)

@@ -5,6 +5,7 @@ import HTTPTypes
 struct Routes {
     let urls: PresignedURLEndpoints
     let postPolicies: PostPolicyEndpoints
+    let cdnCookies: CDNCookieEndpoints
     let objects: ObjectEndpoints
     let multipart: MultipartUploadEndpoints
     let uploads: UploadEndpoints
@@ -46,6 +47,7 @@ struct Routes {
                 urls.issueBatch
             ).issuing(),
             Route(.post, "/v1/post-policies", .user, postPolicies.issue).issuing(),
+            Route(.post, "/v1/cdn-cookies", .user, cdnCookies.issue).issuing(),
             Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, objects.redirect),
             Route(.post, "/v1/multipart-uploads", .user, multipart.start),
             Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),

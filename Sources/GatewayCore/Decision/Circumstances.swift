@@ -30,6 +30,9 @@ struct Circumstances {
     let sourceAddress: IPAddress?
     let now: Date
 
+    static let addressReason =
+        "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6."
+
     /// The whole second of the decision. Signatures use whole seconds; rounding down keeps every limit.
     var second: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
 
@@ -46,9 +49,7 @@ struct Circumstances {
             return .invalidArgument(field: "endpoint", reason: "The bucket has no endpoint of this name.")
         }
         if place.bindsSourceAddress, sourceAddress?.isV4 != true {
-            return .notEnforceable(
-                reason:
-                    "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6.")
+            return .notEnforceable(reason: Self.addressReason)
         }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }
@@ -111,7 +112,8 @@ struct Circumstances {
         return life
     }
 
-    private func secondsLeft(until end: Date) -> Int {
+    /// The whole seconds from the decision to an end; 0 if it is over.
+    func secondsLeft(until end: Date) -> Int {
         let seconds = end.timeIntervalSince(second).rounded(.down)
         return Int(min(max(seconds, 0), TimeInterval(schemeMaxTTL) + 1))
     }

@@ -52,7 +52,7 @@ public func decideSession(
     guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
-        request: request, subject: subject, bucket: bucket,
+        request: request, form: .credentials, subject: subject, bucket: bucket,
         circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: [Action: SessionScope.Areas]
@@ -62,43 +62,44 @@ public func decideSession(
     }
     guard let credential = policy.credential, credential.expiresAt.map({ now < $0 }) ?? true, let grant = builder.chief
     else { return .refuse(Refusal(.unusableCredential(of: bucket))) }
-    let quotas = policy.quotas(on: Set(areas.keys), in: request.bucket)
-    if quotas.contains(where: { $0.metric == .bytes }) {
+    let charges = policy.charges(for: subject, on: Set(areas.keys), in: request.bucket)
+    if charges.contains(where: { $0.quota.metric == .bytes }) {
         return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.byteQuotaReason), grant: grant))
     }
     let (duration, latestEnd) = builder.life(in: bucket)
-    let charges = quotas.map { QuotaCharge(quota: $0, holder: $0.holder(for: subject.principal), amount: 1) }
     return .permit(
         SessionPermit(
             grant: grant, bucket: bucket, credential: credential,
             scope: SessionScope(bucket: request.bucket, areas: areas), omissions: builder.omissions(besides: areas),
-            duration: duration, latestEnd: latestEnd,
-            charges: charges + (subject.ticket.map { [$0.charge] } ?? [])
+            duration: duration, latestEnd: latestEnd, charges: charges
         )
     )
 }
 
 extension Ticket {
     /// Whether the ticket covers everything that a request asks for.
-    fileprivate func covers(_ request: SessionRequest) -> Bool {
+    func covers(_ request: SessionRequest) -> Bool {
         bucket == request.bucket && KeyArea(prefix: prefix).covers(KeyArea(prefix: request.prefix))
             && (request.actions ?? Set(Action.allCases)).isSubset(of: actions)
     }
 }
 
 extension AccessPolicy {
-    fileprivate func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
+    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
         forEachPrincipal { $0.forEachGrant(in: bucket) { body($0.grant) } }
         for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
     }
 
-    /// Returns the quotas that apply to any of some actions, in the order of their identifiers.
-    fileprivate func quotas(on actions: Set<Action>, in bucket: BucketName) -> [Quota] {
-        principals.flatMap(\.quotas)
+    /// Returns the charges for a credential that permits some actions: one to each quota that applies to any of them,
+    /// in the order of their identifiers, and one to the ticket of the caller.
+    func charges(for subject: Subject, on actions: Set<Action>, in bucket: BucketName) -> [QuotaCharge] {
+        let quotas = principals.flatMap(\.quotas)
             .filter { quota in
                 (quota.bucket == nil || quota.bucket == bucket) && actions.contains { quota.action ?? $0 == $0 }
                     && (quota.metric == .urls || actions.contains(.putObject))
             }
             .sorted { $0.id < $1.id }
+        return quotas.map { QuotaCharge(quota: $0, holder: $0.holder(for: subject.principal), amount: 1) }
+            + (subject.ticket.map { [$0.charge] } ?? [])
     }
 }

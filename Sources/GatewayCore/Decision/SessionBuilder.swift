@@ -1,7 +1,15 @@
 import FoundationEssentials
 
-/// Builds the scope of a session from grants, which are added one by one.
+/// Builds the scope of a session, or of cookies, from grants, which are added one by one.
 struct SessionBuilder {
+    /// What the scope is for.
+    enum Form {
+        /// Temporary credentials of the store.
+        case credentials
+        /// Cookies of a content delivery network.
+        case cookies
+    }
+
     static let byteQuotaReason = """
         A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
         """
@@ -12,6 +20,7 @@ struct SessionBuilder {
     }
 
     let request: SessionRequest
+    let form: Form
     let subject: Subject
     let bucket: Bucket
     let circumstances: Circumstances
@@ -33,8 +42,9 @@ struct SessionBuilder {
         let refusal: Refusal
     }
 
-    init(request: SessionRequest, subject: Subject, bucket: Bucket, circumstances: Circumstances) {
+    init(request: SessionRequest, form: Form, subject: Subject, bucket: Bucket, circumstances: Circumstances) {
         self.request = request
+        self.form = form
         self.subject = subject
         self.bucket = bucket
         self.circumstances = circumstances
@@ -70,7 +80,8 @@ struct SessionBuilder {
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
             let isListing = action == .listObjects
-            guard isListing || denied.allSatisfy(\.isNameable) else {
+            // Cookies carry no denied areas, whatever their names.
+            guard isListing || form == .cookies || denied.allSatisfy(\.isNameable) else {
                 return refusal(.notEnforceable(reason: Self.nameReason))
             }
             // A listing of an area shows all keys in it, so none of them may be denied.
@@ -89,7 +100,7 @@ struct SessionBuilder {
                 for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
         }
         guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
-        guard bucket.maxTTL >= SessionRole.durations.lowerBound else {
+        guard form == .cookies || bucket.maxTTL >= SessionRole.durations.lowerBound else {
             return refusal(.notEnforceable(reason: Self.lifeReason))
         }
         return .success(areas)
@@ -141,6 +152,21 @@ struct SessionBuilder {
         else { return (duration, limits.compactMap(\.notAfter).min()) }
         // Rounded down to steps, so that callers who ask shortly after one another can share a session.
         return (Int(left) / Self.step * Self.step, end)
+    }
+
+    /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
+    ///
+    /// - Parameters:
+    ///   - wanted: The requested lifetime; `nil` for the bucket's default.
+    ///   - bucket: The bucket.
+    ///   - credential: The credential that signs.
+    func secondsOfCookies(_ wanted: Int?, in bucket: Bucket, by credential: StorageCredential) -> Int? {
+        var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
+        for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
+        for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
+            seconds = min(seconds, circumstances.secondsLeft(until: end))
+        }
+        return seconds >= 1 ? seconds : nil
     }
 
     private mutating func count(_ grant: Grant, _ prefix: ExactText) {
@@ -201,13 +227,41 @@ extension SessionBuilder {
         'allowResponseContentType'; ask for presigned URLs instead.
         """
 
+    static let onePlaceReason = """
+        Cookies open one place as a whole, but no grant covers all of it, or a grant denies a part; ask for a longer \
+        prefix, or for presigned URLs instead.
+        """
+    private static let forcedCookieReason =
+        "The grant forces downloads, and cookies cannot bind this; ask for presigned URLs instead."
+    private static let queryReason = """
+        Who holds cookies for many objects can add parameters that choose the answer's headers and the version, which \
+        requires a grant with 'allowResponseContentType' and 'allowVersions'; ask for presigned URLs instead.
+        """
+
     /// Returns why a grant that allows cannot be used for an action; `nil` if it can.
     private func failure(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
-        let conditions = grant.conditions
         guard circumstances.isDuring(grant) else { return .conditionFailed(.validity) }
-        if let networks = conditions.networks, !circumstances.isWithin(networks) {
+        if let networks = grant.conditions.networks, !circumstances.isWithin(networks) {
             return .conditionFailed(.sourceAddress)
         }
+        return switch form {
+        case .credentials: failureOfCredentials(of: grant, area, for: action)
+        case .cookies: failureOfCookies(of: grant)
+        }
+    }
+
+    private func failureOfCookies(of grant: Grant) -> GatewayError? {
+        let conditions = grant.conditions
+        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
+        if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
+        // A policy for one object names its URL without a query.
+        guard KeyArea(prefix: request.prefix).isDirectory else { return nil }
+        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
+        return isOpen ? nil : .notEnforceable(reason: Self.queryReason)
+    }
+
+    private func failureOfCredentials(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
+        let conditions = grant.conditions
         let least = SessionRole.durations.lowerBound
         if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
         if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {

@@ -61,7 +61,7 @@ public struct IssuanceProposal: Sendable {
     public var method: String
     /// The bucket that the issuance is for.
     public var bucket: BucketName
-    /// The object key; for temporary credentials and listings, the prefix.
+    /// The object key; for temporary credentials, cookies and listings, the prefix.
     public var key: ExactText
     /// When the issuance expires, by the signing clock.
     public var expiresAt: Date

@@ -106,6 +106,28 @@ public final class URLSigner: Sendable {
         return Secret(url)
     }
 
+    /// Signs cookies for a permit and proves that they open what the permit states.
+    ///
+    /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
+    ///   can fix.
+    func cookies(by permit: CookiePermit) throws(GatewayError) -> SignedCookies {
+        let signed: SignedCookies
+        let address: BucketAddress
+        do throws(SigningError) {
+            let place = try place(of: permit.bucket, with: permit.credential)
+            guard case .cdn(let signer) = place.signer else { throw .conditionNotSupported("cookies") }
+            address = place.address
+            signed = try signer.cookies(
+                CDNCookieRequest(
+                    address: address, prefix: permit.prefix.rawValue, expiresInSeconds: permit.expiresIn),
+                for: permit.sourceAddress?.description, at: Self.instant(permit.decidedAt))
+        } catch {
+            throw Self.unsignable(permit.bucket, error)
+        }
+        try prove(signed, by: permit, at: address)
+        return signed
+    }
+
     /// Signs a URL without a permit, for the gateway's own use.
     ///
     /// - Parameters:

@@ -68,7 +68,7 @@ final class BucketRow: Sendable {
     /// Whether links work only from the address that asked for them.
     let bindsSourceAddress: Bool
     /// The same bucket as links name it at its public addresses; empty if it has none.
-    private let places: [BucketRow]
+    fileprivate let places: [BucketRow]
 
     /// Computes the derived values of a bucket.
     init(_ bucket: Bucket) {
@@ -109,6 +109,11 @@ final class BucketRow: Sendable {
         let name = request.endpoint ?? .default
         return places.first { $0.endpoint == name } ?? self
     }
+}
+
+extension BucketRow {
+    /// The bucket as its content delivery network names it; `nil` if it names none.
+    var atCDN: BucketRow? { places.first { $0.endpoint == .cdn } }
 }
 
 /// A storage credential that can be passed on without a copy.

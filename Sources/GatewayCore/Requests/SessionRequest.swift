@@ -38,7 +38,7 @@ public struct SessionRequest: Sendable, Equatable {
         guard KeyArea(prefix: self.prefix).isNameable else {
             throw .invalidArgument(
                 field: "prefix",
-                reason: "A prefix for temporary credentials must not contain '*', '?' or control "
+                reason: "A prefix for temporary credentials or cookies must not contain '*', '?' or control "
                     + "characters.")
         }
         if let actions, actions.isEmpty {

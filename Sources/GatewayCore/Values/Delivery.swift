@@ -14,6 +14,8 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     case multipartComplete = "multipart-complete"
     /// Temporary credentials for the store.
     case sts
+    /// Cookies that open a part of a bucket at its content delivery network.
+    case cdnCookies = "cdn-cookies"
     /// A signature for a request that the client composes itself.
     case remoteSignature = "remote-signature"
 
@@ -21,8 +23,11 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     public var actions: [Action] {
         switch self {
         case .presignedURL, .sts, .remoteSignature: Action.allCases
-        case .redirect: [.getObject]
+        case .redirect, .cdnCookies: [.getObject]
         case .postPolicy, .multipartStart, .multipartPart, .multipartComplete: [.putObject]
         }
     }
+
+    /// Whether the ledger's key may be a prefix, of which the credential reaches every key.
+    public var reachesPrefix: Bool { self == .sts || self == .cdnCookies }
 }

@@ -169,8 +169,11 @@ public enum LinkScheme: Sendable, Hashable, CaseIterable {
     /// Whether the scheme can sign a delivery for an action.
     public func signs(_ delivery: Delivery, for action: Action) -> Bool {
         switch self {
-        case .store: true
-        case .cdn: action == .getObject && (delivery == .presignedURL || delivery == .redirect)
+        case .store: delivery != .cdnCookies
+        case .cdn(let scheme):
+            action == .getObject
+                && (delivery == .presignedURL || delivery == .redirect
+                    || delivery == .cdnCookies && scheme == .cloudFront)
         }
     }
 }

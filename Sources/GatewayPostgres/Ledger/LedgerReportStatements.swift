@@ -281,7 +281,7 @@ struct AliveSession: Sendable {
     /// The number of all sessions, including those not listed.
     var total: Int64
 
-    /// Lists the live sessions that may rest on a grant or credential.
+    /// Lists the live sessions and cookies that may rest on a grant or credential.
     ///
     /// For each session, the ledger names only the widest of the grants it rests on. Any other allow grant of the
     /// bucket may have contributed if it shares an action, and its prefix lies above or below the session's. Past group
@@ -291,7 +291,8 @@ struct AliveSession: Sendable {
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
             count(*) OVER ()
         FROM issuances i
-        WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now() AND i.delivery = 'sts'
+        WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
+            AND i.delivery IN ('sts', 'cdn-cookies')
             AND ($2::uuid IS NULL OR i.credential_id = $2) AND ($3::text IS NULL OR i.principal = $3)
             AND \(IssuanceFilter.isInside("$4"))
             AND (

@@ -64,6 +64,23 @@ public final class CDNSigner: Sendable {
     }
 }
 
+extension CDNSigner {
+    /// Signs cookies and shows what is signed. Only CloudFront knows such cookies.
+    ///
+    /// - Parameters:
+    ///   - request: What the cookies open.
+    ///   - sourceAddress: The IPv4 address from which alone the cookies work.
+    ///   - instant: When the life of the cookies begins.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public func cookies(
+        _ request: CDNCookieRequest, for sourceAddress: String? = nil, at instant: SigningInstant
+    ) throws(SigningError) -> SignedCookies {
+        guard case .cloudFront(let key) = key else { throw .conditionNotSupported("cookies") }
+        let end = try CDNLink.end(of: request.expiresInSeconds, from: instant)
+        return try CloudFront.sign(request, until: end, for: sourceAddress, with: key)
+    }
+}
+
 /// A request for a link, checked for what no network binds.
 struct CDNLink {
     let request: PresignRequest
@@ -81,13 +98,20 @@ struct CDNLink {
         if let header = request.headers.first { throw .headerNotBindable(header.name) }
         guard request.pathForm.isKey else { throw .pathNamesAnotherObject("a path of the caller's") }
         guard !request.key.isEmpty else { throw .ambiguousKey("it is empty") }
-        guard Self.lives.contains(request.expiresInSeconds),
-            let end = instant.advanced(bySeconds: request.expiresInSeconds)
-        else { throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: Self.lives) }
+        end = try Self.end(of: request.expiresInSeconds, from: instant)
         self.request = request
-        self.end = end
         url = request.address.url(of: request.key)
         path = String(Substring(url.utf8.dropFirst(request.address.origin.utf8.count)))
+    }
+
+    /// The end of a life.
+    ///
+    /// - Throws: ``SigningError/expiryOutOfRange(seconds:allowed:)``.
+    static func end(of seconds: Int, from instant: SigningInstant) throws(SigningError) -> SigningInstant {
+        guard lives.contains(seconds), let end = instant.advanced(bySeconds: seconds) else {
+            throw .expiryOutOfRange(seconds: seconds, allowed: lives)
+        }
+        return end
     }
 
     /// The result of a signature.

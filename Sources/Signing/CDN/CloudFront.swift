@@ -1,12 +1,13 @@
 import LibCrypto
 
-/// Signed URLs of Amazon CloudFront.
+/// Signed URLs and signed cookies of Amazon CloudFront.
 ///
 /// What is signed is a policy: the URL with its query, and the instant at which the link ends. CloudFront composes a
 /// canned policy itself, so that such a link carries the instant alone. A custom policy is part of the link; it also
-/// names the address from which the link works.
+/// names the address from which the link works, and may open all URLs with one beginning.
 ///
-/// - SeeAlso: Amazon CloudFront Developer Guide, "Use signed URLs"; `botocore.signers.CloudFrontSigner`.
+/// - SeeAlso: Amazon CloudFront Developer Guide, "Use signed URLs" and "Use signed cookies";
+///   `botocore.signers.CloudFrontSigner`.
 public enum CloudFront {
     /// The hash function of a signature.
     public enum Hash: Sendable, Hashable {
@@ -55,12 +56,7 @@ public enum CloudFront {
         }
         let resource = link.url + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         let policy = try policy(resource, until: link.end, for: sourceAddress)
-        let signature: String
-        do {
-            signature = urlSafe(try key.key.signature(of: Array(policy.utf8)))
-        } catch {
-            throw .invalidPrivateKey("its numbers do not fit together")
-        }
+        let signature = try signature(of: policy, with: key)
         var added: [NamedValue] = [
             sourceAddress == nil
                 ? NamedValue("Expires", String(link.end.epochSeconds))
@@ -71,6 +67,38 @@ public enum CloudFront {
         let text = query + added.map { "\($0.name)=\($0.value)" }
         return link.signed(
             query: link.request.query + added, text.joined(separator: "&"), stringToSign: policy, signature: signature)
+    }
+
+    static func sign(
+        _ request: CDNCookieRequest, until end: SigningInstant, for sourceAddress: String?, with key: Key
+    ) throws(SigningError) -> SignedCookies {
+        // How CloudFront compares the escaped forms of its wildcards is not documented.
+        guard !request.prefix.utf8.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else {
+            throw .ambiguousKey("it holds '*' or '?', which stand for other characters in a policy")
+        }
+        let url = request.address.url(of: request.prefix)
+        let policy = try policy(url + (request.isBelow ? "*" : ""), until: end, for: sourceAddress)
+        let signature = try signature(of: policy, with: key)
+        var cookies = [
+            // A canned policy names the URL of the request, so it can open only one.
+            request.isBelow || sourceAddress != nil
+                ? NamedValue("CloudFront-Policy", urlSafe(Array(policy.utf8)))
+                : NamedValue("CloudFront-Expires", String(end.epochSeconds)),
+            NamedValue("CloudFront-Signature", signature), NamedValue("CloudFront-Key-Pair-Id", key.id),
+        ]
+        if case .sha256 = key.hash { cookies.append(NamedValue("CloudFront-Hash-Algorithm", "SHA256")) }
+        return SignedCookies(
+            cookies: cookies, url: url, host: request.address.host,
+            path: String(Substring(url.utf8.dropFirst(request.address.origin.utf8.count))), stringToSign: policy,
+            signature: signature)
+    }
+
+    private static func signature(of policy: String, with key: Key) throws(SigningError) -> String {
+        do {
+            return urlSafe(try key.key.signature(of: Array(policy.utf8)))
+        } catch {
+            throw .invalidPrivateKey("its numbers do not fit together")
+        }
     }
 
     /// The policy. Its texts hold no character that JSON escapes: the URL is percent-encoded.

@@ -16,6 +16,8 @@ public final class BucketAddress: Sendable {
     public let origin: String
     /// Value of the `Host` header.
     public let authority: String
+    /// The host of that value, without its port.
+    public let host: String
     /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
     public let path: String
     /// The bucket's path where nothing precedes it: `/` and the percent-encoded name; empty for the service itself.
@@ -40,13 +42,14 @@ public final class BucketAddress: Sendable {
         isPathStyle = addressing == .path
         let encoded = PercentEncoding.encode(bucket, keeping: PercentEncoding.unreserved)
         namingPath = "/" + String(decoding: encoded, as: UTF8.self)
-        var authority = endpoint.authority
+        var (authority, host) = (endpoint.authority, endpoint.host)
         var path = endpoint.path
         switch addressing {
         case .virtual:
             guard !endpoint.isAddress else { throw .invalidBucket("an IP address takes no bucket in front; use path") }
             guard Self.isHostLabel(bucket) else { throw .invalidBucket("it cannot stand in a host; use path") }
             authority = "\(bucket).\(authority)"
+            host = "\(bucket).\(host)"
         case .path:
             path += namingPath
         case .cname:
@@ -54,6 +57,7 @@ public final class BucketAddress: Sendable {
         }
         origin = "\(endpoint.scheme)://\(authority)"
         self.authority = authority
+        self.host = host
         self.path = path
         front = Self.front(origin: origin, path: path, namingPath: namingPath)
     }
@@ -65,6 +69,7 @@ public final class BucketAddress: Sendable {
         isPathStyle = false
         origin = "\(endpoint.scheme)://\(endpoint.authority)"
         authority = endpoint.authority
+        host = endpoint.host
         path = endpoint.path
         front = Self.front(origin: origin, path: path, namingPath: namingPath)
     }

@@ -23,7 +23,8 @@ public struct SignCommand: ParsableCommand {
             Inputs:
             endpoint      endpoint of the store; with 'virtual' and 'path' it may
             .             already contain the bucket
-            bucket, key   the object, decoded
+            bucket, key   the object, decoded; for 'cloudfront-cookies' also a prefix
+            .             that ends with '/', or nothing for the whole bucket
             addressing    'virtual', 'path', or 'cname' for a host that is the
             .             bucket's own
             region
@@ -31,8 +32,8 @@ public struct SignCommand: ParsableCommand {
             method, now   'now' as 2024-05-17T08:30:00Z
             expires_in    seconds; not for 'header' schemes
             access_key_id, secret_access_key, security_token
-            .             'gcs-v4-rsa-query', 'gcs-v4-post' and 'cloudfront' take
-            .             private_key_pem instead of secret_access_key
+            .             'gcs-v4-rsa-query', 'gcs-v4-post' and 'cloudfront' schemes
+            .             take private_key_pem instead of secret_access_key
             content_type, content_md5, content_length, payload_sha256, headers
             .             headers of the request; the signature binds them
             additional_headers
@@ -48,8 +49,8 @@ public struct SignCommand: ParsableCommand {
             .             'sts-ali-rpc-v1' is a form, as Node.js sends it, unless
             .             SignatureType is among its parameters
             hash, source_address
-            .             'cloudfront': 'SHA-1' or 'SHA-256'; the IPv4 address that
-            .             the link is for
+            .             'cloudfront' schemes: 'SHA-1' or 'SHA-256'; the IPv4
+            .             address that the link or the cookies are for
             validity      'alibaba-cdn' schemes: seconds for which the CDN accepts a
             .             link
             path_as_sent  the path of the URL, literally

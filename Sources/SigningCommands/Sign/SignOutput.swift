@@ -13,6 +13,7 @@ struct SignOutput: Encodable {
     var authorization: String?
     var body: String?
     var fields: [String: String]?
+    var cookies: [String: String]?
     var policyBase64: String?
     var requiredHeaders: [String: String]?
 
@@ -45,6 +46,15 @@ struct SignOutput: Encodable {
         fields = Self.dictionary(signed.fields)
         policyBase64 = signed.policyBase64
         stringToSign = signed.policyBase64
+        signature = signed.signature
+        requiredHeaders = [:]
+    }
+
+    init(_ signed: SignedCookies) {
+        url = signed.url
+        path = signed.path
+        cookies = Self.dictionary(signed.cookies)
+        stringToSign = signed.stringToSign
         signature = signed.signature
         requiredHeaders = [:]
     }

@@ -256,7 +256,7 @@ def an_emergency_is_ended_in_one_step(walk):
     world.grant("user:victim", "victim/")
     assert world.issue(victim, "victim/a.txt"), "the victim gets links"
     visit.go("#/emergency?principal=user:victim")
-    seen(visit.page, "Links and forms")
+    seen(visit.page, "Links, forms and cookies")
     visit.judge("an emergency")
     visit.press("Revoke all of it")
     visit.settle()

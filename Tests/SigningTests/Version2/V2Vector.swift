@@ -53,10 +53,11 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var stringToSign: String?
         var signature: String
         var authorization: String?
+        var cookies: [String: String]?
         var requiredHeaders: [String: String]
 
         enum CodingKeys: String, CodingKey {
-            case url, path, signature, authorization
+            case url, path, signature, authorization, cookies
             case queryDecoded = "query_decoded"
             case stringToSign = "string_to_sign"
             case requiredHeaders = "required_headers"

@@ -58,8 +58,8 @@ extension Explainer {
 extension IssueRequest {
     /// Creates a request like the one that an issuance answered, as far as the ledger records it.
     ///
-    /// Temporary credentials, which cover a prefix, and forms that leave the name to the client are treated as requests
-    /// for one object below the prefix.
+    /// Temporary credentials and cookies, which cover a prefix, and forms that leave the name to the client are treated
+    /// as requests for one object below the prefix.
     convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
         var fields = Fields()
         fields.isKeyOnRecord = true
@@ -68,7 +68,8 @@ extension IssueRequest {
         let place = "${filename}".utf8
         let isLeftToClient = row.key.utf8.suffix(place.count).elementsEqual(place)
         fields.key = isLeftToClient ? String(Substring(row.key.utf8.dropLast(place.count))) + "file" : row.key
-        if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), row.delivery == Delivery.sts.rawValue {
+        let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
+        if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), delivery.reachesPrefix {
             fields.key = row.key + "file"
         }
         switch row.actions.first.flatMap(Action.init(rawValue:)) {
@@ -84,14 +85,13 @@ extension IssueRequest {
         case .getObject: fields.method = row.method == "HEAD" ? "HEAD" : nil
         case .deleteObject, nil: break
         }
-        let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
         let step: MultipartStep? =
             switch delivery {
             // The row does not contain the object's length. These steps send no object bytes to the store either.
             case .multipartStart, .multipartComplete: .complete(storeUploadID: "", objectLength: 0)
             case .multipartPart:
                 .part(.init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
-            case .presignedURL, .postPolicy, .redirect, .sts, .remoteSignature: nil
+            case .presignedURL, .postPolicy, .redirect, .sts, .cdnCookies, .remoteSignature: nil
             }
         try self.init(fields, delivery: delivery, multipart: step, repeatable: nil, newName: nil)
     }

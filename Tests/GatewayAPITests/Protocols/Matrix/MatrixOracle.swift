@@ -59,6 +59,7 @@ struct MatrixOracle {
         var codes: Set<String> = []
         if has(.outside) || has(.notYet) || has(.ended) { codes.insert("AccessDenied") }
         if way.isSession { return codes.union(offencesOfSession) }
+        if way == .cookies { return has(.forceDownload) || !world.isOpen ? codes.union(["NotEnforceable"]) : codes }
         if way == .string {
             let isOSS = world.provider == .oss
             if world.isServiceAccount || MatrixRequest.isInWordsOfOSS(world) != isOSS { codes.insert("NotEnforceable") }
@@ -176,7 +177,7 @@ struct MatrixOracle {
         if way.isSession { return 900...3600 }
         var life: Int
         switch way {
-        case .url, .batch, .form, .part: life = world.expiresIn ?? 900
+        case .url, .batch, .form, .part, .cookies: life = world.expiresIn ?? 900
         case .start, .complete, .companionStart, .companionComplete: life = 60
         default: life = 900
         }
@@ -196,6 +197,7 @@ struct MatrixOracle {
         case .part, .companionPart: .multipartPart
         case .complete, .companionComplete: .multipartComplete
         case .redirect: .redirect
+        case .cookies: .cdnCookies
         case .session, .containerCredentials, .webIdentity, .companionSession: .sts
         case .string, .request: .remoteSignature
         }

@@ -78,7 +78,8 @@ final class MatrixPolicy: PolicySource {
                             grants: tables.grants.filter { $0.principal == principal },
                             quotas: tables.quotas.filter { $0.principal == principal }))
                 case .bucket(let name): .bucket(name == tables.bucket.name ? tables.bucket : nil)
-                case .credential: .credential(tables.credential)
+                case .credential(let id):
+                    .credential(id == StubPolicy.cdnCredentialID ? StubPolicy.cdnCredential() : tables.credential)
                 case .issuer: .issuer(nil)
                 case .apiKey: .apiKey(nil)
                 case .ticket: .ticket(nil)

@@ -62,6 +62,9 @@ struct MatrixRequest {
         case .session:
             (method, path) = (.post, "/v1/sts")
             json = ["bucket": bucket, "prefix": "uploads/", "actions": [world.action.rawValue]]
+        case .cookies:
+            (method, path, json) = (.post, "/v1/cdn-cookies", ["bucket": bucket, "prefix": "uploads/"])
+            json?["expiresIn"] = world.expiresIn
         case .string:
             (method, path) = (.post, "/v1/signatures/" + (Self.isInWordsOfOSS(world) ? "oss" : "aws-v2"))
             json = ["content": Self.string(world, bucket)]

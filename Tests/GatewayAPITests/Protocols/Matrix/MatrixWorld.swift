@@ -6,7 +6,7 @@ import TestSupport
 struct MatrixWorld: CustomStringConvertible {
     /// The ways to a credential.
     enum Way: String, CaseIterable {
-        case url, batch, form, start, part, complete, redirect, session, string
+        case url, batch, form, start, part, complete, redirect, session, string, cookies
         case containerCredentials, webIdentity, gitLFS, request
         case companionForm, companionStart, companionPart, companionComplete, companionSession
 
@@ -14,7 +14,7 @@ struct MatrixWorld: CustomStringConvertible {
         var actions: [Action] {
             switch self {
             case .url, .batch, .session, .containerCredentials, .webIdentity, .request: Action.allCases
-            case .redirect: [.getObject]
+            case .redirect, .cookies: [.getObject]
             case .gitLFS: [.putObject, .getObject]
             case .string: [.putObject, .getObject, .deleteObject]
             default: [.putObject]
@@ -119,6 +119,7 @@ struct MatrixWorld: CustomStringConvertible {
         (bucket.provider, bucket.scheme) = (provider, scheme)
         bucket.allowsUnenforcedSize = allowsUnenforcedSize
         bucket.stableLinkWindow = hasWindow ? 3600 : 0
+        if way == .cookies { bucket.publicEndpoints[.cdn] = StubPolicy.cdn }
         if !opensVerify { bucket.protocols.remove(.gitLFSVerify) }
         if weather == .notOpened { bucket.protocols.subtract(way.protocols) }
         return bucket

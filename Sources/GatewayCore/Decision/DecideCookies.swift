@@ -1,0 +1,84 @@
+public import FoundationEssentials
+import Signing
+
+/// What cookies may be signed for, why, and what they cost.
+public struct CookiePermit: Sendable {
+    /// The grant that permits the download of every key below the prefix. Its principal is the one that matched.
+    public var grant: Grant
+    /// The bucket, as its content delivery network names it.
+    public var bucket: Bucket
+    /// The credential to sign with.
+    public var credential: StorageCredential
+    /// What the cookies open: all keys that begin with the prefix, or the one key that it is.
+    public var prefix: ExactText
+    /// Lifetime in seconds.
+    public var expiresIn: Int
+    /// The instant of the decision, rounded down to a whole second.
+    public var decidedAt: Date
+    /// The address from which alone the cookies work; `nil` if the bucket binds none.
+    public var sourceAddress: IPAddress?
+    /// Charges to quotas. All of them are taken, or none.
+    public var charges: [QuotaCharge]
+
+    /// When the cookies expire, by the signing clock; not valid at this instant or later.
+    public var expiresAt: Date { decidedAt.addingTimeInterval(TimeInterval(expiresIn)) }
+}
+
+/// The result of ``decideCookies(_:for:under:sourceAddress:now:)``.
+public enum CookieDecision: Sendable {
+    /// The cookies may be signed as the permit states.
+    case permit(CookiePermit)
+    /// The cookies are refused.
+    indirect case refuse(Refusal)
+}
+
+/// Decides a request for cookies, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That function permits the
+/// download of every key that the cookies open.
+///
+/// Grants count as for temporary credentials. The policy in a cookie names one place and nothing that is left out: a
+/// grant must cover the whole prefix, and no grant may deny a part of it. Who holds cookies for more than one object
+/// can add parameters to the URLs, which takes a grant with `allowResponseContentType` and `allowVersions`.
+///
+/// A lifetime that exceeds a limit of the grants, the bucket or its sessions is shortened, not refused.
+/// - Parameters:
+///   - request: The request.
+///   - subject: The user who asks; must be the first principal of `policy`.
+///   - policy: The rows that affect the bucket and the prefix, above and below it.
+///   - sourceAddress: Address that the request came from; `nil` if it is unknown.
+///   - now: Current time of the gateway's clock, which the network compares with its own.
+public func decideCookies(
+    _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
+) -> CookieDecision {
+    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
+    let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
+    var builder = SessionBuilder(
+        request: request.session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
+    policy.forEachGrant(in: request.bucket) { builder.consider($0) }
+    let areas: SessionScope.Areas?
+    switch builder.areas(limitedBy: row.bucket) {
+    case .failure(let refusal): return .refuse(refusal.refusal)
+    case .success(let found): areas = found[.getObject]
+    }
+    guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
+        return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
+    }
+    func refused(_ reason: String) -> CookieDecision {
+        .refuse(Refusal(.notEnforceable(reason: reason), grant: grant))
+    }
+    guard let place = row.atCDN, case .cloudFront? = place.cdnScheme else { return refused(noCookiesReason) }
+    if place.bindsSourceAddress, sourceAddress?.isV4 != true { return refused(Circumstances.addressReason) }
+    guard let credential = policy.shared.credential(for: place)?.credential,
+        let seconds = builder.secondsOfCookies(request.expiresIn, in: row.bucket, by: credential)
+    else { return .refuse(Refusal(.unusableCredential(of: place.bucket), grant: grant)) }
+    return .permit(
+        CookiePermit(
+            grant: grant, bucket: place.bucket, credential: credential, prefix: request.prefix, expiresIn: seconds,
+            decidedAt: circumstances.second, sourceAddress: place.bindsSourceAddress ? sourceAddress : nil,
+            charges: policy.charges(for: subject, on: [.getObject], in: request.bucket)))
+}
+
+private let noCookiesReason = """
+    The bucket names no CDN that takes signed cookies: only CloudFront does, and the bucket has to name its key; ask for \
+    presigned URLs instead.
+    """

@@ -1,3 +1,4 @@
+import Figures
 import Logging
 import PostgresTesting
 import Testing

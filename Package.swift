@@ -210,7 +210,7 @@ let package = Package(
         .testTarget(name: "LibCurlTests", dependencies: ["LibCurl"], swiftSettings: strict),
         .testTarget(
             name: "LibPQTests",
-            dependencies: ["EventLoops", "LibPQ", "PostgresTesting", logging],
+            dependencies: ["EventLoops", "Figures", "LibPQ", "PostgresTesting", logging],
             // A test's function runs where its caller wants it to: on a loop.
             swiftSettings: onCallersExecutor
         ),

@@ -28,7 +28,10 @@ import Testing
         for name in (contract.root.components?.schemas?.members ?? [:]).keys {
             #expect(page.contains("<article id=\"schema-\(name)\">"), "\(name)")
         }
-        for kind in ProblemKind.allCases { #expect(page.contains("<code>\(kind.type)</code>"), "\(kind)") }
+        // The schema of problems has the types too.
+        for kind in ProblemKind.allCases {
+            #expect(page.contains("<a href=\"\(kind.type)\"><code>\(kind.type)</code></a>"), "\(kind)")
+        }
     }
 
     @Test("says of each operation who may call it, and whether limited roles are enough")

@@ -15,7 +15,8 @@ struct RemoteSecrecyTests {
         var tables = ScriptedPolicy.Tables()
         tables.bucket = try Fixture.bucket().opened
         tables.credential = Fixture.credential()
-        tables.grants = [try Fixture.grant(1)]
+        // A grant that denies lets nobody know of a bucket either.
+        tables.grants = [try Fixture.grant(1), try Fixture.grant(2, to: "user:bob", effect: .deny)]
         tables.apiKeys = try ["alice", "bob"].map { name in
             APIKey(
                 id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: [], name: name,

@@ -297,8 +297,16 @@ import Testing
         try await NextRelease.migrator(connection).check()
     }
 
-    @Test(arguments: [false, true])
-    func `an expansion whose commit a failover meets is there whole or not at all`(isOfFunctions: Bool) async throws {
+    private func waitUntil(_ condition: String, over connection: PostgresConnection) async throws {
+        while try await connection.number("SELECT count(*) FROM (\(condition)) c (holds) WHERE holds") == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `an expansion whose commit a failover meets is there whole or not at all`(
+        isOfFunctions: Bool, isReceived: Bool
+    ) async throws {
         let pair = try await SynchronousPair()
         let name = try await pair.primary.createDatabase()
         func connect(to cluster: TestCluster) throws -> PostgresConnection {
@@ -310,18 +318,32 @@ import Testing
             let tables = Migrator(connection: primary, migrations: NextRelease.migrations, logger: .silent)
             _ = try await tables.migrate()
         }
-        // A commit waits for the standby, which does not take it any more.
-        try await pair.standby.suspend()
-        let cutOff = try connect(to: pair.primary)
+        if isReceived {
+            // A commit waits until the standby shows what it has taken, which it does not any more.
+            let standby = try PostgresConnection(testing: pair.standby.connectionString(database: "postgres"))
+            try await standby.runScript("SELECT pg_wal_replay_pause()")
+            try await waitUntil("SELECT pg_get_wal_replay_pause_state() = 'paused'", over: standby)
+        } else {
+            // A commit waits for the standby, which does not take it any more.
+            try await pair.standby.suspend()
+        }
+        let cutOff = try PostgresConnection(
+            testing: pair.primary.connectionString(database: name), settings: [("synchronous_commit", "remote_apply")])
         async let run = try? await NextRelease.migrator(cutOff).migrate()
-        while try await primary.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0 {
-            try await Task.sleep(for: .milliseconds(5))
+        try await waitUntil(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')", over: primary)
+        if isReceived {
+            try await waitUntil(
+                "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE flush_lsn >= pg_current_wal_flush_lsn())",
+                over: primary)
         }
         try await pair.failOver()
         let outcome = await run
         #expect(outcome == nil)
         let promoted = try connect(to: pair.standby)
-        _ = try await wholeState(promoted)
+        let there = try await wholeState(promoted)
+        #expect(
+            there == Array(["client", "record_issuance_v2"].prefix((isOfFunctions ? 1 : 0) + (isReceived ? 1 : 0))))
         _ = try await NextRelease.migrator(promoted).migrate()
         #expect(try await wholeState(promoted).contains("record_issuance_v2"))
         try await NextRelease.migrator(promoted).check()

@@ -1,3 +1,4 @@
+import Figures
 import Logging
 import PostgresTesting
 import Testing
@@ -105,6 +106,25 @@ import Testing
         try await eventually { await postgresError { try await watch.look() } == nil }
         #expect(try await connection.execute(Self.port) == [cluster.directory])
         try await cluster.kill()
+    }
+
+    @Test func `while no server serves, looks that fail count as failed attempts to connect`() async throws {
+        let primary = Primary(logger: quiet)
+        let (old, new) = (try await TestCluster(ClusterOptions()), try await TestCluster(ClusterOptions()))
+        var configuration = try configuration([old, new], primary)
+        let outage = Outage(logger: quiet)
+        configuration.outage = outage
+        try await new.kill()
+        let watch = PrimaryWatch(configuration, primary: primary, interval: .milliseconds(20))
+        let watching = Task { await watch.run() }
+        try await eventually { primary.identity != nil }
+        let before = outage.failedConnections.value
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(outage.failedConnections.value == before, "one server serves")
+        try await old.kill()
+        try await eventually { outage.failedConnections.value >= before + 3 }
+        watching.cancel()
+        await watching.value
     }
 }
 

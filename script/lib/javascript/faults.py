@@ -21,6 +21,7 @@ class FaultProxy:
     - `cut` forwards `after` bytes of the request's body, then resets both connections.
     - `cut-answer` forwards `after` bytes of the answer's body, then resets.
     - `lose` forwards the request, and resets when the answer is there.
+    - `spoil` forwards the request with the first byte of its body changed.
     - `answer` reads the request and answers `status`, with `retryAfter` or `body`; with `cors`, pages can read it.
     - `delay` waits `seconds` first.
 
@@ -92,7 +93,7 @@ class FaultProxy:
             kept = [line for line in lines if not line.lower().startswith((b"connection:", b"keep-alive:"))]
             up_writer.write(b"\r\n".join([first, *kept, b"Connection: close"]) + b"\r\n\r\n")
             sent = min(length, fault.get("after", 0)) if kind == "cut" else length
-            sending = asyncio.ensure_future(self._pass(reader, up_writer, sent))
+            sending = asyncio.ensure_future(self._pass(reader, up_writer, sent, kind == "spoil"))
             if kind == "cut":
                 await sending
                 self._count(method, sent)
@@ -133,12 +134,14 @@ class FaultProxy:
                     reset(writer)
                     return
 
-    async def _pass(self, reader, writer, length):
+    async def _pass(self, reader, writer, length, spoils=False):
         rest = length
         while rest:
             piece = await reader.read(min(PIECE, rest))
             if not piece:
                 raise ConnectionResetError
+            if spoils and rest == length:
+                piece = bytes([piece[0] ^ 1]) + piece[1:]
             rest -= len(piece)
             if writer:
                 writer.write(piece)

@@ -24,6 +24,14 @@ extension RunningTests {
             expectSame(stored, bytes(100_000))
             let found = try await client.confirm(done.id)
             #expect(found.contentType == "image/png")
+            // The store refuses bytes of another MD5.
+            try await plan(world.store, Fault(kind: "spoil", method: "PUT"))
+            let error = await refusal {
+                try await client.upload(file: file, to: .init(bucket: done.bucket, key: done.key)).value
+            }
+            #expect(error?.source == .store)
+            #expect(error?.code == .unknown("BadDigest"))
+            try await expectAllHappened(world.store)
         }
     }
 

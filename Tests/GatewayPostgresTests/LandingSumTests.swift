@@ -103,7 +103,8 @@ import Testing
         for _ in 0..<2 { while try await gateway.execute(UsageUpkeep.sum, 1) == [true] {} }
     }
 
-    /// Counts in all ways, and expects that they agree. Without an end, today is a whole day, so that sums by day count.
+    /// Counts in all ways, and expects that they agree. Without an end, today is a whole day, so that sums by day
+    /// count.
     private func landed(
         _ dimensions: Set<UsageQuery.Dimension> = [], by step: UsageQuery.Step = .range, from: Date? = nil,
         to: Date? = nil, _ filter: IssuanceFilter = IssuanceFilter()

@@ -132,7 +132,7 @@ struct RequestRateTests {
         #expect(await send(8, to: small) == 200)
         #expect(await send(8, to: small) == 429)
         #expect(small.ledger.proposals.withLock { $0.count } == 8)
-        let large = TestGateway(APISettings(requestsPerSecond: 5))
+        let large = TestGateway(APISettings(requestsPerSecond: 1))
         #expect(await send(30, to: large) == 200)
         #expect(await ask(large).status == 429)
         #expect(await send(1000, to: TestGateway()) == 200)

@@ -21,8 +21,10 @@ class Client:
     async def call(self, method, path, token, body=None):
         """Status and body as JSON."""
         try:
-            return await asyncio.wait_for(self._call(method, path, token, body), ANSWER_SECONDS)
-        except asyncio.TimeoutError:
+            # asyncio.wait_for of Python 3.11 loses a cancellation that meets the answer.
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self._call(method, path, token, body)
+        except TimeoutError:
             return SILENT, None
         except (OSError, EOFError):
             return CLOSED, None

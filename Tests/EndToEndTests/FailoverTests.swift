@@ -59,12 +59,7 @@ import Testing
                     }
                     let left = try await site.number("SELECT count(*) FROM issuances")
                     for _ in 0..<5 {
-                        // A session that has just ended by itself is a warning, which counts as a failure.
-                        try? await pair.standby.administrate(
-                            """
-                            SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
-                            WHERE application_name = 'sluice'
-                            """)
+                        try await pair.standby.endSessions(where: "application_name = 'sluice'")
                         try await self.waitForLinks(tallies)
                     }
                     #expect(try await site.number("SELECT count(*) FROM issuances") == left)
@@ -130,9 +125,7 @@ import Testing
     private func closed(_ site: Deployment, _ body: () async throws -> Void) async throws {
         let name = site.databaseName
         try await site.cluster.administrate("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
-        try await site.cluster.administrate(
-            "SET client_min_messages = error; SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(name)'"
-        )
+        try await site.cluster.endSessions(where: "datname = '\(name)'")
         try await body()
         try await site.cluster.administrate("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
     }

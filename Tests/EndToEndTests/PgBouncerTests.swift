@@ -55,9 +55,7 @@ import Testing
             }
             try await change("at first")
             for _ in 0..<3 {
-                try await site.cluster.administrate(
-                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(site.databaseName)'"
-                )
+                try await site.cluster.endSessions(where: "datname = '\(site.databaseName)'")
                 try await change("after sessions were ended")
                 #expect(try await pooled.ask(.download("0/k", from: "heard")).status == 201)
             }

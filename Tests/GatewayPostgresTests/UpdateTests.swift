@@ -282,11 +282,7 @@ import Testing
             while !proxy.hasStopped, !course.isOver { try await Task.sleep(for: .milliseconds(1)) }
             if !proxy.hasStopped { break }
             // What a failover does to a session.
-            try await connection.runScript(
-                """
-                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()
-                """)
+            try await connection.endSessions(where: "datname = current_database()")
             proxy.goOn()
             await run
             states.insert(try await wholeState(connection))

@@ -29,8 +29,7 @@ struct ListenerTests {
         let connection = try connect()
         var events = listener.makeAsyncIterator()
         #expect(await events.next() == .connected)
-        try await connection.runScript(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"missed\"%'")
+        try await connection.endSessions(where: "query LIKE 'LISTEN \"missed\"%'")
         #expect(await events.next() == .reconnected)
         try await connection.runScript("NOTIFY missed")
         #expect(await events.next() == .notification(PostgresNotification(channel: "missed", payload: "")))

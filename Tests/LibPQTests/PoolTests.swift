@@ -77,11 +77,7 @@ struct PoolTests {
                 for _ in 0..<12 { group.addTask { _ = try await pool.execute(Self.one) } }
                 try await group.waitForAll()
             }
-            try await outsider.runScript(
-                """
-                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid() AND query = 'SELECT 1::bigint'
-                """)
+            try await outsider.endSessions(where: "datname = current_database() AND query = 'SELECT 1::bigint'")
         }
         #expect(try await pool.execute(Self.one) == [1])
     }

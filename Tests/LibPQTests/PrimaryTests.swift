@@ -8,11 +8,6 @@ import Testing
 /// Servers that take writes at the same time, and connections that must go to one of them only.
 @Suite(.timeLimit(.minutes(2))) struct PrimaryTests {
     private static let port = query("SELECT current_setting('unix_socket_directories')", as: String.self)
-    private static let terminate = query(
-        """
-        SELECT count(pg_terminate_backend(pid))::bigint FROM pg_stat_activity
-        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
-        """, as: Int64.self)
 
     private func configuration(
         _ clusters: [TestCluster], _ primary: Primary?
@@ -63,7 +58,7 @@ import Testing
 
         let direct = try PostgresConnection(self.configuration([new], nil), logger: quiet)
         for _ in 0..<10 {
-            _ = try await direct.execute(Self.terminate)
+            try await direct.endSessions(where: "backend_type = 'client backend'")
             let again = PostgresConnection(configuration, logger: quiet)
             try await expectLead(of: again, to: new)
         }

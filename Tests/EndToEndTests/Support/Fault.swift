@@ -191,24 +191,27 @@ extension Fault {
 extension Deployment {
     /// Ends all sessions of gateways.
     fileprivate func cutSessions() async throws {
-        // A session that has just ended by itself is a warning, which would count as a failure.
-        try await cluster.administrate(
-            """
-            SET client_min_messages = error;
-            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-            WHERE datname = '\(databaseName)' AND application_name = 'sluice'
-            """)
+        try await cluster.endSessions(where: "datname = '\(databaseName)' AND application_name = 'sluice'")
     }
 }
 
 extension TestCluster {
     /// Runs a script outside the test databases.
     func administrate(_ sql: String) async throws {
+        try await withSession { try await $0.runScript(sql) }
+    }
+
+    /// Ends the sessions for which a condition on `pg_stat_activity` holds.
+    func endSessions(where condition: String) async throws {
+        try await withSession { try await $0.endSessions(where: condition) }
+    }
+
+    private func withSession(_ body: (PostgresConnection) async throws -> Void) async throws {
         let session = PostgresConnection(
             try PostgresConfiguration(
                 connectionString: connectionString(database: "postgres"), applicationName: "tests"),
             logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
-        try await session.runScript(sql)
+        try await body(session)
         await session.close()
     }
 }

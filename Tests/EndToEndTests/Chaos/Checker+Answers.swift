@@ -4,8 +4,14 @@ import Foundation
 extension Checker {
     /// Reports requests that a running gateway did not answer, late answers, and undocumented answers.
     func answerFlaws() -> [String] {
-        history.incidents.filter { $0.kind == .ended }.map { "gateway \($0.gateway).\($0.life) ended by itself" }
-            + history.asks.flatMap { ask in lossFlaws(ask) + lateness(ask) + ask.refusals.compactMap { flaw($0, ask) } }
+        var flaws = history.incidents.filter { $0.kind == .ended }
+            .map { "gateway \($0.gateway).\($0.life) ended by itself" }
+        for ask in history.asks {
+            flaws += lossFlaws(ask)
+            flaws += lateness(ask)
+            flaws += ask.refusals.compactMap { flaw($0, ask) }
+        }
+        return flaws
     }
 
     private func lossFlaws(_ ask: Ask) -> [String] {

@@ -82,13 +82,13 @@ public struct HeaderFields: Sendable, Equatable {
 
     private static func isLegal(_ value: Span<UInt8>) -> Bool {
         guard !value.isEmpty else { return true }
-        // Without an early exit, the loop handles many bytes at a time.
-        var isDoubtful = isBlank(value[0]) || isBlank(value[value.count - 1])
+        // Without an early exit and with numbers instead of conditions, the loop handles many bytes at a time.
+        var flaws: UInt8 = isBlank(value[0]) || isBlank(value[value.count - 1]) ? 1 : 0
         for index in value.indices {
             let byte = value[index]
-            isDoubtful = isDoubtful || byte < 0x20 || byte == 0x7F
+            flaws |= (byte < 0x20 ? 1 : 0) | (byte == 0x7F ? 1 : 0)
         }
-        return !isDoubtful
+        return flaws == 0
     }
 
     private static func legalized(_ value: Span<UInt8>) -> [UInt8] {

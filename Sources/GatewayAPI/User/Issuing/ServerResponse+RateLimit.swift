@@ -7,8 +7,8 @@ extension ServerResponse {
     mutating func setRateLimit(_ balances: [QuotaBalance]) {
         guard !balances.isEmpty else { return }
         let items = balances.map(RateLimit.Item.init)
-        head.headerFields[.rateLimit] = RateLimit.remaining(items)
-        head.headerFields[.rateLimitPolicy] = RateLimit.policy(items)
+        head.headerFields.append(.rateLimit, RateLimit.remaining(items))
+        head.headerFields.append(.rateLimitPolicy, RateLimit.policy(items))
     }
 
     /// Adds the fields that state what is left of each quota after the last item that it admitted.

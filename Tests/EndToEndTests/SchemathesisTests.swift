@@ -46,7 +46,7 @@ struct SchemathesisTests {
         let folder = try #require(
             Bundle.module.url(forResource: "Schemathesis", withExtension: nil), "the hooks are a resource")
         let seed = environment["SLUICE_TEST_SEED"] ?? "\(UInt32.random(in: 0..<1 << 31))"
-        let examples = environment["SLUICE_TEST_CONTRACT_EXAMPLES"] ?? "5"
+        let examples = environment["SLUICE_TEST_CONTRACT_EXAMPLES"] ?? "3"
         let contract = ContractDocument.repository.appending(path: "openapi/sluice.yaml").path(percentEncoded: false)
         try await Deployment.with { deployment in
             let client = try await deployment.furnish(for: asker)

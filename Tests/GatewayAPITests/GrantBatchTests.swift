@@ -80,7 +80,7 @@ struct GrantBatchTests {
 
     @Test(
         "10,000 items are taken together, no more",
-        arguments: [(4_000, 6_000), (10_001, 0)])
+        arguments: [(4_000, 6_000), (4_001, 6_000)])
     func count(writes: Int, deletes: Int) async {
         let items = Array(repeating: "{\(Self.grant)}", count: writes).joined(separator: ",")
         let removals = (0..<deletes).map { _ in #"{"id": "\#(UUID().uuidString)"}"# }.joined(separator: ",")

@@ -109,6 +109,10 @@ static const unsigned char simulation_js[] = {
 #embed "../../console/simulation.js"
 };
 
+static const unsigned char start_js[] = {
+#embed "../../console/start.js"
+};
+
 static const unsigned char style_css[] = {
 #embed "../../console/style.css"
 };
@@ -119,10 +123,6 @@ static const unsigned char suggest_js[] = {
 
 static const unsigned char table_js[] = {
 #embed "../../console/table.js"
-};
-
-static const unsigned char theme_js[] = {
-#embed "../../console/theme.js"
 };
 
 static const unsigned char toast_js[] = {
@@ -327,10 +327,10 @@ static const struct {
     FILE("shell.js", shell_js),
     FILE("signin.js", signin_js),
     FILE("simulation.js", simulation_js),
+    FILE("start.js", start_js),
     FILE("style.css", style_css),
     FILE("suggest.js", suggest_js),
     FILE("table.js", table_js),
-    FILE("theme.js", theme_js),
     FILE("toast.js", toast_js),
     FILE("values.js", values_js),
     FILE("vendor/chart.js", vendor_chart_js),

@@ -89,8 +89,8 @@ enum ClusterScript: String {
 
         # The processes of the server in a directory: each has its data as working directory.
         processes() {
-            for process in $(pgrep -x postgres || true); do
-                if [ "$(readlink "/proc/$process/cwd" || true)" = "$1/data" ]; then echo "$process"; fi
+            for process in /proc/[0-9]*; do
+                if [ "$process/cwd" -ef "$1/data" ]; then echo "${process##*/}"; fi
             done
         }
 
@@ -140,7 +140,9 @@ enum ClusterScript: String {
         clear_after_owner() {
             (
                 close_inherited
-                while [ -d "/proc/$owner" ]; do sleep 0.5; done
+                # To sleep by `read` starts no process, of which many clusters would start many.
+                exec {never}<> <(:)
+                while [ -d "/proc/$owner" ]; do read -rt 0.5 -u "$never" || true; done
                 kill_all "$directory"
                 rm -rf "$directory"
             ) </dev/null >/dev/null 2>&1 &

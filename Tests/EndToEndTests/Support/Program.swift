@@ -107,7 +107,9 @@ final class RunningProcess: Sendable {
                 descriptor=${descriptor##*/}
                 if [ "$descriptor" -gt 2 ]; then eval "exec $descriptor>&-"; fi
             done
-            while [ -d "/proc/$owner" ] && [ -d "/proc/$me" ]; do sleep 0.5; done
+            # To sleep by `read` starts no process, of which many programs would start many.
+            exec {never}<> <(:)
+            while [ -d "/proc/$owner" ] && [ -d "/proc/$me" ]; do read -rt 0.5 -u "$never" || true; done
             if [ ! -d "/proc/$owner" ]; then kill -KILL "$me"; fi
         ) </dev/null >/dev/null 2>&1 &
         exec "$@"

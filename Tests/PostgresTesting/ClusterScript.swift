@@ -53,6 +53,9 @@ enum ClusterScript: String {
             "sluice.accepts_loss": options.fsync ? "off" : "on",
             "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
             "max_connections": "400",
+            // Queries of tests are short. A killed server leaves what it had in shared memory, unless that is a file.
+            "jit": "off",
+            "dynamic_shared_memory_type": "mmap",
             "shared_buffers": "'64MB'",
             "log_line_prefix": "'%m [%p] %a '",
             "log_lock_waits": "on",
@@ -157,8 +160,8 @@ enum ClusterScript: String {
 
         case $action in
         create)
-            for stale in /tmp/sluice-test-*; do
-                number=${stale#/tmp/sluice-test-}
+            for stale in "${directory%/*}"/sluice-test-*; do
+                number=${stale##*/sluice-test-}
                 if [ -d "$stale" ] && [ ! -d "/proc/${number%%-*}" ]; then
                     kill_all "$stale"
                     rm -rf "$stale"

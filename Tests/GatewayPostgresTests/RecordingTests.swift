@@ -405,13 +405,15 @@ extension RecordingTests {
     ) { row throws(PostgresError) in try row.decode(0) }
 
     static func row(_ proposal: IssuanceProposal, quotas: [UUID], amounts: [Int64]) -> String {
-        let seconds = (proposal.expiresAt.timeIntervalSince1970 * 1000).rounded() / 1000
+        // The column holds microseconds, and PostgreSQL rounds those up from the middle of a millisecond on.
+        let microseconds = Int64((proposal.expiresAt.timeIntervalSince1970 * 1_000_000).rounded())
+        let milliseconds = (microseconds + 500) / 1000
         let md5 = proposal.contentMD5.map { $0.map { $0 < 16 ? "0\($0)" : "\($0)" }.joined() }
         let columns: [String?] = [
             proposal.id.uuidString.lowercased(), "\(proposal.position.sequence)", proposal.principal.rawValue,
             proposal.matchedPrincipal.rawValue, proposal.grantID.uuidString.lowercased(),
             proposal.credentialID.uuidString.lowercased(), proposal.delivery.rawValue, proposal.action.rawValue,
-            proposal.method, proposal.bucket.rawValue, proposal.key.rawValue, String(format: "%.3f", seconds),
+            proposal.method, proposal.bucket.rawValue, proposal.key.rawValue, String(format: "%d.%03d", milliseconds / 1000, milliseconds % 1000),
             proposal.contentType, md5, proposal.contentLength.map { "\($0)" }, proposal.requestID,
             "{\(quotas.map { $0.uuidString.lowercased() }.joined(separator: ","))}",
             "{\(amounts.map { "\($0)" }.joined(separator: ","))}",

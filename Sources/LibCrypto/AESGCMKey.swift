@@ -24,10 +24,10 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.key = key
     }
 
-    /// A placeholder that hides the key.
+    /// A fixed text that hides the key.
     public var description: String { "«redacted»" }
 
-    /// A placeholder that hides the key.
+    /// Has no children, so that `dump` does not show the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Encrypts and authenticates a message, and authenticates associated data.

@@ -53,8 +53,9 @@ enum ClusterScript: String {
             "sluice.accepts_loss": options.fsync ? "off" : "on",
             "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
             "max_connections": "400",
-            // Queries of tests are short. A killed server leaves what it had in shared memory, unless that is a file.
+            // Queries of tests are too short to compile.
             "jit": "off",
+            // Files of the cluster, which are removed with it. What a killed server had in /dev/shm would stay.
             "dynamic_shared_memory_type": "mmap",
             "shared_buffers": "'64MB'",
             "log_line_prefix": "'%m [%p] %a '",
@@ -67,6 +68,7 @@ enum ClusterScript: String {
     /// Arguments: action, directory, process that the cluster must not outlive, address to listen on, lines for
     /// `postgresql.conf`, server to copy, variables of the server's environment.
     private static let text = #"""
+        \#(WatcherScript.functions)
         set -eu
         action=$1 directory=$2 owner=$3 address=$4 settings=$5 source=$6 clock=$7
         bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
@@ -79,15 +81,6 @@ enum ClusterScript: String {
             else
                 "$@"
             fi
-        }
-
-        # Foundation takes a process for running as long as any descendant holds the socket that it inherited.
-        close_inherited() {
-            local descriptor
-            for descriptor in /proc/self/fd/*; do
-                descriptor=${descriptor##*/}
-                if [ "$descriptor" -gt 2 ]; then eval "exec $descriptor>&-"; fi
-            done
         }
 
         # The processes of the server in a directory: each has its data as working directory.
@@ -143,9 +136,7 @@ enum ClusterScript: String {
         clear_after_owner() {
             (
                 close_inherited
-                # To sleep by `read` starts no process, of which many clusters would start many.
-                exec {never}<> <(:)
-                while [ -d "/proc/$owner" ]; do read -rt 0.5 -u "$never" || true; done
+                wait_for_end "$owner"
                 kill_all "$directory"
                 rm -rf "$directory"
             ) </dev/null >/dev/null 2>&1 &

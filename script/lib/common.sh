@@ -10,8 +10,8 @@ release_build=(
     --package-path "$root" --configuration release --product sluice --static-swift-stdlib --disable-local-rpath
     -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
 )
-# How the scripts build what they test: without debug information and an index of the system's modules, which nobody
-# reads there. It takes a fifth off the processor time of a clean build, and a quarter off its files.
+# How the scripts build what they test: without debug information and without an index of the system's modules, neither
+# of which anybody reads there. A clean build takes a fifth less processor time, and a quarter less room.
 quick_build=(-debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -index-ignore-clang-modules)
 # Seconds that the last builds of a release took: from nothing, and again.
 release_times=$root/.build/release-seconds

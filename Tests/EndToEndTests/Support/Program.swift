@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PostgresTesting
 import Synchronization
 
 /// The built program.
@@ -100,16 +101,12 @@ final class RunningProcess: Sendable {
     /// Runs the command in its arguments under its own process id. A child watches it and, where necessary, outlives
     /// the tests.
     private static let launcher = #"""
+        \#(WatcherScript.functions)
         owner=$1 me=$$
         shift
         (
-            for descriptor in /proc/self/fd/*; do
-                descriptor=${descriptor##*/}
-                if [ "$descriptor" -gt 2 ]; then eval "exec $descriptor>&-"; fi
-            done
-            # To sleep by `read` starts no process, of which many programs would start many.
-            exec {never}<> <(:)
-            while [ -d "/proc/$owner" ] && [ -d "/proc/$me" ]; do read -rt 0.5 -u "$never" || true; done
+            close_inherited
+            wait_for_end "$owner" "$me"
             if [ ! -d "/proc/$owner" ]; then kill -KILL "$me"; fi
         ) </dev/null >/dev/null 2>&1 &
         exec "$@"

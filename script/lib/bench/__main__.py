@@ -15,7 +15,7 @@ from report import Report
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a run measures unless told otherwise, and what takes minutes of its own.
-USUAL = ("issue", "signing", "principals", "policy", "deep", "idle", "bodies", "overload", "gateways")
+USUAL = ("issue", "deliveries", "signing", "principals", "policy", "deep", "idle", "bodies", "overload", "gateways")
 LONG = ("grants", "ledger", "bulk", "console")
 # Of one part; far more than any takes.
 LONGEST_MINUTES = 40
@@ -26,7 +26,7 @@ def options():
         prog="script/bench",
         description="Measures the gateway on a PostgreSQL of its own, beside nginx, pgbench and a service in Python; prints "
                     "the table of targets and writes bench.json and bench.svg. Parts that are not measured keep what an "
-                    "earlier run wrote. Ends with status 1 when a part failed, an answer was not 2xx or the ledger does not "
+                    "earlier run wrote. Ends with status 1 when a part failed, a request was refused or the ledger does not "
                     "agree with the answers; a target that is not met is told in the table only.")
     numbers = lambda text: [int(number) for number in text.split(",")]
     parts = lambda text: list(USUAL + LONG) if text == "all" else text.split(",")
@@ -91,7 +91,7 @@ def measure(name, chosen):
     try:
         importlib.import_module(f"parts.{name}").measure(chosen, report)
         if report.faults:
-            report.error = f"{report.faults} requests failed or were not answered with 2xx"
+            report.error = f"{report.faults} requests failed or were refused"
     except Exception as error:
         traceback.print_exc()
         report.error = f"{type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ from server import free_port
 @contextlib.contextmanager
 def demo(binary, folder):
     """Runs `sluice dev`, and answers what it prints: the settings `SLUICE_…`, and as `example` the address of the web
-    example."""
+    example and as `store` that of the store."""
     # PostgreSQL may run as another user.
     folder.chmod(0o755)
     ports = [str(free_port()), str(free_port())]
@@ -28,7 +28,8 @@ def demo(binary, folder):
             time.sleep(0.1)
         text = output.read_text()
         addresses = re.findall(r"^http\S+/examples/web/\S+$", text, re.M)
-        yield {**dict(re.findall(r"^export (SLUICE_\w+)=(\S+)", text, re.M)), "example": "".join(addresses)}
+        yield {**dict(re.findall(r"^export (SLUICE_\w+)=(\S+)", text, re.M)), "example": "".join(addresses),
+               "store": f"http://127.0.0.1:{ports[1]}"}
     finally:
         process.terminate()
         process.wait(30)

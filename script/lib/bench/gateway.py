@@ -68,8 +68,9 @@ class Gateway(Server):
         with Admin(self, token) as caller:
             return caller.call("POST", path, row)
 
-    def issued(self):
-        """How many credentials this process says it has issued, once it answers nobody any more."""
+    def counted(self):
+        """How many credentials this process says it has issued, and how many requests and items it has refused, once it
+        answers nobody any more."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
             with urllib.request.urlopen(self.base + "/metrics", timeout=30) as answer:
@@ -77,7 +78,7 @@ class Gateway(Server):
             total = lambda name: sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith(name))
             # This question is under way itself.
             if total("sluice_http_requests_in_flight") <= 1:
-                return total("sluice_issued_total")
+                return total("sluice_issued_total"), total("sluice_refused_total")
             time.sleep(0.02)
         raise RuntimeError(f"requests are under way {SETTLE_SECONDS} s after the load")
 

@@ -27,7 +27,7 @@ class Sample:
 
     def __init__(self, answers, seconds, p50, p99, slowest=None, faults=0, refused=0, times=None, each=1):
         self.answers = answers
-        # Answers that were not 2xx; they are among the faults.
+        # Answers that were neither 2xx nor 3xx; they are among the faults.
         self.refused = refused
         self.rate = answers * each / seconds
         self.p50 = p50
@@ -57,25 +57,27 @@ class Ledger:
         self.database = database
         self.database_name = database_name
         self.gateways = gateways
-        self.start = self.issued = None
+        self.start = self.counted = None
+        # Requests and items of batches that the gateways refused between a mark and its comparison.
+        self.refused = 0
 
     def mark(self):
         # In this order: what an earlier load left under way is over before the time is taken.
-        self.issued = self._issued()
+        self.counted = self._counted()
         self.start = self.database.query(self.database_name, "SELECT clock_timestamp()")
 
     def compare(self, least, most):
         """Fails unless as many rows are new as there can be, and as the gateways say."""
         # What the load hung up on is still recorded.
-        issued = self._issued() - self.issued
+        issued, self.refused = (now - before for now, before in zip(self._counted(), self.counted))
         rows = self._rows()
         if not least <= rows <= most:
             raise RuntimeError(f"the ledger has {rows} new rows, after answers there must be {least} to {most}")
         if rows != issued:
             raise RuntimeError(f"the ledger has {rows} new rows, the gateways count {issued}")
 
-    def _issued(self):
-        return sum(gateway.issued() for gateway in self.gateways)
+    def _counted(self):
+        return [sum(counts) for counts in zip(*(gateway.counted() for gateway in self.gateways))]
 
     def _rows(self):
         """The number of new rows, found by the index on identifiers, which begin with roughly the time of issue."""
@@ -142,14 +144,27 @@ class Issue(Wrk):
         return super().run(seconds)
 
 
-class Batch(Issue):
-    """Batches of links; rates are links a second."""
+class Links(Issue):
+    """Requests for so many links each, in any of the ways to issue, none of them refused; rates are links a second.
+
+    `before` is called before each run.
+    """
 
     unit = "links/s"
 
-    def __init__(self, *arguments, each, **others):
-        super().__init__(*arguments, path="/v1/presigned-urls/batch", **others)
+    def __init__(self, *arguments, each=1, before=None, **others):
+        super().__init__(*arguments, **others)
         self.each = each
+        self.before = before
+
+    def run(self, seconds):
+        if self.before:
+            self.before()
+        sample = super().run(seconds)
+        # A batch has its refusals inside, and an OSS SDK gets them with status 200.
+        if self.ledger.refused:
+            raise RuntimeError(f"{self.name}: {self.ledger.refused} requests or items were refused")
+        return sample
 
 
 class During(Issue):

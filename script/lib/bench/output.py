@@ -28,8 +28,7 @@ def _print_part(name, part):
     if part["error"]:
         print(f"**failed**: {part['error']}\n")
     if part["series"]:
-        print(table(["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms", "slowest ms", "µs of the server",
-                     "of PostgreSQL", "of the load"], [_series_row(one) for one in part["series"]]), "\n")
+        print(_series_table(part), "\n")
     if part["figures"]:
         print(table(["figure", "value"], [[one["name"], _quantity(one)] for one in part["figures"]]), "\n")
     if part["series"]:
@@ -37,6 +36,12 @@ def _print_part(name, part):
         servers = dict.fromkeys(server for one in part["series"] for server in one["servers"])
         print("".join(f"  {server}\n" for server in servers), end="")
         print("\n".join(f"  {one['command']}" for one in part["series"]) + "\n")
+
+
+def _series_table(part, columns=None):
+    header = ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms", "slowest ms", "µs of the server",
+              "of PostgreSQL", "of the load"]
+    return table(header[:columns], [_series_row(one)[:columns] for one in part["series"]])
 
 
 def _series_row(one):
@@ -140,9 +145,9 @@ def _section(parts):
         pieces.append(notes)
     if parts.get("issue", {}).get("series"):
         pieces.append("![Rate and p99 against connections](../Benchmarks/results.svg)")
-        pieces.append(table(
-            ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms"],
-            [_series_row(one)[:7] for one in parts["issue"]["series"]]))
+        pieces.append(_series_table(parts["issue"], 7))
+    if parts.get("deliveries", {}).get("series"):
+        pieces.append(_series_table(parts["deliveries"]))
     for header, found in console_tables(parts.get("console", {}).get("figures", [])):
         pieces.append(table(header, found))
     failed = [_item(f"The part {name} failed: {part['error'].splitlines()[0]}") for name, part in parts.items() if part["error"]]

@@ -1,4 +1,5 @@
 -- What wrk sends: `-- PATH FILE THREADS`, with one JSON body and one bearer token a line of the file, tab between them.
+-- A line may have a third column, which takes the place of `{}` in the path. Without a body, the request is a GET.
 -- Each thread has a share of the lines and sends them one after another, so that callers are distinct.
 local threads = 0
 
@@ -12,11 +13,15 @@ function init(arguments)
     local line_number, parts = 0, tonumber(arguments[3])
     for line in io.lines(arguments[2]) do
         if line_number % parts == share then
-            local body, token = line:match("^(.-)\t(.*)$")
-            prepared[#prepared + 1] = wrk.format("POST", arguments[1], {
-                ["Authorization"] = "Bearer " .. token,
-                ["Content-Type"] = "application/json",
-            }, body)
+            local body, token, word = line:match("^([^\t]*)\t([^\t]*)\t?(.*)$")
+            local path = arguments[1]:gsub("{}", word)
+            local headers = { ["Authorization"] = "Bearer " .. token }
+            if body == "" then
+                prepared[#prepared + 1] = wrk.format("GET", path, headers)
+            else
+                headers["Content-Type"] = "application/json"
+                prepared[#prepared + 1] = wrk.format("POST", path, headers, body)
+            end
         end
         line_number = line_number + 1
     end

@@ -14,6 +14,7 @@ ROLE = "bench_gateway"
 MD5 = "1B2M2Y8AsgTpgAmY7PhCfg=="
 CREDENTIAL = {"accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "made-up/secret+0123456789abcdefABCDEF01"}
 ENDPOINT, REGION = "https://store.example", "eu-west-1"
+PLACE = {"provider": "s3", "endpoint": ENDPOINT, "region": REGION, "addressing": "path"}
 PEER_SCHEMA = Path(__file__).resolve().parents[3] / "Benchmarks/peer/schema.sql"
 URLS_PER_DAY = 1_000_000_000
 # UUIDs of version 7, as the gateway makes them.
@@ -51,8 +52,11 @@ def users(count):
     return made
 
 
-def prepare(database, database_name, binary, callers, grants=None, has_quota=True):
-    """Makes a migrated database in which every caller has a key, a grant and a quota; more grants belong to others."""
+def prepare(database, database_name, binary, callers, grants=None, has_quota=True, credential=CREDENTIAL, place=PLACE):
+    """Makes a migrated database in which every caller has a key, a grant and a quota; more grants belong to others.
+
+    `place` says where the bucket is, and whatever else it has.
+    """
     grants = grants or len(callers)
     print(f"making {database_name}: {len(callers):,} users, {grants:,} grants", file=sys.stderr, flush=True)
     database.query("postgres", f"CREATE DATABASE {database_name}")
@@ -61,14 +65,13 @@ def prepare(database, database_name, binary, callers, grants=None, has_quota=Tru
                                   " EXCEPTION WHEN duplicate_object THEN NULL; END $$")
     log = database.directory / f"{database_name}-setup.log"
     with Gateway(binary, database.url(database_name, ROLE), log) as gateway, Admin(gateway) as admin:
-        credential = admin.create("/admin/v1/storage-credentials", {"name": "bench", **CREDENTIAL})
+        credential = admin.create("/admin/v1/storage-credentials", {"name": "bench", **credential})
         admin.create("/admin/v1/buckets", {
-            "name": BUCKET, "provider": "s3", "endpoint": ENDPOINT, "region": REGION, "addressing": "path",
-            "credentialID": credential["id"], "maxTTL": 3600})
+            "name": BUCKET, "credentialID": credential["id"], "maxTTL": 3600, **place})
         if has_quota:
             admin.create("/admin/v1/quotas", {
-                "principal": "*", "bucket": BUCKET, "action": "PutObject", "metric": "urls", "period": "day",
-                "sharing": "each", "limit": URLS_PER_DAY})
+                "principal": "*", "bucket": BUCKET, "metric": "urls", "period": "day", "sharing": "each",
+                "limit": URLS_PER_DAY})
     for some in _slices(callers):
         _change(database, database_name, "INSERT INTO api_keys (id, prefix, hash, name, principal, groups, roles) VALUES "
                 + ", ".join(f"({UUID}, '{one.prefix}', '\\x{one.digest}', 'bench', '{one.principal}', '{{}}', '{{}}')"
@@ -95,14 +98,14 @@ def prepare_peer(database, database_name, callers):
     database.query(database_name, "VACUUM ANALYZE")
 
 
-def requests(file, callers, each=None, tokens=None):
-    """Writes what callers send, a line each: one link, or a batch of so many; by API key, or by the tokens given."""
+def requests(file, callers, body=User.wish, word=None, tokens=None):
+    """Writes what callers send, a line each: a body, or none; by API key, or by the tokens given; and the word that
+    takes the place of `{}` in the path."""
     with file.open("w") as lines:
         for number, one in enumerate(callers):
-            wish = one.wish()
-            body = wish if each is None else {
-                "items": [{**wish, "key": f"users/{one.name}/uploads/photo-{item}.jpg"} for item in range(each)]}
-            lines.write(f"{json.dumps(body)}\t{tokens[number] if tokens else one.key}\n")
+            content = body(one)
+            columns = [json.dumps(content) if content else "", tokens[number] if tokens else one.key]
+            lines.write("\t".join(columns + [word(one)] if word else columns) + "\n")
     # The database's directory belongs to another user.
     file.chmod(0o644)
     return file

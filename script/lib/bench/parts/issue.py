@@ -5,7 +5,7 @@ import contextlib
 import rows
 from database import Database
 from gateway import Gateway
-from load import Batch, Inserts, Issue, Wrk
+from load import Inserts, Issue, Wrk
 from nginx import Nginx
 from peer import Peer
 from report import alternate, line, versions
@@ -15,13 +15,10 @@ NAME = "POST /v1/presigned-urls"
 OTHER = f"{NAME} of --against"
 UNCOUNTED = f"{NAME}, where no quota applies"
 TOKENS = f"{NAME}, with JWTs (RS256)"
-BATCH = "POST /v1/presigned-urls/batch"
 NGINX = "nginx, a constant of the same length"
 PEER = "the service in Python, 4 workers"
 # Where the targets are.
 COMPARED = (64, 256)
-BATCH_CONNECTIONS = 16
-ITEMS = 100
 
 
 def measure(chosen, report):
@@ -57,12 +54,10 @@ def measure(chosen, report):
         if chosen.peer_python:
             loads += _peer(stack, chosen, report, database, callers, single)
         loads += [Inserts(database, connections, threads) for connections in (1, 64)]
-        # What these leave to be summed up later must not disturb the first load more than that of --against.
+        # What this leaves to be summed up later must not disturb the first load more than that of --against.
         rows.prepare(database, "others", chosen.binary, callers)
         others = start(chosen.binary, "others", "others")
         loads.append(issue(TOKENS, others, 64, _with_tokens(database, others, callers), "others"))
-        batches = rows.requests(database.directory / "batches.txt", callers[:200], each=ITEMS)
-        loads.append(Batch(BATCH, [others], BATCH_CONNECTIONS, threads, batches, database, "others", each=ITEMS))
 
         series = alternate(loads, database, chosen)
         report.add(series)
@@ -113,5 +108,3 @@ def _compare(report, series):
     ratio("inserts", (NAME, 64), (Inserts.NAME, 64))
     ratio("latency", (NAME, 1), (Inserts.NAME, 1), "p50")
     ratio("tokens", (TOKENS, 64), (NAME, 64))
-    batch = series[BATCH, BATCH_CONNECTIONS]
-    report.measured("batch", batch.median(), batch.values())

@@ -1,11 +1,11 @@
 -- Sums up what was recorded since the last call, by the minute: ten minutes of a day at most, the latest day first.
--- Also brings the index issuances_lookup_idx up to date.
+-- Also brings the indexes issuances_lookup_idx and issuances_time_idx up to date.
 --
 -- A recording shares the policy lock, reads the clock, and commits later. So this reads the clock first, then lists who
 -- shares the lock, and waits until those have ended: all rows up to that time are visible then. Nobody waits for this
 -- function.
 --
---   p_least_pages  a day that is not over is left until it has grown by so many pages
+--   p_least_pages  a day that is not over is left until it has grown by so many pages, or for ten minutes
 -- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
 -- gateway's role.
 -- Errors: invalid_transaction_state outside READ COMMITTED.
@@ -18,6 +18,8 @@ SET plan_cache_mode = force_custom_plan
 SET work_mem = '32MB'
 SET jit = off
 SET enable_seqscan = off
+-- Of a new day the planner knows nothing. It would read the whole tree of identifiers for the last two seconds.
+SET enable_indexscan = off
 SET enable_sort = off
 AS $$
 DECLARE
@@ -25,6 +27,7 @@ DECLARE
     v_recording text[];
     v_partition oid;
     v_pages bigint;
+    v_summed_pages bigint;
     v_day timestamptz;
     v_end timestamptz;
     v_from timestamptz;
@@ -43,8 +46,9 @@ BEGIN
     PERFORM forget_sums(d.starts_at)
     FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
 
-    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
-    INTO v_partition, v_day, v_end, v_from, v_pages
+    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages,
+        d.pages
+    INTO v_partition, v_day, v_end, v_from, v_pages, v_summed_pages
     FROM (
         -- CASE, so that no date is read from another table's name: conditions have no order.
         SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
@@ -56,7 +60,10 @@ BEGIN
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
-        AND (p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages)
+        AND (
+            p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
+            OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+        )
     ORDER BY p.starts_at DESC
     LIMIT 1;
     IF v_day IS NULL THEN
@@ -73,18 +80,24 @@ BEGIN
         RETURN false;
     END IF;
 
-    IF v_to = least(v_now, v_end) THEN
-        BEGIN
-            PERFORM brin_summarize_new_values(x.indexrelid)
+    -- Of a day that was summed up before, only what came since. To look for it takes time in proportion to the day.
+    BEGIN
+        PERFORM CASE WHEN v_summed_pages > 0 THEN (
+                SELECT sum(brin_summarize_range(x.indexrelid, b))
+                FROM generate_series(v_summed_pages, v_pages + x.width - 1, x.width) AS b
+            ) ELSE brin_summarize_new_values(x.indexrelid) END
+        FROM (
+            SELECT x.indexrelid, o.option_value::bigint AS width
             FROM pg_index x
             JOIN pg_class c ON c.oid = x.indexrelid
             JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
-            WHERE x.indrelid = v_partition;
-        EXCEPTION WHEN lock_not_available THEN
-            -- VACUUM holds it, which does the same.
-            NULL;
-        END;
-    END IF;
+            CROSS JOIN LATERAL pg_options_to_table(c.reloptions) o
+            WHERE x.indrelid = v_partition AND o.option_name = 'pages_per_range'
+        ) x;
+    EXCEPTION WHEN lock_not_available THEN
+        -- VACUUM or ANALYZE holds it. The next call does this.
+        v_pages := coalesce(v_summed_pages, 0);
+    END;
 
     INSERT INTO issuance_sums (
         minute, bucket, action, delivery, credential_id, byte_quotas, urls, bytes_bound, bytes_reserved
@@ -108,9 +121,9 @@ BEGIN
     GROUP BY c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
 
     INSERT INTO summed_days AS d (starts_at, summed_to, pages)
-    VALUES (v_day, v_to, CASE WHEN v_to = v_now THEN v_pages ELSE 0 END)
+    VALUES (v_day, v_to, v_pages)
     ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
-    SET summed_to = excluded.summed_to, pages = CASE WHEN v_to = v_now THEN excluded.pages ELSE d.pages END;
+    SET summed_to = excluded.summed_to, pages = excluded.pages;
 
     -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
     IF v_to = v_end AND (

@@ -500,6 +500,9 @@ CREATE INDEX issuances_lookup_idx ON issuances USING brin (
     grant_id uuid_bloom_ops (n_distinct_per_range = 64, false_positive_rate = 0.01),
     leading_segments(object_key) text_bloom_ops (n_distinct_per_range = 64, false_positive_rate = 0.01)
 ) WITH (pages_per_range = 2, autosummarize = off);
+-- For each 32 pages of a day, the times in them: a few pages for the whole day, so that what is recent is found without
+-- reading the index above, which grows with the day.
+CREATE INDEX issuances_time_idx ON issuances USING brin (issued_at) WITH (pages_per_range = 32, autosummarize = off);
 
 COMMENT ON TABLE issuances IS
     'The ledger: one row for each credential that left the gateway, in partitions of a day (UTC). Rows are never '

@@ -50,18 +50,12 @@ public enum Hex {
 
     /// Appends a number as eight lower-case digits, the highest first.
     public static func append(_ value: UInt32, to output: inout OutputSpan<UInt8>) {
-        let digits = eightDigits(of: value)
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            output.append(UInt8(truncatingIfNeeded: digits >> shift))
-        }
+        output.append(inMemory: eightDigits(of: value).bigEndian)
     }
 
     /// Appends a number as four lower-case digits, the highest first.
     public static func append(_ value: UInt16, to output: inout OutputSpan<UInt8>) {
-        let digits = eightDigits(of: UInt32(value))
-        for shift in stride(from: UInt64(24), through: 0, by: -8) {
-            output.append(UInt8(truncatingIfNeeded: digits >> shift))
-        }
+        output.append(inMemory: UInt32(truncatingIfNeeded: eightDigits(of: UInt32(value))).bigEndian)
     }
 
     /// The eight digits of a number, one per byte, computed in parallel.

@@ -39,6 +39,18 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
+    /// Appends the bytes of a number as they lie in memory. The output needs room for them.
+    @inline(__always)
+    mutating func append(inMemory number: some FixedWidthInteger) {
+        let size = MemoryLayout.size(ofValue: number)
+        precondition(size <= freeCapacity, "There is no room for so many bytes")
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            unsafe UnsafeMutableRawBufferPointer(buffer).storeBytes(
+                of: number, toByteOffset: count, as: type(of: number))
+            count += size
+        }
+    }
+
     /// Appends a number in decimal. The output needs room for it: at most ``decimalRoom`` bytes.
     public mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }

@@ -36,13 +36,13 @@ enum FieldBytes {
         while let last = range.last, unsafe isBlank(bytes[last]) { range.removeLast() }
         while let first = range.first, unsafe isBlank(bytes[first]) { range.removeFirst() }
         let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-        // The loop has no early exit, so that it can process many bytes at a time.
-        var isDoubtful = false
+        // Without an early exit and with numbers instead of conditions, the loop handles many bytes at a time.
+        var doubts: UInt8 = 0
         for index in 0..<kept.count {
             let byte = unsafe kept[index]
-            isDoubtful = isDoubtful || byte < 0x20 || byte >= 0x7F
+            doubts |= (byte < 0x20 ? 1 : 0) | (byte >= 0x7F ? 1 : 0)
         }
-        guard isDoubtful else { return unsafe kept }
+        guard doubts != 0 else { return unsafe kept }
         guard unsafe kept.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }),
             unsafe String(validating: kept, as: UTF8.self) != nil
         else { return nil }

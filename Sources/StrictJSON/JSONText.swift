@@ -57,6 +57,7 @@ public final class JSONText: Sendable {
     func isName(_ name: String, at place: Int) -> Bool {
         let found = places[place]
         guard found.kind == .plainString else { return text(at: place) == name }
+        guard Int(found.end - found.start) == name.utf8.count else { return false }
         return Self.isSame(name, Int(found.start)..<Int(found.end), of: bytes)
     }
 

@@ -54,9 +54,8 @@ import Testing
     ) async throws {
         let connection = try Self.connect()
         let quota = Quota.sample(limit: 1000, metric: .bytes)
-        var proposal = try IssuanceProposal.sample(
-            at: await connection.position(), action: .putObject, charges: [quota.charge(100)])
-        proposal.expiresAt = Date().addingTimeInterval(ahead + 900)
+        let proposal = try IssuanceProposal.sample(
+            at: await connection.position(), action: .putObject, charges: [quota.charge(100)], lifetime: ahead + 900)
         let statement = function == .one ? RecordBatch.recordOne : RecordBatch.record
         let batch = RecordBatch([proposal])
         _ = try await connection.execute(statement, (batch, .ahead(ahead)))

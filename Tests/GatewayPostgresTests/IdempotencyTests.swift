@@ -203,12 +203,9 @@ import Testing
         _ claim: IdempotencyClaim, place: Int = 0, quota: Quota, at position: PolicyPosition, until: Date,
         signedAt: Date
     ) throws -> IssuanceProposal {
-        var proposal = try IssuanceProposal.sample(at: position, charges: [quota.charge(1)])
-        let ledger = NoLedger()
-        proposal.id = RepeatableIssuing(claim, ledger: ledger).issuance(at: place).id(at: signedAt)
-        proposal.credentialID = quota.id
-        proposal.expiresAt = until
-        return proposal
+        try IssuanceProposal.sample(at: position, charges: [quota.charge(1)]).with(
+            id: RepeatableIssuing(claim, ledger: NoLedger()).issuance(at: place).id(at: signedAt),
+            credentialID: quota.id, expiresAt: until)
     }
 
     @Test(.database(.migrated)) func anIssuanceIsRecordedOnceAndProvedEachTime() async throws {

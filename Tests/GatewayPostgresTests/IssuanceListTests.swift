@@ -14,9 +14,9 @@ import Testing
         let start = Date().timeIntervalSince1970
         var ids: [UUID] = []
         for number in 0..<5 {
-            var proposal = try IssuanceProposal.sample(at: position, lifetime: number == 3 ? -10 : 900)
-            proposal.id = .version7(
+            let id = UUID.version7(
                 at: Date(timeIntervalSince1970: start + Double(number)), randomBytes: [UInt8](repeating: 1, count: 10))
+            let proposal = try IssuanceProposal.sample(at: position, lifetime: number == 3 ? -10 : 900).with(id: id)
             ids.append(proposal.id)
             #expect(try await connection.record([proposal]) == [.recorded(remaining: [])])
         }

@@ -114,9 +114,8 @@ import Testing
             let recorded = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<9 {
                     group.addTask {
-                        var proposal = try IssuanceProposal.sample(at: position, principal: "user:\(index)")
-                        if index == 3 { proposal.method = "BREW" }
-                        if index == 5 { proposal.requestID = "a\0b" }
+                        let proposal = try IssuanceProposal.sample(at: position, principal: "user:\(index)")
+                            .with(method: index == 3 ? "BREW" : nil, requestID: index == 5 ? "a\0b" : nil)
                         do {
                             return try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: [])
                         } catch {
@@ -160,7 +159,7 @@ import Testing
             var proposals = try (0..<1000).map { _ in
                 try IssuanceProposal.sample(at: position, charges: [quota.charge()])
             }
-            proposals[7].method = "BREW"
+            proposals[7] = proposals[7].with(method: "BREW")
             let answers = await ledger.record(proposals, deadline: .soon)
             #expect(answers.count == 1000)
             let recorded = zip(proposals, answers).filter { if case .success(.recorded) = $1 { true } else { false } }

@@ -164,9 +164,9 @@ import Testing
         let position = try await owner.position()
         var proposals: [IssuanceProposal] = []
         for number in [1, 2] {
-            var proposal = try IssuanceProposal.sample(
-                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
-            proposal.delivery = .multipartPart
+            let proposal = try IssuanceProposal.sample(
+                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60
+            ).with(delivery: .multipartPart)
             _ = try await rows.reserve(
                 [ReservedPart(issuance: proposal.id, number: number, contentLength: 100)], of: upload.id)
             proposals.append(proposal)

@@ -37,9 +37,8 @@ import Testing
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func writesDigestsThatAreReadAgain(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()
-        var proposal = try IssuanceProposal.sample(at: try await connection.position(), action: .putObject)
-        proposal.contentSHA256 = [UInt8](repeating: 9, count: 32)
-        proposal.signsPayload = true
+        let proposal = try IssuanceProposal.sample(at: try await connection.position(), action: .putObject)
+            .with(contentSHA256: [UInt8](repeating: 9, count: 32), signsPayload: true)
         _ = try await connection.record([proposal], by: function)
         let columns = try await connection.execute(
             Statement<Void, [UInt8]>("SELECT content_md5::bytea FROM issuances") { row throws(PostgresError) in
@@ -332,18 +331,13 @@ import Testing
     func refusesRowsThatCannotBe(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()
         let position = try await connection.position()
-        let changes: [@Sendable (inout IssuanceProposal) -> Void] = [
-            { $0.method = "BREW" }, { $0.method = "*" }, { $0.furtherActions = [.getObject] },
-            { $0.contentMD5 = [UInt8](repeating: 7, count: 15) }, { $0.contentLength = -1 },
-            { (proposal: inout IssuanceProposal) in
-                proposal.delivery = .sts
-                proposal.method = "*"
-                proposal.furtherActions = [.getObject]
-            },
+        let proposal = try IssuanceProposal.sample(at: position, action: .putObject)
+        let changes = [
+            proposal.with(method: "BREW"), proposal.with(method: "*"), proposal.with(furtherActions: [.getObject]),
+            proposal.with(contentMD5: [UInt8](repeating: 7, count: 15)), proposal.with(contentLength: -1),
+            proposal.with(delivery: .sts, furtherActions: [.getObject], method: "*"),
         ]
-        for (index, change) in changes.enumerated() {
-            var proposal = try IssuanceProposal.sample(at: position, action: .putObject)
-            change(&proposal)
+        for (index, proposal) in changes.enumerated() {
             do {
                 _ = try await connection.record([proposal], by: function)
                 #expect(index == changes.count - 1)
@@ -357,9 +351,9 @@ import Testing
     @Test(.database(.migrated)) func anItemThatIsStaleIsNotHeldToWhatARowMayHold() async throws {
         let connection = try Self.connect()
         let position = try await connection.position()
-        var stale = try IssuanceProposal.sample(
-            at: PolicyPosition(sequence: position.sequence, tag: UUID()), action: .putObject)
-        stale.furtherActions = [.getObject]
+        let stale = try IssuanceProposal.sample(
+            at: PolicyPosition(sequence: position.sequence, tag: UUID()), action: .putObject
+        ).with(furtherActions: [.getObject])
         let verdicts = try await connection.record([.sample(at: position), stale])
         #expect(verdicts.map(\.isRecorded) == [true, false])
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)

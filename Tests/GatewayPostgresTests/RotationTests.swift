@@ -54,9 +54,8 @@ import Testing
         func issue(_ count: Int, lifetime: TimeInterval) async throws {
             let position = try await world.connection.position()
             let proposals = try (0..<count).map { _ in
-                var proposal = try IssuanceProposal.sample(at: position, scopes: ["nothing"], lifetime: lifetime)
-                proposal.credentialID = id
-                return proposal
+                try IssuanceProposal.sample(at: position, scopes: ["nothing"], lifetime: lifetime).with(
+                    credentialID: id)
             }
             _ = try await world.connection.record(proposals)
         }

@@ -23,9 +23,9 @@ import Testing
         /// Reserves 100 bytes for a URL that expired a minute ago.
         @discardableResult
         func reserve(_ delivery: Delivery = .presignedURL, amount: Int64 = 100) async throws -> UUID {
-            var proposal = try IssuanceProposal.sample(
-                at: await connection.position(), action: .putObject, charges: [quota.charge(amount)], lifetime: -60)
-            proposal.delivery = delivery
+            let proposal = try IssuanceProposal.sample(
+                at: await connection.position(), action: .putObject, charges: [quota.charge(amount)], lifetime: -60
+            ).with(delivery: delivery)
             #expect(try await connection.record([proposal]).map(\.isRecorded) == [true])
             return proposal.id
         }
@@ -147,8 +147,8 @@ import Testing
         let world = try await World()
         try await world.reserve()
         for action in [Action.listObjects, .getObject] {
-            var proposal = try IssuanceProposal.sample(at: await world.connection.position(), action: action)
-            proposal.method = "GET"
+            let proposal = try IssuanceProposal.sample(at: await world.connection.position(), action: action)
+                .with(method: "GET")
             #expect(try await world.connection.record([proposal]).allSatisfy(\.isRecorded))
         }
         await world.sweep(.nothing)

@@ -19,7 +19,7 @@ extension IssuanceProposal {
             scopes: scopes?.map { PolicyScope(rawValue: $0) } ?? [.principal(principal), .principal(.anyone)],
             principal: principal, matchedPrincipal: principal, grantID: grantID, credentialID: UUID(),
             delivery: .presignedURL, action: action, method: action == .getObject ? "GET" : "PUT",
-            bucket: try BucketName("demo"), key: try ObjectKey("users/alice/photo é.jpg"),
+            bucket: try BucketName("demo"), key: ExactText("users/alice/photo é.jpg"),
             expiresAt: Date().addingTimeInterval(lifetime), contentType: "image/jpeg",
             contentMD5: action == .putObject ? [UInt8](repeating: 7, count: 16) : nil,
             contentLength: action == .putObject ? 1000 : nil, requestID: "request-1", charges: charges)
@@ -163,10 +163,23 @@ extension RecordVerdict {
 
 extension IssuanceProposal {
     /// The same proposal with another identifier.
-    var again: IssuanceProposal {
-        var proposal = self
-        proposal.id = UUID()
-        return proposal
+    var again: IssuanceProposal { with(id: UUID()) }
+
+    /// The same proposal with other values.
+    func with(
+        id: UUID? = nil, scopes: [PolicyScope]? = nil, credentialID: UUID? = nil, delivery: Delivery? = nil,
+        furtherActions: [Action]? = nil, method: String? = nil, expiresAt: Date? = nil, contentMD5: [UInt8]? = nil,
+        contentSHA256: [UInt8]? = nil, signsPayload: Bool? = nil, contentLength: Int64? = nil, requestID: String? = nil
+    ) -> IssuanceProposal {
+        IssuanceProposal(
+            id: id ?? self.id, position: position, scopes: scopes ?? self.scopes, principal: principal,
+            matchedPrincipal: matchedPrincipal, grantID: grantID, credentialID: credentialID ?? self.credentialID,
+            delivery: delivery ?? self.delivery, action: action, furtherActions: furtherActions ?? self.furtherActions,
+            method: method ?? self.method, bucket: bucket, key: key, expiresAt: expiresAt ?? self.expiresAt,
+            contentType: contentType, contentMD5: contentMD5 ?? self.contentMD5,
+            contentSHA256: contentSHA256 ?? self.contentSHA256, signsPayload: signsPayload ?? self.signsPayload,
+            contentLength: contentLength ?? self.contentLength, requestID: requestID ?? self.requestID,
+            charges: charges)
     }
 }
 

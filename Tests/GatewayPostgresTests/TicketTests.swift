@@ -57,9 +57,8 @@ extension Ticket {
         let (position, _) = try await loaded(ticket, from: world)
         try await withLedger(database.connectionString) { ledger, _ in
             func proposal() throws -> IssuanceProposal {
-                var proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
-                proposal.scopes.append(.ticket(name: ticket.name))
-                return proposal
+                let proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
+                return proposal.with(scopes: proposal.scopes + [.ticket(name: ticket.name)])
             }
             guard case .recorded = try await ledger.record(proposal(), deadline: .soon) else {
                 Issue.record("A live ticket was not accepted.")
@@ -97,9 +96,8 @@ extension Ticket {
         let position = try #require(cache.position)
         func proposals() throws -> [IssuanceProposal] {
             try (tickets + [foreign]).map { ticket in
-                var proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
-                proposal.scopes = [.ticket(name: ticket.name)]
-                return proposal
+                try IssuanceProposal.sample(at: position, charges: [ticket.charge])
+                    .with(scopes: [.ticket(name: ticket.name)])
             }
         }
         #expect(try await world.connection.record(proposals()).allSatisfy(\.isRecorded))

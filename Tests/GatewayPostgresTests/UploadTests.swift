@@ -306,10 +306,10 @@ import Testing
 @Suite struct ContentDigestsTests {
     @Test(arguments: [true, false], [(false, false), (true, false), (true, true), (false, true)])
     func digestsShareAColumn(hasMD5: Bool, sha256: (isThere: Bool, signsPayload: Bool)) throws {
-        var proposal = try IssuanceProposal.sample(
-            at: PolicyPosition(sequence: 1, tag: UUID()), action: hasMD5 ? .putObject : .getObject)
-        proposal.contentSHA256 = sha256.isThere ? [UInt8](repeating: 9, count: 32) : nil
-        proposal.signsPayload = sha256.signsPayload
+        let proposal = try IssuanceProposal.sample(
+            at: PolicyPosition(sequence: 1, tag: UUID()), action: hasMD5 ? .putObject : .getObject
+        ).with(
+            contentSHA256: sha256.isThere ? [UInt8](repeating: 9, count: 32) : nil, signsPayload: sha256.signsPayload)
         let read = ContentDigests(ContentDigests.column(of: proposal))
         #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256)
         #expect(read.signsPayload == (sha256.isThere && sha256.signsPayload))

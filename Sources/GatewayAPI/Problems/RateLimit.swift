@@ -6,9 +6,30 @@ import LibCrypto
 /// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers. They are structured fields, with one item for each
 /// quota, named by its id, or one item for the request rate.
 enum RateLimit {
+    /// The name of a limit.
+    enum Name {
+        case text(String)
+        /// The identifier of a quota.
+        case id(UUID)
+
+        var byteCount: Int {
+            switch self {
+            case .text(let text): text.utf8.count
+            case .id: UUID.textByteCount
+            }
+        }
+
+        func append(to output: inout OutputSpan<UInt8>) {
+            switch self {
+            case .text(let text): output.append(copying: text)
+            case .id(let id): id.appendLowercaseText(to: &output)
+            }
+        }
+    }
+
     /// One limit and the amount left of it.
     struct Item {
-        let name: String
+        let name: Name
         /// The unit that is counted, in the words of the draft.
         let unit: String
         /// Length of the limit's period in seconds; `nil` where it varies.
@@ -53,12 +74,12 @@ enum RateLimit {
     private static let itemRoom = 96
 
     private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {
-        let room = items.reduce(0) { $0 + $1.name.utf8.count + itemRoom }
+        let room = items.reduce(0) { $0 + $1.name.byteCount + itemRoom }
         return String(room: room) { output in
             for index in items.indices {
                 if index > 0 { output.append(copying: ", ") }
                 output.append(UInt8(ascii: "\""))
-                output.append(copying: items[index].name)
+                items[index].name.append(to: &output)
                 output.append(UInt8(ascii: "\""))
                 parameters(items[index], &output)
             }
@@ -90,7 +111,7 @@ extension RateLimit.Item {
     /// Describes a quota that admitted a request.
     init(_ balance: QuotaBalance) {
         self.init(
-            name: balance.quota.id.lowercaseText, unit: RateLimit.unit(of: balance.quota.metric),
+            name: .id(balance.quota.id), unit: RateLimit.unit(of: balance.quota.metric),
             window: RateLimit.seconds(of: balance.quota.period), limit: balance.quota.limit,
             remaining: balance.remainder.remaining, resetsIn: balance.remainder.resetsIn
         )
@@ -99,7 +120,7 @@ extension RateLimit.Item {
     /// Describes a quota that refused a request.
     init(_ refusal: QuotaRefusal) {
         self.init(
-            name: refusal.quotaID, unit: RateLimit.unit(of: refusal.metric),
+            name: .text(refusal.quotaID), unit: RateLimit.unit(of: refusal.metric),
             window: RateLimit.seconds(of: refusal.period), limit: refusal.limit, remaining: refusal.remaining,
             resetsIn: refusal.resetsIn
         )
@@ -108,7 +129,7 @@ extension RateLimit.Item {
     /// Describes the request rate at which a principal was refused.
     init(_ refusal: RateRefusal) {
         self.init(
-            name: refusal.name, unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),
+            name: .text(refusal.name), unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),
             remaining: Int64(refusal.remaining), resetsIn: refusal.retryAfter
         )
     }

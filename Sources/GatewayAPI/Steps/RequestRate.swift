@@ -1,29 +1,16 @@
 import GatewayCore
-import Synchronization
 
 /// Limits how often each principal may do something, with one token bucket per principal in the memory of this process.
 ///
-/// A bucket is one number, the time at which it will be full again. A full bucket is the same as none, so the buckets
-/// used longest ago may be forgotten. With the number of principals that are remembered, forgetting forgives only
-/// fractions of a second.
+/// With the number of principals that are remembered, forgetting a bucket forgives only fractions of a second.
 final class RequestRate: Sendable {
-    private final class Shard: Sendable {
-        /// The time at which each bucket is full, in nanoseconds since the origin.
-        let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
-
-        init(maxPrincipals: Int) {
-            fullAt = Mutex(LeastRecentlyUsed(maxCount: maxPrincipals, maxCost: .max))
-        }
-    }
-
     private let name: String
     private let burst: Int
     /// Nanoseconds in which one token returns.
     private let period: Int64
     private let origin: ContinuousClock.Instant
-    private let shards: [Shard]
-
-    private static let shardCount = 16
+    /// Times are nanoseconds since the origin.
+    private let buckets: TokenBuckets
 
     /// Makes full buckets.
     ///
@@ -41,7 +28,7 @@ final class RequestRate: Sendable {
         self.burst = burst
         period = 1_000_000_000 / Int64(perSecond)
         self.origin = origin
-        shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
+        buckets = TokenBuckets(maxPrincipals: maxPrincipals)
     }
 
     /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where the count is more than
@@ -62,17 +49,7 @@ final class RequestRate: Sendable {
         let needed = min(cost, Int64((burst + 1) / 2) * period)
         let now = (instant - origin).nanoseconds
         let latest = now + Int64(burst) * period
-        let shard = shards[Int(UInt(bitPattern: principal.hashValue) % UInt(Self.shardCount))]
-        let fullAt = shard.fullAt.withLock { buckets in
-            let known = buckets.withValue(for: principal) { fullAt in
-                let known = max(fullAt, now)
-                if known + needed <= latest { fullAt = known + cost }
-                return known
-            }
-            if let known { return known }
-            buckets.insert(now + cost, for: principal, cost: 1)
-            return now
-        }
+        let fullAt = buckets.take(cost, needed: needed, of: latest - now, from: principal, at: now)
         guard fullAt + needed > latest else { return }
         let second: Int64 = 1_000_000_000
         throw .tooManyRequests(

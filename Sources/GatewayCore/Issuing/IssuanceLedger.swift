@@ -36,57 +36,60 @@ extension IssuanceLedger {
 }
 
 /// The data of a ledger row, together with the data that proves and charges it.
-public struct IssuanceProposal: Sendable {
+///
+/// A class for the reason that ``Caller`` gives.
+public final class IssuanceProposal: Sendable {
     /// Identifier of the issuance, a UUIDv7.
-    public var id: UUID
+    public let id: UUID
     /// The policy position that the decision is based on.
-    public var position: PolicyPosition
+    public let position: PolicyPosition
     /// The scopes of all rows that the decision is based on. ``PolicyScope/all`` is always included implicitly.
-    public var scopes: [PolicyScope]
+    public let scopes: [PolicyScope]
     /// The caller.
-    public var principal: Principal
+    public let principal: Principal
     /// The principal of the grant that decided: the caller, a group, or `*`.
-    public var matchedPrincipal: Principal
+    public let matchedPrincipal: Principal
     /// The grant that decided.
-    public var grantID: UUID
+    public let grantID: UUID
     /// The storage credential that signed.
-    public var credentialID: UUID
+    public let credentialID: UUID
     /// The delivery through which the credential leaves the gateway.
-    public var delivery: Delivery
+    public let delivery: Delivery
     /// The action that the issuance permits.
-    public var action: Action
+    public let action: Action
     /// Further permitted actions, in the order of ``Action/allCases`` after ``action``; only for temporary credentials.
-    public var furtherActions: [Action] = []
+    public let furtherActions: [Action]
     /// The HTTP method that is bound; `*` for temporary credentials, which bind none.
-    public var method: String
+    public let method: String
     /// The bucket that the issuance is for.
-    public var bucket: BucketName
+    public let bucket: BucketName
     /// The object key; for temporary credentials, cookies and listings, the prefix.
-    public var key: ExactText
+    public let key: ExactText
     /// When the issuance expires, by the signing clock.
-    public var expiresAt: Date
+    public let expiresAt: Date
     /// The bound content type, if any.
-    public var contentType: String?
+    public let contentType: String?
     /// The bound MD5, 16 bytes, if any.
-    public var contentMD5: [UInt8]?
+    public let contentMD5: [UInt8]?
     /// The requested SHA-256, 32 bytes, if any.
-    public var contentSHA256: [UInt8]?
+    public let contentSHA256: [UInt8]?
     /// Whether the signature is valid only for bytes with that SHA-256. If so, the store compares the hash even if it
     /// does not support checksums.
-    public var signsPayload = false
+    public let signsPayload: Bool
     /// The bound length in bytes, if any.
-    public var contentLength: Int64?
+    public let contentLength: Int64?
     /// Identifier of the request, as it appears in logs.
-    public var requestID: String
+    public let requestID: String
     /// The quota charges; all of them apply, or none.
-    public var charges: [QuotaCharge]
+    public let charges: [QuotaCharge]
 
-    /// Creates a proposal for one object key.
+    /// Creates a proposal.
     public init(
         id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
-        grantID: UUID, credentialID: UUID, delivery: Delivery, action: Action, method: String, bucket: BucketName,
-        key: ObjectKey, expiresAt: Date, contentType: String?, contentMD5: [UInt8]?, contentLength: Int64?,
-        requestID: String, charges: [QuotaCharge]
+        grantID: UUID, credentialID: UUID, delivery: Delivery, action: Action, furtherActions: [Action] = [],
+        method: String, bucket: BucketName, key: ExactText, expiresAt: Date, contentType: String? = nil,
+        contentMD5: [UInt8]? = nil, contentSHA256: [UInt8]? = nil, signsPayload: Bool = false,
+        contentLength: Int64? = nil, requestID: String, charges: [QuotaCharge]
     ) {
         self.id = id
         self.position = position
@@ -97,40 +100,32 @@ public struct IssuanceProposal: Sendable {
         self.credentialID = credentialID
         self.delivery = delivery
         self.action = action
+        self.furtherActions = furtherActions
         self.method = method
         self.bucket = bucket
-        self.key = ExactText(key.rawValue)
+        self.key = key
         self.expiresAt = expiresAt
         self.contentType = contentType
         self.contentMD5 = contentMD5
+        self.contentSHA256 = contentSHA256
+        self.signsPayload = signsPayload
         self.contentLength = contentLength
         self.requestID = requestID
         self.charges = charges
     }
 
-    /// Creates a proposal for all keys below a prefix, for any method and any body.
-    public init(
+    /// Creates a proposal for all keys below a prefix, and for any body.
+    public convenience init(
         id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
-        grantID: UUID, credentialID: UUID, delivery: Delivery, actions: Set<Action>, bucket: BucketName,
-        prefix: ExactText, expiresAt: Date, requestID: String, charges: [QuotaCharge]
+        grantID: UUID, credentialID: UUID, delivery: Delivery, actions: Set<Action>, method: String = "*",
+        bucket: BucketName, prefix: ExactText, expiresAt: Date, requestID: String, charges: [QuotaCharge]
     ) {
-        self.id = id
-        self.position = position
-        self.scopes = scopes
-        self.principal = principal
-        self.matchedPrincipal = matchedPrincipal
-        self.grantID = grantID
-        self.credentialID = credentialID
-        self.delivery = delivery
         let ordered = Action.allCases.filter(actions.contains)
-        action = ordered.first ?? .getObject
-        furtherActions = Array(ordered.dropFirst())
-        method = "*"
-        self.bucket = bucket
-        key = prefix
-        self.expiresAt = expiresAt
-        self.requestID = requestID
-        self.charges = charges
+        self.init(
+            id: id, position: position, scopes: scopes, principal: principal, matchedPrincipal: matchedPrincipal,
+            grantID: grantID, credentialID: credentialID, delivery: delivery, action: ordered.first ?? .getObject,
+            furtherActions: Array(ordered.dropFirst()), method: method, bucket: bucket, key: prefix,
+            expiresAt: expiresAt, requestID: requestID, charges: charges)
     }
 }
 

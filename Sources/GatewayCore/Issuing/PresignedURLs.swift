@@ -20,7 +20,7 @@ public struct PresignedURLs: Sendable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``; `unavailable` if no random bytes are available for a
     ///   name.
     public func request(
-        _ fields: IssueRequest.Fields, at place: Int = 0, in context: RequestContext
+        _ fields: borrowing IssueRequest.Fields, at place: Int = 0, in context: RequestContext
     ) throws(GatewayError) -> IssueRequest {
         guard fields.keyPrefix != nil else { return try IssueRequest(fields) }
         return try IssueRequest(fields) { () throws(GatewayError) in

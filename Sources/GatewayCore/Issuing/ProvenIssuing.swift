@@ -104,7 +104,7 @@ extension ProvenIssuing {
     ) async throws(GatewayError) -> Draft<Body.Content>? {
         guard let instant = try instant(for: attempt.caller, under: policy) else { return nil }
         let refusal: Refusal
-        if let closure = attempt.context.closure(of: policy.bucket), !body.endsUpload {
+        if let closure = attempt.context.closure(under: policy), !body.endsUpload {
             refusal = closure
         } else {
             switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {
@@ -125,7 +125,7 @@ extension ProvenIssuing {
         let (caller, context) = (attempt.caller, attempt.context)
         guard let instant = try instant(for: caller, under: policy) else { return false }
         let refusal: Refusal
-        if let closure = context.closure(of: policy.bucket) {
+        if let closure = context.closure(under: policy) {
             refusal = closure
         } else {
             let decision = decide(
@@ -226,8 +226,10 @@ extension ProvenIssuing {
 
 extension RequestContext {
     /// Returns the refusal for a bucket that does not open the protocol of the request; `nil` if it does.
-    fileprivate func closure(of bucket: Bucket?) -> Refusal? {
-        guard let clientProtocol, let bucket, !bucket.protocols.contains(clientProtocol) else { return nil }
+    fileprivate func closure(under policy: AccessPolicy) -> Refusal? {
+        guard let clientProtocol, let bucket = policy.bucket, !bucket.protocols.contains(clientProtocol) else {
+            return nil
+        }
         return .closed(clientProtocol)
     }
 }

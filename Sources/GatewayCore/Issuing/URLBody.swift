@@ -84,9 +84,12 @@ extension IssueRequest {
 
 extension IssuanceProposal {
     /// Creates the proposal for an issuance, including the inputs that its decision is based on.
-    init(
+    ///
+    /// - Parameter form: The form that the issuance is for, if any. Its key may be a beginning, and it may name several
+    ///   content types.
+    convenience init(
         _ request: IssueRequest, _ permit: Permit, _ policy: AccessPolicy, _ attempt: ProofAttempt,
-        for issuing: ProvenIssuing
+        for issuing: ProvenIssuing, form: PostPolicyRequest? = nil
     ) throws(GatewayError) {
         let caller = attempt.caller
         let id =
@@ -106,15 +109,15 @@ extension IssuanceProposal {
             action: request.action,
             method: request.httpMethod,
             bucket: request.bucket,
-            key: request.key,
+            key: ExactText(form.map(ObjectKey.init(ofForm:))?.rawValue ?? request.key.rawValue),
             expiresAt: permit.expiresAt,
-            contentType: request.contentType?.text,
+            contentType: form?.contentTypes.joined(separator: ", ") ?? request.contentType?.text,
             contentMD5: request.contentMD5,
+            contentSHA256: request.checksumSHA256,
+            signsPayload: permit.bucketRow.binding.closesUploads,
             contentLength: request.contentLength,
             requestID: attempt.context.requestID,
             charges: permit.charges
         )
-        contentSHA256 = request.checksumSHA256
-        signsPayload = permit.bucketRow.binding.closesUploads
     }
 }

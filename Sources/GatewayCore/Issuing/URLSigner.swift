@@ -86,11 +86,11 @@ public final class URLSigner: Sendable {
     /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
     ///   can fix.
     public func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
-        let (bucket, credential) = (permit.bucketRow.bucket, permit.credentialRow.credential)
+        let row = permit.bucketRow
         let artefact: PresignArtefact
         let url: String
         do throws(SigningError) {
-            let place = try place(of: bucket, with: credential)
+            let place = try place(of: row.bucket, with: permit.credentialRow.credential)
             artefact = PresignArtefact(
                 request: PresignRequest(
                     method: request.httpMethod, address: place.address, key: request.pathKey,
@@ -98,9 +98,10 @@ public final class URLSigner: Sendable {
                 instant: try Self.instant(permit.signedAt), binding: place.binding,
                 sourceAddress: permit.sourceAddress)
             url = try Self.url(
-                artefact.request, bucket.scheme, with: place.signer, for: artefact.sourceAddress, at: artefact.instant)
+                artefact.request, row.bucket.scheme, with: place.signer, for: artefact.sourceAddress,
+                at: artefact.instant)
         } catch {
-            throw Self.unsignable(bucket, error)
+            throw Self.unsignable(row.bucket, error)
         }
         try prove(artefact, by: permit, of: request)
         return Secret(url)

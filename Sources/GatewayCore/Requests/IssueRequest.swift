@@ -66,7 +66,7 @@ public final class IssueRequest: Sendable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that has no meaning for the action,
     ///   and whatever `newName` throws.
     public convenience init(
-        _ fields: Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
+        _ fields: borrowing Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
     ) throws(GatewayError) {
         try self.init(fields, delivery: delivery, multipart: nil, repeatable: nil, newName: newName)
     }
@@ -74,7 +74,7 @@ public final class IssueRequest: Sendable {
     /// Validates the fields of a request that may be a step of a multipart upload, and that may be signed with another
     /// scheme than the bucket's.
     init(
-        _ fields: Fields, delivery: Delivery, multipart: MultipartStep?, repeatable: RepeatableIssuance?,
+        _ fields: borrowing Fields, delivery: Delivery, multipart: MultipartStep?, repeatable: RepeatableIssuance?,
         binding: SchemeBinding? = nil, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) {
         self.delivery = delivery
@@ -157,7 +157,7 @@ public final class IssueRequest: Sendable {
     }
 
     private static func key(
-        _ fields: Fields, newName: (() throws(GatewayError) -> UUID)?
+        _ fields: borrowing Fields, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) -> ObjectKey {
         guard let prefix = fields.keyPrefix, let newName else {
             try require(fields.keyPrefix == nil, "keyPrefix", "Use 'key': the request must name the object.")
@@ -196,7 +196,7 @@ public final class IssueRequest: Sendable {
         return method
     }
 
-    private static func listing(_ fields: Fields, for action: Action) throws(GatewayError) -> Listing? {
+    private static func listing(_ fields: borrowing Fields, for action: Action) throws(GatewayError) -> Listing? {
         guard action == .listObjects else { return nil }
         return try Listing(prefix: demand(fields.prefix, "prefix"), fields.list ?? Listing.Fields())
     }

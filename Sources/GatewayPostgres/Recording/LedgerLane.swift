@@ -6,7 +6,7 @@ import Logging
 
 /// Records the entries of one queue over one connection. While a call is under way, the next batch gathers in the
 /// queue.
-struct LedgerLane: Sendable {
+final class LedgerLane: Sendable {
     let queue: LedgerQueue
     let configuration: PostgresConfiguration
     /// The event loop that runs the lane. If it also serves the requests, proposals and answers stay on one thread.
@@ -18,6 +18,20 @@ struct LedgerLane: Sendable {
     let figures: LedgerFigures
     let logger: Logger
     let health = LaneHealth()
+
+    init(
+        queue: LedgerQueue, configuration: PostgresConfiguration, loop: EventLoop, clock: LedgerClock, maxBatch: Int,
+        schema: SchemaFit?, figures: LedgerFigures, logger: Logger
+    ) {
+        self.queue = queue
+        self.configuration = configuration
+        self.loop = loop
+        self.clock = clock
+        self.maxBatch = maxBatch
+        self.schema = schema
+        self.figures = figures
+        self.logger = logger
+    }
 
     /// Records until the queue is closed and empty. Call it from a task whose preferred executor is the loop.
     func run() async {

@@ -72,14 +72,14 @@ struct CookieBody: ProvenBody {
 
 extension IssuanceProposal {
     /// Creates the proposal for cookies.
-    fileprivate init(_ id: UUID, _ permit: CookiePermit, _ policy: AccessPolicy, _ attempt: ProofAttempt) {
+    fileprivate convenience init(_ id: UUID, _ permit: CookiePermit, _ policy: AccessPolicy, _ attempt: ProofAttempt) {
         let caller = attempt.caller
         self.init(
             id: id, position: caller.position, scopes: policy.scopes(with: caller), principal: caller.principal,
             matchedPrincipal: permit.grant.principal, grantID: permit.grant.id, credentialID: permit.credential.id,
-            delivery: .cdnCookies, actions: [.getObject], bucket: permit.bucket.name, prefix: permit.prefix,
+            delivery: .cdnCookies, actions: [.getObject],
+            method: IssueRequest.Method.get.rawValue, bucket: permit.bucket.name, prefix: permit.prefix,
             expiresAt: permit.expiresAt, requestID: attempt.context.requestID, charges: permit.charges)
-        method = IssueRequest.Method.get.rawValue
     }
 }
 

@@ -81,9 +81,7 @@ struct FormBody: ProvenBody {
             let permit = try upload.repeated(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
-            var proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing)
-            proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
-            proposal.contentType = request.contentTypes.joined(separator: ", ")
+            let proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing, form: request)
             return .draft(
                 Draft(
                     proposal, Content(form: try signer.form(for: request, by: permit), permit: permit),

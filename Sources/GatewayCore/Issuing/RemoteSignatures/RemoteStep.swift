@@ -175,7 +175,7 @@ struct RemoteStep {
             action: permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,
-            key: upload.key,
+            key: ExactText(upload.key.rawValue),
             expiresAt: expiresAt,
             contentType: permission.contentType,
             contentMD5: permission.contentMD5.flatMap { Base64.decode($0) },

@@ -1,0 +1,55 @@
+import Synchronization
+
+/// One token bucket for each principal, in the memory of this process.
+///
+/// A bucket is one number, the time at which it will be full again. A full bucket is the same as none, so the buckets
+/// used longest ago may be forgotten. The type is not generic and lies beside ``LeastRecentlyUsed``, so that the
+/// compiler knows the types of that: every request takes a token, and asked at run time they cost it 4,900 of 195,000
+/// instructions.
+package final class TokenBuckets: Sendable {
+    private final class Shard: Sendable {
+        /// The time at which each bucket is full.
+        let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
+
+        init(maxPrincipals: Int) {
+            fullAt = Mutex(LeastRecentlyUsed(maxCount: maxPrincipals, maxCost: .max))
+        }
+    }
+
+    private static let shardCount = 16
+
+    private let shards: [Shard]
+
+    /// Makes full buckets.
+    ///
+    /// - Parameter maxPrincipals: Approximate number of buckets that are remembered.
+    package init(maxPrincipals: Int) {
+        shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
+    }
+
+    /// Takes from a principal's bucket, or leaves it as it is. All values are times in one unit.
+    ///
+    /// - Parameters:
+    ///   - cost: The time in which what is taken returns.
+    ///   - needed: The time in which what must be there returns, at most `cost`. The bucket owes the rest.
+    ///   - capacity: The time in which an empty bucket becomes full.
+    ///   - principal: The owner of the bucket.
+    ///   - now: The time of the request.
+    /// - Returns: When the bucket would have been full before. The tokens were taken if that is no later than `now +
+    ///   capacity - needed`.
+    package func take(_ cost: Int64, needed: Int64, of capacity: Int64, from principal: Principal, at now: Int64)
+        -> Int64
+    {
+        let shard = shards[Int(UInt(bitPattern: principal.hashValue) % UInt(Self.shardCount))]
+        return shard.fullAt.withLock { buckets in
+            let known = buckets.withValue(for: principal) { fullAt in
+                let known = max(fullAt, now)
+                if known + needed <= now + capacity { fullAt = known + cost }
+                return known
+            }
+            if let known { return known }
+            buckets.insert(now + cost, for: principal, cost: 1)
+            return now
+        }
+    }
+}

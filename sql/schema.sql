@@ -1510,6 +1510,8 @@ CREATE FUNCTION public.reserve_multipart_parts(p_id uuid, p_issuance_ids uuid[],
 DECLARE
     v_state text;
 BEGIN
+    -- Until the transaction ends.
+    PERFORM set_config('synchronous_commit', 'off', true);
     SELECT u.state, u.content_length INTO v_state, max_length
     FROM multipart_uploads u
     WHERE u.id = p_id
@@ -1811,6 +1813,7 @@ CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
     SET work_mem TO '32MB'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
     SET enable_sort TO 'off'
     AS $_$
 DECLARE
@@ -1818,6 +1821,7 @@ DECLARE
     v_recording text[];
     v_partition oid;
     v_pages bigint;
+    v_summed_pages bigint;
     v_day timestamptz;
     v_end timestamptz;
     v_from timestamptz;
@@ -1836,8 +1840,9 @@ BEGIN
     PERFORM forget_sums(d.starts_at)
     FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
 
-    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
-    INTO v_partition, v_day, v_end, v_from, v_pages
+    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages,
+        d.pages
+    INTO v_partition, v_day, v_end, v_from, v_pages, v_summed_pages
     FROM (
         -- CASE, so that no date is read from another table's name: conditions have no order.
         SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
@@ -1849,13 +1854,20 @@ BEGIN
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
-        AND (p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages)
+        AND (
+            p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
+            OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+        )
     ORDER BY p.starts_at DESC
     LIMIT 1;
     IF v_day IS NULL THEN
         RETURN false;
     END IF;
-    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end, v_now);
+    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end);
+    -- No step ends shortly before the present: what is left after it would not be due.
+    IF v_to > v_now - interval '10 minutes' THEN
+        v_to := least(v_end, v_now);
+    END IF;
 
     FOR i IN 1..500 LOOP
         v_recording := ARRAY(SELECT policy_lock_sharers() INTERSECT SELECT unnest(v_recording));
@@ -1866,18 +1878,24 @@ BEGIN
         RETURN false;
     END IF;
 
-    IF v_to = least(v_now, v_end) THEN
-        BEGIN
-            PERFORM brin_summarize_new_values(x.indexrelid)
+    -- Of a day that was summed up before, only what came since. To look for it takes time in proportion to the day.
+    BEGIN
+        PERFORM CASE WHEN v_summed_pages > 0 THEN (
+                SELECT sum(brin_summarize_range(x.indexrelid, b))
+                FROM generate_series(v_summed_pages, v_pages + x.width - 1, x.width) AS b
+            ) ELSE brin_summarize_new_values(x.indexrelid) END
+        FROM (
+            SELECT x.indexrelid, o.option_value::bigint AS width
             FROM pg_index x
             JOIN pg_class c ON c.oid = x.indexrelid
             JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
-            WHERE x.indrelid = v_partition;
-        EXCEPTION WHEN lock_not_available THEN
-            -- VACUUM holds it, which does the same.
-            NULL;
-        END;
-    END IF;
+            CROSS JOIN LATERAL pg_options_to_table(c.reloptions) o
+            WHERE x.indrelid = v_partition AND o.option_name = 'pages_per_range'
+        ) x;
+    EXCEPTION WHEN lock_not_available THEN
+        -- VACUUM or ANALYZE holds it. The next call does this.
+        v_pages := coalesce(v_summed_pages, 0);
+    END;
 
     INSERT INTO issuance_sums (
         minute, bucket, action, delivery, credential_id, byte_quotas, urls, bytes_bound, bytes_reserved
@@ -1901,9 +1919,9 @@ BEGIN
     GROUP BY c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
 
     INSERT INTO summed_days AS d (starts_at, summed_to, pages)
-    VALUES (v_day, v_to, CASE WHEN v_to = v_now THEN v_pages ELSE 0 END)
+    VALUES (v_day, v_to, v_pages)
     ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
-    SET summed_to = excluded.summed_to, pages = CASE WHEN v_to = v_now THEN excluded.pages ELSE d.pages END;
+    SET summed_to = excluded.summed_to, pages = excluded.pages;
 
     -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
     IF v_to = v_end AND (
@@ -2998,6 +3016,8 @@ CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING bt
 CREATE INDEX issuance_sums_minute_idx ON public.issuance_sums USING btree (minute);
 
 CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), public.leading_segments(object_key) text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01')) WITH (pages_per_range='2', autosummarize=off);
+
+CREATE INDEX issuances_time_idx ON ONLY public.issuances USING brin (issued_at) WITH (pages_per_range='32', autosummarize=off);
 
 CREATE INDEX landing_changes_events_idx ON public.landing_changes USING btree (ordinal) WHERE (issuance_id IS NULL);
 

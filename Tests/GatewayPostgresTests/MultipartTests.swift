@@ -10,9 +10,11 @@ import Testing
 /// Multipart uploads, as the gateway's role stores them.
 @Suite struct MultipartTests {
     private func rows() throws -> (PostgresMultipartUploads, PostgresConnection) {
-        let connection = try PostgresConnection(
-            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
-        return (PostgresMultipartUploads(connection: connection, now: { Date() }), connection)
+        let role = [(name: "role", value: "sluice_gateway")]
+        let database = try TestDatabase.current
+        let pool = PostgresPool(try database.configuration(sessionSettings: role), size: 4, logger: .silent)
+        let connection = try PostgresConnection(testing: database.connectionString, settings: role)
+        return (PostgresMultipartUploads(pool: pool, now: { Date() }), connection)
     }
 
     private func upload(

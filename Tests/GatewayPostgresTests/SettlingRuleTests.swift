@@ -128,15 +128,14 @@ import Testing
         let world = try await World()
         try await world.reserve()
         let row = Self.deletions[place]
-        var deletion = try IssuanceProposal.sample(
-            at: await world.connection.position(), principal: "user:bob", action: .deleteObject)
-        deletion.key = ExactText(row.key)
-        deletion.delivery = row.delivery
-        deletion.method = row.delivery == .sts ? "*" : "DELETE"
-        deletion.expiresAt = Date().addingTimeInterval(10 - row.age)
-        if row.delivery == .sts { (deletion.action, deletion.furtherActions) = (.putObject, [.deleteObject]) }
-        var other = try IssuanceProposal.sample(at: await world.connection.position(), principal: "user:carol")
-        other.key = ExactText("elsewhere/a")
+        let isSession = row.delivery == .sts
+        let deletion = try IssuanceProposal.sample(
+            at: await world.connection.position(), principal: "user:bob", lifetime: 10 - row.age
+        ).with(
+            delivery: row.delivery, action: isSession ? .putObject : .deleteObject,
+            furtherActions: isSession ? [.deleteObject] : [], method: isSession ? "*" : "DELETE", key: row.key)
+        let other = try IssuanceProposal.sample(at: await world.connection.position(), principal: "user:carol")
+            .with(key: "elsewhere/a")
         let proposals = inBatch ? [other, deletion] : [deletion]
         #expect(try await world.connection.record(proposals).allSatisfy(\.isRecorded))
         await world.sweep(.nothing)
@@ -186,17 +185,18 @@ import Testing
                     if isUsed {
                         store.put(key, 100)
                     }
-                    var upload = try IssuanceProposal.sample(
-                        at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
-                    upload.key = ExactText(key)
+                    let upload = try IssuanceProposal.sample(
+                        at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60
+                    ).with(key: key)
                     #expect(try await own.record([upload]).allSatisfy(\.isRecorded))
                     if isUsed {
-                        var deletion = try IssuanceProposal.sample(at: position, action: .deleteObject)
-                        (deletion.key, deletion.method) = (ExactText(key), "DELETE")
-                        if number % 2 == 0 {
-                            (deletion.delivery, deletion.method) = (.sts, "*")
-                            (deletion.action, deletion.furtherActions) = (.getObject, [.deleteObject])
-                        }
+                        let link = try IssuanceProposal.sample(at: position, action: .deleteObject)
+                            .with(method: "DELETE", key: key)
+                        let deletion =
+                            number % 2 > 0
+                            ? link
+                            : link.with(
+                                delivery: .sts, action: .getObject, furtherActions: [.deleteObject], method: "*")
                         #expect(try await own.record([deletion]).allSatisfy(\.isRecorded))
                         store.delete(key)
                     }
@@ -315,7 +315,8 @@ import Testing
         async throws
     {
         let world = try await World()
-        let rows = PostgresMultipartUploads(connection: world.connection) { Date() }
+        let pool = PostgresPool(try TestDatabase.current.configuration(), size: 1, logger: .silent)
+        let rows = PostgresMultipartUploads(pool: pool) { Date() }
         let upload = MultipartUpload(
             id: UUID(), principal: try Principal("user:alice"), bucket: try BucketName("demo"),
             key: try ObjectKey(world.key), contentType: try #require(MediaType("a/b")), contentLength: nil,

@@ -251,7 +251,8 @@ extension StoreLook {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let quota = try await reserve(5, over: connection)
         let total = Quota.sample(limit: 9, period: .total)
-        let usage = PostgresQuotaUsage(connection: connection)
+        let usage = PostgresQuotaUsage(
+            pool: PostgresPool(try TestDatabase.current.configuration(), size: 1, logger: .silent))
         let left = try await usage.usage(of: [
             QuotaHolding(quota: total, holder: try Principal("user:bob")),
             QuotaHolding(quota: quota, holder: try Principal("user:alice")),

@@ -168,14 +168,16 @@ extension IssuanceProposal {
     /// The same proposal with other values.
     func with(
         id: UUID? = nil, scopes: [PolicyScope]? = nil, credentialID: UUID? = nil, delivery: Delivery? = nil,
-        furtherActions: [Action]? = nil, method: String? = nil, expiresAt: Date? = nil, contentMD5: [UInt8]? = nil,
+        action: Action? = nil, furtherActions: [Action]? = nil, method: String? = nil, key: String? = nil,
+        expiresAt: Date? = nil, contentMD5: [UInt8]? = nil,
         contentSHA256: [UInt8]? = nil, signsPayload: Bool? = nil, contentLength: Int64? = nil, requestID: String? = nil
     ) -> IssuanceProposal {
         IssuanceProposal(
             id: id ?? self.id, position: position, scopes: scopes ?? self.scopes, principal: principal,
             matchedPrincipal: matchedPrincipal, grantID: grantID, credentialID: credentialID ?? self.credentialID,
-            delivery: delivery ?? self.delivery, action: action, furtherActions: furtherActions ?? self.furtherActions,
-            method: method ?? self.method, bucket: bucket, key: key, expiresAt: expiresAt ?? self.expiresAt,
+            delivery: delivery ?? self.delivery, action: action ?? self.action,
+            furtherActions: furtherActions ?? self.furtherActions, method: method ?? self.method, bucket: bucket,
+            key: key.map { ExactText($0) } ?? self.key, expiresAt: expiresAt ?? self.expiresAt,
             contentType: contentType, contentMD5: contentMD5 ?? self.contentMD5,
             contentSHA256: contentSHA256 ?? self.contentSHA256, signsPayload: signsPayload ?? self.signsPayload,
             contentLength: contentLength ?? self.contentLength, requestID: requestID ?? self.requestID,

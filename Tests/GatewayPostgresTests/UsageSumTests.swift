@@ -321,4 +321,37 @@ import Testing
         await upkeep.runRound()
         #expect(try await connection.texts("SELECT summed_to::text FROM summed_days") == to)
     }
+
+    /// Checks the plan, not the time, on a day without statistics: the small index of times is read, and all pages
+    /// are summarised, those that came since the last call too.
+    @Test(.database(.migrated)) func `What is new is found by its time, and its pages are summarised`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        for round in 1...3 {
+            try await connection.runScript(
+                """
+                INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
+                    delivery, action, method, bucket, object_key, expires_at, request_id)
+                SELECT gen_random_uuid(), clock_timestamp(), 1, 'user:' || n, '*', md5('g')::uuid, md5('c')::uuid,
+                    'presigned-url', 'GetObject', 'GET', 'demo', 'a/' || n, now() + interval '1 hour', 'r'
+                FROM generate_series(1, 20000) n
+                """)
+            let today = "'issuances_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')"
+            // The day until now takes many steps.
+            if round == 1 { try await sumUp(connection) }
+            #expect(
+                try await connection.number(
+                    """
+                    SELECT CASE WHEN sum_issuances(0) IS NOT NULL
+                        THEN pg_stat_get_xact_numscans((\(today) || '_issued_at_idx')::regclass) END
+                    """) == 1)
+            #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == Int64(round) * 20_000)
+            #expect(
+                try await connection.number(
+                    """
+                    SELECT sum(brin_summarize_new_values(x.indexrelid)) FROM pg_index x
+                    JOIN pg_class c ON c.oid = x.indexrelid JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
+                    WHERE x.indrelid = (\(today))::regclass
+                    """) == 0)
+        }
+    }
 }

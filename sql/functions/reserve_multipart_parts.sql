@@ -1,5 +1,8 @@
 -- Writes down parts that are about to be issued, all or none, within what the upload may hold.
 --
+-- The commit does not wait for the disk or a standby. The links of the parts are recorded after it, and no record is
+-- durable before what was committed earlier.
+--
 -- Where several links were issued for a part, the longest counts. A part that was written down before, since the
 -- request was sent again, stays as it is.
 --
@@ -21,6 +24,8 @@ AS $$
 DECLARE
     v_state text;
 BEGIN
+    -- Until the transaction ends.
+    PERFORM set_config('synchronous_commit', 'off', true);
     SELECT u.state, u.content_length INTO v_state, max_length
     FROM multipart_uploads u
     WHERE u.id = p_id

@@ -1,4 +1,5 @@
--- Sums up what was recorded since the last call, by the minute: ten minutes of a day at most, the latest day first.
+-- Sums up what was recorded since the last call, by the minute: ten minutes of a day, up to twenty at its end,
+-- the latest day first.
 -- Also brings the indexes issuances_lookup_idx and issuances_time_idx up to date.
 --
 -- A recording shares the policy lock, reads the clock, and commits later. So this reads the clock first, then lists who
@@ -69,7 +70,11 @@ BEGIN
     IF v_day IS NULL THEN
         RETURN false;
     END IF;
-    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end, v_now);
+    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end);
+    -- No step ends shortly before the present: what is left after it would not be due.
+    IF v_to > v_now - interval '10 minutes' THEN
+        v_to := least(v_end, v_now);
+    END IF;
 
     FOR i IN 1..500 LOOP
         v_recording := ARRAY(SELECT policy_lock_sharers() INTERSECT SELECT unnest(v_recording));

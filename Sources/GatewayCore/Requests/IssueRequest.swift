@@ -66,7 +66,8 @@ public final class IssueRequest: Sendable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that has no meaning for the action,
     ///   and whatever `newName` throws.
     public convenience init(
-        _ fields: borrowing Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
+        _ fields: borrowing Fields, delivery: Delivery = .presignedURL,
+        newName: (() throws(GatewayError) -> UUID)? = nil
     ) throws(GatewayError) {
         try self.init(fields, delivery: delivery, multipart: nil, repeatable: nil, newName: newName)
     }

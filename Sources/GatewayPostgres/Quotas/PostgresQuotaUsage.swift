@@ -4,11 +4,11 @@ public import LibPQ
 
 /// Reads counters of quotas.
 public struct PostgresQuotaUsage: QuotaUsageSource {
-    private let connection: PostgresConnection
+    private let pool: PostgresPool
 
-    /// Creates a reader that uses a connection.
-    public init(connection: PostgresConnection) {
-        self.connection = connection
+    /// Creates a reader that uses any connection of a pool.
+    public init(pool: PostgresPool) {
+        self.pool = pool
     }
 
     /// Reads what is left of quotas for their holders now, by the database's clock. Answers keep the order of the
@@ -16,7 +16,7 @@ public struct PostgresQuotaUsage: QuotaUsageSource {
     public func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
         guard !holdings.isEmpty else { return [] }
         do throws(PostgresError) {
-            let uses = try await connection.execute(Self.read, holdings)
+            let uses = try await pool.execute(Self.read, holdings)
             guard uses.count == holdings.count else { throw .decoding(column: 0, reason: "rows are missing") }
             return zip(holdings, uses).map { holding, use in
                 QuotaRemainder(

@@ -5,16 +5,16 @@ public import LibPQ
 
 /// Keeps multipart uploads in PostgreSQL.
 public struct PostgresMultipartUploads: MultipartUploadRows {
-    private let connection: PostgresConnection
+    private let pool: PostgresPool
     private let now: @Sendable () -> Date
 
     /// Creates a store.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the gateway; may be shared.
+    ///   - pool: Logged in as the gateway; may be shared.
     ///   - now: Returns the current time, for the identifiers of audit rows.
-    public init(connection: PostgresConnection, now: @escaping @Sendable () -> Date) {
-        self.connection = connection
+    public init(pool: PostgresPool, now: @escaping @Sendable () -> Date) {
+        self.pool = pool
         self.now = now
     }
 
@@ -83,7 +83,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
-            return try await connection.execute(statement, parameters)
+            return try await pool.execute(statement, parameters)
         } catch {
             throw error.asGatewayError
         }

@@ -16,6 +16,8 @@ struct Settings: Sendable {
         var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
+        /// Number of connections for uploads in parts and for reading counters of quotas.
+        let queryConnections = 4
         /// Number of connections for the admin routes.
         let adminConnections = 4
         /// Number of connections for the admin routes that read the ledger.
@@ -27,11 +29,11 @@ struct Settings: Sendable {
         /// Number of connections for requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// Maximum number of connections to PostgreSQL, including one each for background work, indexes, queries,
+        /// Maximum number of connections to PostgreSQL, including one each for background work, indexes,
         /// notifications and heartbeats, and one to each of up to five servers for the watch.
         var connectionCount: Int {
-            ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + eventConnections + idempotencyConnections + 10
+            ledgerConnections + poolConnections + queryConnections + adminConnections + reportConnections
+                + bulkConnections + eventConnections + idempotencyConnections + 9
         }
 
         /// Whether a connection string has a password.

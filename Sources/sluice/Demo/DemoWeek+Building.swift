@@ -77,7 +77,7 @@ private struct WeekParts {
             issuing: ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: now,
                 randomBytes: { dice.bytes(count: $0) }),
-            multipartRows: PostgresMultipartUploads(connection: background, now: now),
+            multipartRows: PostgresMultipartUploads(pool: pool, now: now),
             uploadRecords: PostgresUploads(pool: pool, ledgerPool: pool, logger: logger, now: now),
             remoteUploads: PostgresRemoteUploads(pool: pool, logger: logger),
             storeEvents: PostgresStoreEvents(pool: pool, lookUps: pool, logger: logger, now: now),

@@ -10,6 +10,8 @@ struct DatabaseConnections {
     let configuration: PostgresConfiguration
     /// Reads policy.
     let policyPool: PostgresPool
+    /// Keeps uploads in parts and reads counters of quotas, for app users.
+    let queryPool: PostgresPool
     /// Reads and changes rows for admins.
     let adminPool: PostgresPool
     /// Records requests with idempotency keys, each on its own. A connection of the ledger records many at once.
@@ -23,7 +25,6 @@ struct DatabaseConnections {
     let background: PostgresConnection
     /// Builds indexes, which may take a minute.
     let indexing: PostgresConnection
-    let queries: PostgresConnection
     let heartbeat: PostgresConnection
     /// Tracks the outages of all these connections.
     let outage: Outage
@@ -53,6 +54,7 @@ struct DatabaseConnections {
         policyPool = PostgresPool(
             try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
             logger: logger)
+        queryPool = PostgresPool(plain, size: settings.database.queryConnections, logger: logger)
         idempotencyPool = PostgresPool(
             try configuration(PostgresIdempotency.sessionSettings),
             size: settings.database.idempotencyConnections, logger: logger)
@@ -70,7 +72,6 @@ struct DatabaseConnections {
         )
         background = PostgresConnection(plain, logger: logger)
         indexing = PostgresConnection(try configuration(IndexUpkeep.sessionSettings), logger: logger)
-        queries = PostgresConnection(plain, logger: logger)
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }
 

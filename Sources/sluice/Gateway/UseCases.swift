@@ -36,7 +36,7 @@ struct UseCases {
         issued = issuing.issued
         presignedURLs = PresignedURLs(issuing)
         multipartUploads = MultipartUploads(
-            urls: presignedURLs, rows: PostgresMultipartUploads(connection: connections.queries, now: now),
+            urls: presignedURLs, rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
             life: .seconds(settings.multipartMaxAge), now: now)
         missingUploads = MissingUploads(urls: presignedURLs, objects: parts.stored)
@@ -49,13 +49,13 @@ struct UseCases {
         storeEvents = Self.storeEvents(events, settings, parts)
         eventSecrets = EventSecrets(records: events, now: now, randomBytes: parts.random)
         accessOverview = AccessOverview(
-            cache: parts.cache, usage: PostgresQuotaUsage(connection: connections.queries))
+            cache: parts.cache, usage: PostgresQuotaUsage(pool: connections.queryPool))
         sessions = Self.sessions(issuing, settings, parts)
         remoteSignatures = RemoteSignatures(
             issuing, uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
         accessReview = AccessReview(
             cache: parts.cache, rows: PostgresAccess(pool: connections.adminPool, logger: logger),
-            usage: PostgresQuotaUsage(connection: connections.queries), now: now)
+            usage: PostgresQuotaUsage(pool: connections.queryPool), now: now)
         explainer = Self.explainer(parts)
         simulator = Simulator(
             source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
@@ -92,7 +92,7 @@ struct UseCases {
 
     private static func explainer(_ parts: SharedParts) -> Explainer {
         Explainer(
-            cache: parts.cache, usage: PostgresQuotaUsage(connection: parts.connections.queries),
+            cache: parts.cache, usage: PostgresQuotaUsage(pool: parts.connections.queryPool),
             history: PostgresPolicyHistory(pool: parts.connections.ledgerPool, logger: parts.logger),
             issuances: parts.issuances, now: parts.now)
     }

@@ -338,12 +338,16 @@ import Testing
             let today = "'issuances_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')"
             // The day until now takes many steps.
             if round == 1 { try await sumUp(connection) }
-            #expect(
-                try await connection.number(
-                    """
-                    SELECT CASE WHEN sum_issuances(0) IS NOT NULL
-                        THEN pg_stat_get_xact_numscans((\(today) || '_issued_at_idx')::regclass) END
-                    """) == 1)
+            let scans = try await connection.number(
+                """
+                SELECT CASE WHEN sum_issuances(0) IS NOT NULL THEN pg_stat_get_xact_numscans(b.index) END - b.scans
+                FROM (
+                    SELECT x.index, pg_stat_get_xact_numscans(x.index) AS scans
+                    FROM (SELECT (\(today) || '_issued_at_idx')::regclass AS index) x
+                    OFFSET 0
+                ) b
+                """)
+            #expect(scans == 1)
             #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == Int64(round) * 20_000)
             #expect(
                 try await connection.number(

@@ -45,16 +45,20 @@ struct DatabaseConnections {
             configuration.primary = primary
             return configuration
         }
-        let plain = try configuration([
+        let settingsOfAll = [
             ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
             ("idle_in_transaction_session_timeout", "1s"),
-        ])
+        ]
+        let plain = try configuration(settingsOfAll)
         self.configuration = plain
         watch = PrimaryWatch(plain, primary: primary)
         policyPool = PostgresPool(
             try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
             logger: logger)
-        queryPool = PostgresPool(plain, size: settings.database.queryConnections, logger: logger)
+        // To plan these short statements takes longer than to execute them.
+        queryPool = PostgresPool(
+            try configuration(settingsOfAll + [("plan_cache_mode", "force_generic_plan")]),
+            size: settings.database.queryConnections, logger: logger)
         idempotencyPool = PostgresPool(
             try configuration(PostgresIdempotency.sessionSettings),
             size: settings.database.idempotencyConnections, logger: logger)

@@ -5,7 +5,9 @@ import LibCrypto
 import StrictJSON
 
 /// The content of a token with a valid signature, read under one issuer's row.
-struct VerifiedToken: Sendable {
+///
+/// A class for the reason that ``Caller`` gives.
+final class VerifiedToken: Sendable {
     /// The row under which the token was checked.
     let issuer: Issuer
     /// The keys with which the token was checked.

@@ -3,9 +3,8 @@ import Synchronization
 /// One token bucket for each principal, in the memory of this process.
 ///
 /// A bucket is one number, the time at which it will be full again. A full bucket is the same as none, so the buckets
-/// used longest ago may be forgotten. The type is not generic and lies beside ``LeastRecentlyUsed``, so that the
-/// compiler knows the types of that: every request takes a token, and asked at run time they cost it 4,900 of 195,000
-/// instructions.
+/// used longest ago may be forgotten. The type is in this module so that ``LeastRecentlyUsed`` is compiled for its keys:
+/// every request takes a token, and used from another module that took 4,300 more instructions, of 195,000.
 package final class TokenBuckets: Sendable {
     private final class Shard: Sendable {
         /// The time at which each bucket is full.

@@ -7,9 +7,7 @@ public protocol RequestLog: Sendable {
 }
 
 /// The line of an answered request. It contains templates and ids, and nothing else that a client sent.
-///
-/// A class for the reason that ``Caller`` gives.
-public final class AnsweredRequest: Sendable {
+public struct AnsweredRequest: Sendable {
     /// The request's id.
     public let id: String
     /// Its method, or `other`, since clients may send any token.

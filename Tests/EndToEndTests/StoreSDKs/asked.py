@@ -95,7 +95,7 @@ def a_download(chance, bucket):
 
 
 def a_listing(chance, bucket):
-    request = {"action": "ListObjects", "prefix": any_key(chance, bucket)[:300] + chance.choice(["", "/"])}
+    request = {"action": "ListObjects", "prefix": any_key(chance, bucket)[:250] + chance.choice(["", "/"])}
     if any(s.strip(" .") == "" and s != "" for s in request["prefix"].split("/")):
         request["prefix"] = "team/"
     options = {

@@ -3,8 +3,8 @@ import Synchronization
 /// One token bucket for each principal, in the memory of this process.
 ///
 /// A bucket is one number, the time at which it will be full again. A full bucket is the same as none, so the buckets
-/// used longest ago may be forgotten. The type is in this module so that ``LeastRecentlyUsed`` is compiled for its keys:
-/// every request takes a token, and used from another module that took 4,300 more instructions, of 195,000.
+/// used longest ago may be forgotten. The type is in this module so that ``LeastRecentlyUsed`` is compiled for its
+/// keys: every request takes a token, and used from another module that took 4,300 more instructions, of 195,000.
 package final class TokenBuckets: Sendable {
     private final class Shard: Sendable {
         /// The time at which each bucket is full.

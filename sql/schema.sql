@@ -1878,7 +1878,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- Of a day that was summed up before, only what came since. To look for it takes time in proportion to the day.
+    -- Of a day that was summed up before, only the pages that came since: to look for those that are not summarised
+    -- takes longer the longer the day is.
     BEGIN
         PERFORM CASE WHEN v_summed_pages > 0 THEN (
                 SELECT sum(brin_summarize_range(x.indexrelid, b))

@@ -1,6 +1,5 @@
--- Sums up what was recorded since the last call, by the minute: ten minutes of a day, up to twenty at its end,
--- the latest day first.
--- Also brings the indexes issuances_lookup_idx and issuances_time_idx up to date.
+-- Sums up what was recorded since the last call, by the minute: ten minutes of a day, up to twenty at its end, the
+-- latest day first. Also brings the indexes issuances_lookup_idx and issuances_time_idx up to date.
 --
 -- A recording shares the policy lock, reads the clock, and commits later. So this reads the clock first, then lists who
 -- shares the lock, and waits until those have ended: all rows up to that time are visible then. Nobody waits for this
@@ -85,7 +84,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- Of a day that was summed up before, only what came since. To look for it takes time in proportion to the day.
+    -- Of a day that was summed up before, only the pages that came since: to look for those that are not summarised
+    -- takes longer the longer the day is.
     BEGIN
         PERFORM CASE WHEN v_summed_pages > 0 THEN (
                 SELECT sum(brin_summarize_range(x.indexrelid, b))

@@ -639,7 +639,7 @@ CREATE TABLE summed_days (
 
 COMMENT ON TABLE summed_days IS 'How far each day (UTC) is summed up: all its rows before an instant.';
 COMMENT ON COLUMN summed_days.summed_to IS 'That instant.';
-COMMENT ON COLUMN summed_days.pages IS 'Pages of the partition when it was last summed up to the present.';
+COMMENT ON COLUMN summed_days.pages IS 'Pages of the partition up to which its BRIN indexes are summarised.';
 
 -- Uploads -------------------------------------------------------------------------------------------------------------
 

@@ -34,8 +34,8 @@ package final class TokenBuckets: Sendable {
     ///   - capacity: The time in which an empty bucket becomes full.
     ///   - principal: The owner of the bucket.
     ///   - now: The time of the request.
-    /// - Returns: When the bucket would have been full before. The tokens were taken if that is no later than `now +
-    ///   capacity - needed`.
+    /// - Returns: When the bucket would have been full, had nothing been taken. It was taken if that is no later than
+    ///   `now + capacity - needed`.
     package func take(_ cost: Int64, needed: Int64, of capacity: Int64, from principal: Principal, at now: Int64)
         -> Int64
     {

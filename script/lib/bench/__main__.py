@@ -16,8 +16,8 @@ from report import Report
 ROOT = Path(__file__).resolve().parents[3]
 # What a run measures unless told otherwise, and what takes minutes of its own.
 USUAL = ("issue", "deliveries", "signing", "principals", "policy", "deep", "idle", "bodies", "overload", "gateways")
-LONG = ("grants", "ledger", "bulk", "console")
-# Of one part; far more than any takes.
+LONG = ("grants", "ledger", "bulk", "console", "soak")
+# Of one part beside a soak's own time; far more than any takes.
 LONGEST_MINUTES = 40
 
 
@@ -40,6 +40,8 @@ def options():
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections of the part idle (%(default)s)")
     parser.add_argument("--grants", type=numbers, default="1000,1000000", help="few and many grants (%(default)s)")
     parser.add_argument("--ledger-rows", type=int, default=20_000_000, help="rows of a full ledger (%(default)s)")
+    parser.add_argument("--soak-minutes", type=float, default=60, help="length of the part soak (%(default)s)")
+    parser.add_argument("--soak-rate", type=int, default=10_000, help="links a second that it asks for (%(default)s)")
     parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) // 2),
                         help="threads of wrk and of pgbench (half the cores)")
     parser.add_argument("--binary", type=Path, help="a built sluice; built for release when left out")
@@ -53,7 +55,8 @@ def options():
         parser.add_argument(name, type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     unknown = set(chosen.parts) - set(USUAL + LONG)
-    sizes = (chosen.rounds, chosen.seconds, chosen.users, chosen.principals, chosen.idle, chosen.ledger_rows)
+    sizes = (chosen.rounds, chosen.seconds, chosen.users, chosen.principals, chosen.idle, chosen.ledger_rows,
+             chosen.soak_rate)
     if unknown or min(*sizes, *chosen.connections, *chosen.grants) < 1:
         parser.error(f"unknown parts: {', '.join(unknown)}" if unknown else "numbers must be positive")
     if min(chosen.grants) < chosen.users:
@@ -70,7 +73,7 @@ def needs(chosen):
         return []
     parts = set(chosen.parts)
     wanted = {"gateway": parts - {"signing"} and not chosen.binary, "microbenchmarks": "signing" in parts,
-              "peers": "issue" in parts, "offer": "overload" in parts, "browser": "console" in parts}
+              "peers": "issue" in parts, "offer": parts & {"overload", "soak"}, "browser": "console" in parts}
     return ["tools", *(name for name, is_needed in wanted.items() if is_needed)]
 
 
@@ -79,7 +82,7 @@ def has_chart(parts):
 
 
 def out_of_time(*_):
-    raise TimeoutError(f"not done after {LONGEST_MINUTES} minutes")
+    raise TimeoutError("not done in time")
 
 
 def measure(name, chosen):
@@ -87,7 +90,8 @@ def measure(name, chosen):
     print(f"==> {name}", file=sys.stderr, flush=True)
     report = Report(name, chosen)
     signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(LONGEST_MINUTES * 60)
+    minutes = LONGEST_MINUTES + (chosen.soak_minutes if name == "soak" else 0)
+    signal.alarm(int(minutes * 60))
     try:
         importlib.import_module(f"parts.{name}").measure(chosen, report)
         if report.faults:

@@ -75,6 +75,7 @@ TARGETS = [
     Target("idle-rate", "idle", "8 · rate beside 10,000 idle connections ÷ without them", at_least=0.95),
     Target("body-memory", "bodies", "8 · resident memory at its highest, 1,024 bodies of callers without a token", at_most=200, unit="MB"),
     Target("body-rate", "bodies", "8 · rate beside 1,024 connections that send half a body ÷ without them", at_least=0.9),
+    Target("flat", "soak", "8 · resident memory during an hour of load, furthest from its median", at_most=5, unit="%"),
     Target("goodput", "overload", "8 · good answers at 4 × capacity offered ÷ capacity", at_least=0.9),
     Target("refusals", "overload", "8 · of the rest, answered with 503 within the deadline", at_least=1),
     Target("two", "gateways", "9 · rate of two gateways on one database ÷ of one", at_least=1),

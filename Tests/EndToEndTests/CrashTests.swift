@@ -84,6 +84,8 @@ extension LoadTests {
         private func withDurableDeployment(_ body: (Deployment, Asker, [Way]) async throws -> Void) async throws {
             var options = ClusterOptions()
             options.fsync = true
+            // Nothing else writes out a commit that did not wait for the disk.
+            options.settings["wal_writer_delay"] = "'10s'"
             let cluster = try await TestCluster(options)
             try await Deployment.with(cluster: cluster, settings: AskingGround.settings) { site in
                 try await site.session().runScript(Self.watchSettings)
@@ -155,6 +157,14 @@ extension LoadTests {
                 #expect(received.subtracting(recorded).isEmpty, "\(way)")
                 #expect(tally.wrong.isEmpty, "\(way)")
             }
+            // The commit of a reservation does not wait for the disk.
+            let withoutReservation = try await site.number(
+                """
+                SELECT count(*) FROM issuances i
+                WHERE i.delivery = '\(Way.byPart.delivery)'
+                    AND NOT EXISTS (SELECT FROM multipart_parts p WHERE p.issuance_id = i.id)
+                """)
+            #expect(withoutReservation == 0)
         }
     }
 }

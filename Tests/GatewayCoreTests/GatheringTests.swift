@@ -7,7 +7,7 @@ import Testing
     @Test func `what is asked for during a call goes out together in the next`() async throws {
         let gate = Gate()
         let calls = Mutex<[Set<Int>]>([])
-        let gathering = Gathering<Int>(joinsCurrent: true) { items in
+        let gathering = Gathering<Int, Void>(joinsCurrent: true) { items in
             calls.withLock { $0.append(items) }
             await gate.pass()
         }
@@ -24,7 +24,7 @@ import Testing
     @Test func `no call has more items than it may, unless one caller asks for as many`() async throws {
         let gate = Gate()
         let calls = Mutex<[Set<Int>]>([])
-        let gathering = Gathering<Int>(joinsCurrent: true, maxItems: 3) { items in
+        let gathering = Gathering<Int, Void>(joinsCurrent: true, maxItems: 3) { items in
             calls.withLock { $0.append(items) }
             await gate.pass()
         }
@@ -41,7 +41,7 @@ import Testing
     @Test func `who needs freshness never joins a call that began before`() async throws {
         let gate = Gate()
         let calls = Mutex(0)
-        let gathering = Gathering<Int>(joinsCurrent: false) { _ in
+        let gathering = Gathering<Int, Void>(joinsCurrent: false) { _ in
             calls.withLock { $0 += 1 }
             await gate.pass()
         }
@@ -57,7 +57,7 @@ import Testing
     @Test func `a failure reaches everyone who waited for that call, and nobody else`() async throws {
         let gate = Gate()
         let calls = Mutex(0)
-        let gathering = Gathering<Int>(joinsCurrent: true) { _ throws(GatewayError) in
+        let gathering = Gathering<Int, Void>(joinsCurrent: true) { _ throws(GatewayError) in
             let number = calls.withLock { calls in
                 calls += 1
                 return calls
@@ -78,7 +78,7 @@ import Testing
     @Test func `a request that is cancelled while it leads fails alone`() async throws {
         let gate = Gate()
         let calls = Mutex(0)
-        let gathering = Gathering<Int>(joinsCurrent: true) { _ throws(GatewayError) in
+        let gathering = Gathering<Int, Void>(joinsCurrent: true) { _ throws(GatewayError) in
             calls.withLock { $0 += 1 }
             await gate.pass()
             if Task.isCancelled { throw .unavailable(retryAfter: 1) }

@@ -94,6 +94,60 @@ import Testing
         #expect(try await connection.number("SELECT sum(content_length) FROM multipart_parts") == 98)
     }
 
+    /// Two gateways, whose statements hold many requests each and lock the same uploads, answer as one would that takes
+    /// request after request.
+    @Test(.database(.migrated)) func requestsForManyUploadsAtOnceAreAnsweredEachByItself() async throws {
+        let (gateways, connection) = ([try rows().0, try rows().0], try rows().1)
+        let maxLength: Int64 = 100
+        var uploads: [MultipartUpload] = []
+        for number in 0..<6 {
+            let upload = try upload(number, contentLength: number % 2 == 0 ? maxLength : nil)
+            try await gateways[0].insert(upload)
+            // One never opens.
+            if number > 0 { _ = try await gateways[0].open(upload.id, as: "store-\(number)") }
+            uploads.append(upload)
+        }
+        var generator = SystemRandomNumberGenerator()
+        let requests = (0..<300).map { number in
+            // Each part has one length wherever it is named, so that the order of requests does not matter.
+            let numbers = Set(
+                (0..<Int.random(in: 0...3, using: &generator)).map { _ in
+                    Int.random(in: 1...9, using: &generator)
+                })
+            return (
+                upload: uploads[number % uploads.count],
+                parts: numbers.sorted().map { part($0, $0 == 9 ? nil : Int64(5 * $0)) }
+            )
+        }
+        let answers = try await withThrowingTaskGroup(of: (Int, PartReservation).self) { group in
+            for (number, request) in requests.enumerated() {
+                let gateway = gateways[number / 7 % 2]
+                group.addTask { (number, try await gateway.reserve(request.parts, of: request.upload.id)) }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        var kept: Set<String> = []
+        var longest: [Int: Int64] = [:]
+        for (number, request) in requests.enumerated() {
+            let answer = try #require(answers[number])
+            switch answer {
+            case .reserved(let length):
+                kept.formUnion(request.parts.map(\.issuance.lowercaseText))
+                if let length { longest[number % 6] = max(longest[number % 6] ?? 0, length) }
+                #expect(number % 6 != 0)
+            case .closed: #expect(number % 6 == 0)
+            case .tooLarge(let maxBytes): #expect(maxBytes == maxLength && [2, 4].contains(number % 6))
+            case .lengthRequired:
+                #expect(request.upload.contentLength != nil && request.parts.contains { $0.contentLength == nil })
+            }
+        }
+        #expect(Set(try await connection.texts("SELECT issuance_id::text FROM multipart_parts")) == kept)
+        for number in [2, 4] {
+            #expect(longest[number] ?? 0 <= maxLength && longest[number] ?? 0 > 0)
+            #expect(answers.contains { $0.key % 6 == number && $0.value == .tooLarge(maxBytes: maxLength) })
+        }
+    }
+
     @Test(.database(.migrated)) func aPartOfUnknownLengthMakesThatOfTheObjectUnknown() async throws {
         let (rows, _) = try rows()
         let upload = try upload()

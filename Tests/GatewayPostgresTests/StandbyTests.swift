@@ -109,6 +109,7 @@ import Testing
         let world = try World(pair.primary.connectionString(database: name))
         let grants = try await world.makeGrants(3)
         let position = try await world.owner.position()
+        let upload = try await reserveParts(at: world.url)
         var revokes = [await world.revoke(grants[0])]
 
         let (before, after) = try await withLedger(world.url) { ledger, _ in
@@ -140,11 +141,29 @@ import Testing
         }
         #expect(revokes.first == .some(nil))
         #expect(revokes.dropFirst().allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(revokes)")
+        // The commit of a reservation waited for nobody; the records after it did.
+        #expect(try await survivor.number("SELECT count(*) FROM multipart_parts WHERE upload_id = '\(upload)'") == 9)
         let live = try await survivor.texts("SELECT id::text FROM grants WHERE removed_at IS NULL")
         for (grant, answer) in zip([grants[0], grants[1], grants[1], grants[2]], revokes) where answer == nil {
             #expect(!live.contains(grant), "a revoke that was answered with success came back")
         }
         try await pair.standby.kill()
+    }
+
+    /// Reserves nine parts of a new upload; returns its identifier.
+    private func reserveParts(at url: String) async throws -> UUID {
+        let pool = PostgresPool(
+            try PostgresConfiguration(connectionString: url, applicationName: "tests"), size: 1, logger: .silent)
+        let rows = PostgresMultipartUploads(pool: pool) { Date() }
+        let upload = MultipartUpload(
+            id: .version7(at: Date(), randomBytes: []), principal: try .user("alice"), bucket: try BucketName("demo"),
+            key: try ObjectKey("k"), contentType: try #require(MediaType("image/png")), contentLength: nil,
+            state: .starting, createdAt: Date(), expiresAt: Date().addingTimeInterval(3600))
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        let parts = (1...9).map { ReservedPart(issuance: UUID(), number: $0, contentLength: 5) }
+        #expect(try await rows.reserve(parts, of: upload.id) == .reserved(objectLength: 45))
+        return upload.id
     }
 
     /// Whether an error is answered with 503 and `Retry-After`.

@@ -12,7 +12,7 @@ final class IssuerKeys: Sendable {
     /// The row to which the keys belong.
     let issuer: Issuer
     private let shelf: Shelf
-    private let loads: Gathering<Bool>
+    private let loads: Gathering<Bool, Void>
 
     init(
         of issuer: Issuer, fetcher: any KeySetFetcher, limits: TokenAuthenticator.Limits,

@@ -43,8 +43,8 @@ final class SignInOffers: Sendable {
     private let now: @Sendable () -> Date
     private let limits: Limits
     private let shelf: Shelf
-    private let readings: Gathering<Bool>
-    private let fetches: Gathering<ExactText>
+    private let readings: Gathering<Bool, Void>
+    private let fetches: Gathering<ExactText, Void>
 
     /// Holds what was read. The calls that fill it outlive no caller, and refer to this alone.
     private final class Shelf: Sendable {

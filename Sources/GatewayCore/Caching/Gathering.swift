@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Runs one call at a time. Items that are requested during a call go out together in the next one.
+/// Runs one call at a time. Items that are requested during a call go out together in the next one. All that wait for a
+/// call get its output.
 ///
 /// The first caller makes the call itself, and one of the waiting callers makes the next one. No separate task is
 /// needed.
-package final class Gathering<Item: Hashable & Sendable>: Sendable {
+package final class Gathering<Item: Hashable & Sendable, Output: Sendable>: Sendable {
     private enum Turn: Sendable {
         case lead(Set<Item>)
-        case done(Result<Void, GatewayError>)
+        case done(Result<Output, GatewayError>)
         case again
     }
 
@@ -24,7 +25,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
 
     private let joinsCurrent: Bool
     private let maxItems: Int
-    private let call: @Sendable (Set<Item>) async throws(GatewayError) -> Void
+    private let call: @Sendable (Set<Item>) async throws(GatewayError) -> Output
     private let state = Mutex(State())
 
     /// Creates a gathering.
@@ -37,7 +38,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
     ///   - call: The operation for a set of items; never runs twice at the same time.
     package init(
         joinsCurrent: Bool, maxItems: Int = .max,
-        call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void
+        call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Output
     ) {
         self.joinsCurrent = joinsCurrent
         self.maxItems = maxItems
@@ -46,8 +47,9 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
 
     /// Waits until a call that covers these items has ended.
     ///
+    /// - Returns: The output of that call, which may be about other items too.
     /// - Throws: The error of that call.
-    package func run(_ items: Set<Item>) async throws(GatewayError) {
+    package func run(_ items: Set<Item>) async throws(GatewayError) -> Output {
         while true {
             switch await turn(items) {
             case .done(let result): return try result.get()
@@ -83,7 +85,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
         }
     }
 
-    private func outcome(of items: Set<Item>) async -> Result<Void, GatewayError> {
+    private func outcome(of items: Set<Item>) async -> Result<Output, GatewayError> {
         do throws(GatewayError) {
             return .success(try await call(items))
         } catch {
@@ -91,7 +93,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
         }
     }
 
-    private func finish(_ result: Result<Void, GatewayError>) {
+    private func finish(_ result: Result<Output, GatewayError>) {
         let (finished, leader, items) = state.withLock { state in
             let finished = state.current?.waiters ?? []
             state.current = state.waiting.isEmpty ? nil : state.waiting.removeFirst()

@@ -63,15 +63,15 @@ public final class PolicyCache: Sendable {
     public let maxBytes: Int
     private let hits: Counter
     private let store: Store
-    private let rowLoads: Gathering<PolicyKey>
+    private let rowLoads: Gathering<PolicyKey, Void>
     /// Loads for callers who are not authenticated yet. They have their own queue, so false tokens do not delay
     /// authenticated callers.
-    private let identityLoads: Gathering<PolicyKey>
-    private let placeLoads: Gathering<GrantPlace>
+    private let identityLoads: Gathering<PolicyKey, Void>
+    private let placeLoads: Gathering<GrantPlace, Void>
     /// Loads for requests that need many places. They have their own queue, so other requests need not wait behind
     /// them.
-    private let largePlaceLoads: Gathering<GrantPlace>
-    private let logReads: Gathering<PolicyScope>
+    private let largePlaceLoads: Gathering<GrantPlace, Void>
+    private let logReads: Gathering<PolicyScope, Void>
 
     // Groups, credential and places each become known only after the previous load. The remaining rounds are for loads
     // that arrived too late.
@@ -97,7 +97,7 @@ public final class PolicyCache: Sendable {
     ///   - limits: Limits on what the cache holds.
     public init(source: any PolicySource, limits: Limits = Limits()) {
         let store = Store(source: source, limits: limits)
-        let logReads = Gathering<PolicyScope>(joinsCurrent: false) { _ throws(GatewayError) in
+        let logReads = Gathering<PolicyScope, Void>(joinsCurrent: false) { _ throws(GatewayError) in
             try await store.readLog()
         }
         self.store = store

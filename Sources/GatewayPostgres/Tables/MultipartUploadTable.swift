@@ -38,9 +38,9 @@ enum MultipartUploadTable {
         }
     }()
 
-    static let find = Statement<UUID, MultipartUpload>(
+    static let find = Statement<[UUID], MultipartUpload>(
         """
-        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u WHERE u.id = $1
+        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u WHERE u.id = ANY ($1)
         """, onlyReads: true
     ) {
         [$0]
@@ -94,14 +94,20 @@ enum MultipartUploadTable {
         try row.next()
     }
 
-    static let reserve = Statement<(id: UUID, parts: [ReservedPart]), PartReservation>(
-        "SELECT r.verdict, r.object_length, r.max_length FROM reserve_multipart_parts($1, $2, $3, $4) r"
-    ) { arguments in
-        [
-            arguments.id, arguments.parts.map(\.issuance), arguments.parts.map { Int32($0.number) },
-            arguments.parts.map(\.contentLength),
+    /// Reserves the parts of requests. The place of an answer is that of its request, counted from 1.
+    static let reserve = Statement<[PartRequest], (place: Int32, answer: PartReservation)>(
+        "SELECT r.place, r.verdict, r.object_length, r.max_length FROM reserve_multipart_parts($1, $2, $3, $4, $5) r"
+    ) { requests in
+        let parts = requests.flatMap(\.parts)
+        return [
+            requests.map(\.upload), requests.map { Int32($0.parts.count) }, parts.map(\.issuance),
+            parts.map { Int32($0.number) }, parts.map(\.contentLength),
         ]
     } decode: { row throws(PostgresError) in
+        (try row.next(), try Self.reservation(&row))
+    }
+
+    private static func reservation(_ row: inout PostgresRow) throws(PostgresError) -> PartReservation {
         let verdict: String = try row.next()
         switch verdict {
         case "reserved": return .reserved(objectLength: try row.next())
@@ -193,6 +199,12 @@ enum MultipartUploadTable {
     } decode: { row throws(PostgresError) in
         try row.next()
     }
+}
+
+/// Parts of one upload that are reserved together or not at all.
+struct PartRequest: Hashable {
+    let upload: UUID
+    let parts: [ReservedPart]
 }
 
 extension MultipartUpload {

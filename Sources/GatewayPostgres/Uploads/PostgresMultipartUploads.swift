@@ -4,9 +4,17 @@ import LibCrypto
 public import LibPQ
 
 /// Keeps multipart uploads in PostgreSQL.
+///
+/// What parts need is asked and reserved for many requests in one statement. One by one, a statement each, 64 callers
+/// got 2,500 parts a second on two cores.
 public struct PostgresMultipartUploads: MultipartUploadRows {
     private let pool: PostgresPool
     private let now: @Sendable () -> Date
+    private let finds: Gathering<UUID, [UUID: MultipartUpload]>
+    private let reservations: Gathering<PartRequest, [PartRequest: PartReservation]>
+
+    /// Requests in one statement. More would make single parts wait longer for the many of others.
+    private static let requestsAtOnce = 32
 
     /// Creates a store.
     ///
@@ -16,6 +24,15 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     public init(pool: PostgresPool, now: @escaping @Sendable () -> Date) {
         self.pool = pool
         self.now = now
+        finds = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) { ids throws(GatewayError) in
+            let uploads = try await Self.execute(MultipartUploadTable.find, Array(ids), in: pool)
+            return Dictionary(uploads.map { ($0.id, $0) }) { first, _ in first }
+        }
+        reservations = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) { requests throws(GatewayError) in
+            let requests = Array(requests)
+            let answers = try await Self.execute(MultipartUploadTable.reserve, requests, in: pool)
+            return Dictionary(answers.map { (requests[Int($0.place) - 1], $0.answer) }) { first, _ in first }
+        }
     }
 
     /// Adds an upload, in the state `starting`.
@@ -25,7 +42,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
 
     /// Reads an upload by its identifier; `nil` if there is none.
     public func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? {
-        try await execute(MultipartUploadTable.find, id).first
+        try await finds.run([id])[id]
     }
 
     /// Records the store's identifier of an upload and opens the upload. If it was given up meanwhile, the returned
@@ -46,7 +63,8 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
 
     /// Records parts that are about to be issued, all or none. Without parts, it only adds up the reserved ones.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
-        guard let answer = try await execute(MultipartUploadTable.reserve, (id, parts)).first else {
+        let request = PartRequest(upload: id, parts: parts)
+        guard let answer = try await reservations.run([request])[request] else {
             throw .noRow(of: "parts that are reserved")
         }
         return answer
@@ -81,6 +99,12 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
 
     private func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> [Row] {
+        try await Self.execute(statement, parameters, in: pool)
+    }
+
+    private static func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, in pool: PostgresPool
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters)

@@ -84,7 +84,7 @@ public enum MultipartChange: Sendable, Equatable {
 }
 
 /// A part that is about to be issued.
-public struct ReservedPart: Sendable, Equatable {
+public struct ReservedPart: Sendable, Hashable {
     /// The id that the issuance will have.
     public var issuance: UUID
     /// Part number, 1…10,000.

@@ -260,7 +260,8 @@ let package = Package(
         .testTarget(
             name: "GatewayPostgresTests",
             dependencies: [
-                "GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", "TestSupport", logging, serviceLifecycle,
+                "GatewayPostgres", "GatewayCore", "LibCrypto", "LibPQ", "PostgresTesting", "TestSupport", logging,
+                serviceLifecycle,
             ],
             swiftSettings: strict
         ),

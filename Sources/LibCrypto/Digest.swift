@@ -12,6 +12,14 @@ public struct Digest: Sendable, Equatable {
         byteCount = 0
     }
 
+    /// Takes over the bytes of a digest; `nil` if there are more than 32.
+    public init?(_ bytes: [UInt8]) {
+        self.init()
+        guard bytes.count <= storage.count else { return nil }
+        for (place, byte) in bytes.enumerated() { storage[place] = byte }
+        byteCount = bytes.count
+    }
+
     @inline(__always)
     mutating func fill(byteCount: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
         self.byteCount = byteCount

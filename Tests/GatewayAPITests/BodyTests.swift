@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayAPI
+import LibCrypto
 
 @Suite("A body")
 struct BodyTests {
@@ -225,7 +226,7 @@ struct BodyTests {
         if operation.path.contains("/issuers/{id}") { try await gateway.makeIssuer() }
         if operation.path.hasPrefix("/admin/v1/api-keys/{id}") {
             let key = APIKey(
-                id: MemoryUploads.openID, prefix: "abcdefghij01", hash: [], name: "key",
+                id: MemoryUploads.openID, prefix: "abcdefghij01", hash: Digest(), name: "key",
                 principal: try .user("alice"), createdAt: TestGateway.now)
             _ = try await gateway.stores.apiKeys.create(
                 key, by: ChangeContext(actor: .bootstrapAdmin, requestID: ""))

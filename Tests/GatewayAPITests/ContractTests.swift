@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import GatewayAPI
+import LibCrypto
 
 @Suite("The contract")
 struct ContractTests {
@@ -144,7 +145,7 @@ struct ContractTests {
                 let json = String(decoding: try example.bytes, as: UTF8.self)
                 if operation.path.hasPrefix("/admin/v1/api-keys/{id}") {
                     let key = APIKey(
-                        id: MemoryUploads.openID, prefix: "abcdefghij01", hash: [], name: "key",
+                        id: MemoryUploads.openID, prefix: "abcdefghij01", hash: Digest(), name: "key",
                         principal: try .user("alice"), createdAt: TestGateway.now)
                     _ = try await gateway.stores.apiKeys.create(
                         key, by: ChangeContext(actor: .bootstrapAdmin, requestID: ""))

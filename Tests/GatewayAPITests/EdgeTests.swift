@@ -252,8 +252,8 @@ struct EdgeTests {
         #expect(
             row.previousKey
                 == .init(
-                    prefix: before.prefix, hash: before.hash, expiresAt: TestGateway.now.addingTimeInterval(60)))
-        #expect(row.hash == APIKeyText(parsing: Secret(first.string("key") ?? ""))?.hash)
+                    prefix: before.prefix, hash: before.digest, expiresAt: TestGateway.now.addingTimeInterval(60)))
+        #expect(row.hash == APIKeyText(parsing: Secret(first.string("key") ?? ""))?.digest)
         #expect(await rotate(#"{"overlapSeconds": 0}"#, [.ifMatch: created.headers[.eTag] ?? ""]).status == 412)
         let second = await rotate(#"{"overlapSeconds": 0}"#)
         #expect(second.status == 200 && second.json["previousKey"] == nil)
@@ -303,7 +303,7 @@ struct EdgeTests {
         let id = try #require(answer.string("id"))
         let row = try await gateway.stores.apiKeys.get(id)
         let key = try #require(APIKeyText(parsing: Secret(answer.string("key") ?? "")))
-        #expect(row.hash == key.hash && row.prefix == key.prefix)
+        #expect(row.hash == key.digest && row.prefix == key.prefix)
         let change = gateway.stores.apiKeys.changes.withLock { $0.last }
         #expect(change?.actor.rawValue == "user:alice")
         #expect(change?.requestID == answer.headers[.requestID])

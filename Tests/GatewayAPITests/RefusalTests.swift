@@ -41,7 +41,7 @@ import Testing
         let bytes = (0..<UInt8(APIKeyText.randomByteCount)).map { $0 &* 7 &+ seed }
         let text = try #require(APIKeyText(randomBytes: bytes))
         let row = APIKey(
-            id: uuid(id), prefix: text.prefix, hash: text.hash, name: "test", principal: try .user("robot"),
+            id: uuid(id), prefix: text.prefix, hash: text.digest, name: "test", principal: try .user("robot"),
             expiresAt: ends, createdAt: .distantPast)
         return (text.text.reveal(), row)
     }

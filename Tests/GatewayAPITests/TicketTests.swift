@@ -124,7 +124,7 @@ struct TicketTests {
         let start = Date(timeIntervalSince1970: IssuerFixture.start)
         let ticket = Ticket(
             id: uuid("018f0000-0000-7000-8000-0000000000\(seed < 10 ? "0" : "")\(seed)"), name: text.name,
-            hash: text.hash, principal: try .user("alice"), groups: [try .group("staff")], claims: ["tenant": "t1"],
+            hash: text.digest, principal: try .user("alice"), groups: [try .group("staff")], claims: ["tenant": "t1"],
             issuedOn: scope, bucket: try BucketName("photos"), prefix: ExactText("uploads/"), actions: [.getObject],
             maxUses: 3, expiresAt: start.addingTimeInterval(3600), createdAt: start)
         return (text.text.reveal(), ticket)

@@ -1,4 +1,5 @@
 import GatewayCore
+import LibCrypto
 import Testing
 
 @Suite struct APIKeyTextTests {
@@ -11,7 +12,7 @@ import Testing
         #expect(text.hasPrefix("sluice_" + key.prefix + "_"))
         let read = try #require(APIKeyText(parsing: Secret(text)))
         #expect(read.prefix == key.prefix)
-        #expect(read.hash == key.hash)
+        #expect(read.digest == key.digest)
         #expect(!"\(key)".contains(text.suffix(43)))
     }
 
@@ -26,9 +27,9 @@ import Testing
 
     @Test func `the hash is SHA-256 of the text`() throws {
         let text = "sluice_abcdefghijkl_" + String(repeating: "A", count: 43)
-        let hash = try #require(APIKeyText(parsing: Secret(text))).hash
-        #expect(hash.prefix(4).map { $0 } == [0x28, 0xd5, 0x21, 0xbf])
-        #expect(hash.count == 32)
+        let hash = try #require(APIKeyText(parsing: Secret(text))).digest
+        #expect(hash.bytes.prefix(4).map { $0 } == [0x28, 0xd5, 0x21, 0xbf])
+        #expect(hash.byteCount == 32)
     }
 
     @Test(arguments: [0, 43, 45])

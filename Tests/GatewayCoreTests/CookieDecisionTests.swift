@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import GatewayCore
+import LibCrypto
 
 @Suite("Cookies of a CDN")
 struct CookieDecisionTests {
@@ -214,7 +215,7 @@ struct CookieDecisionTests {
         let charges = try decided(Self.request(), [Self.grant(1)], quotas: quotas).permit.charges
         #expect(charges.map(\.quota.id) == [Fixture.id(2), Fixture.id(3)] && charges.allSatisfy { $0.amount == 1 })
         let ticket = Ticket(
-            id: Fixture.id(77), name: "abcdefghijkl", hash: [UInt8](repeating: 0, count: 32),
+            id: Fixture.id(77), name: "abcdefghijkl", hash: DigestAlgorithm.sha256.digest(of: "0"),
             principal: try Principal("user:alice"), groups: [], claims: [:], issuedOn: nil,
             bucket: try BucketName("demo-bucket"), prefix: ExactText("team/a/"), actions: [.getObject], maxUses: 5,
             expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)

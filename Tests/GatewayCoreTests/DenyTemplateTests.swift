@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Testing
 
 /// A deny template without a value for its variable denies everything that it might cover: whatever lies below the text
@@ -95,7 +96,8 @@ import Testing
         let alice = try Principal("user:alice")
         tables.members = [alice: [try Principal("group:staff")]]
         tables.apiKeys = [
-            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+            APIKey(
+                id: Fixture.id(900), prefix: "k", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now)
         ]
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)

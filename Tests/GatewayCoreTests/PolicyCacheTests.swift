@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PolicyCacheTests {
@@ -237,7 +238,7 @@ import Testing
 
     @Test func `API keys are held, and gone when they are revoked`() async throws {
         let apiKey = APIKey(
-            id: Fixture.id(1), prefix: "abc", hash: [], name: "n", principal: alice, createdAt: Fixture.now
+            id: Fixture.id(1), prefix: "abc", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now
         )
         let source = ScriptedPolicy(try tables { $0.apiKeys = [apiKey] })
         let cache = PolicyCache(source: source)

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayCore
+import LibCrypto
 
 /// The amount that one caller can have loaded, and its effect on others.
 @Suite(.timeLimit(.minutes(1))) struct PolicyLoadTests {
@@ -145,7 +146,8 @@ import Testing
         source.change([.apiKey(prefix: "later")]) { tables in
             tables.apiKeys = [
                 APIKey(
-                    id: Fixture.id(7), prefix: "later", hash: [], name: "", principal: alice, groups: [], roles: [],
+                    id: Fixture.id(7), prefix: "later", hash: Digest(), name: "", principal: alice, groups: [],
+                    roles: [],
                     expiresAt: nil, createdAt: Fixture.now)
             ]
         }

@@ -17,7 +17,7 @@ import Testing
         tables.grants = [try Fixture.grant(1)]
         tables.apiKeys = [
             APIKey(
-                id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: try Principal("user:alice"),
+                id: Fixture.id(900), prefix: "k", hash: Digest(), name: "n", principal: try Principal("user:alice"),
                 createdAt: Fixture.now)
         ]
         source = ScriptedPolicy(tables)

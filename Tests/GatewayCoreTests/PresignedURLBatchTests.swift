@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Testing
 
 /// Requests that are answered together, each one independently.
@@ -15,7 +16,8 @@ import Testing
         tables.credential = Fixture.credential()
         tables.grants = [try Fixture.grant(1)]
         tables.apiKeys = [
-            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+            APIKey(
+                id: Fixture.id(900), prefix: "k", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now)
         ]
         source = ScriptedPolicy(tables)
         cache = PolicyCache(source: source)

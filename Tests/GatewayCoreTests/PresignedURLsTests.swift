@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Signing
 import Synchronization
 import TestSupport
@@ -96,7 +97,8 @@ struct CacheAuthenticator: Authenticator {
         tables.grants = [try Fixture.grant(1)]
         tables.quotas = [try Fixture.quota(1)]
         tables.apiKeys = [
-            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+            APIKey(
+                id: Fixture.id(900), prefix: "k", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now)
         ]
         source = ScriptedPolicy(tables)
         cache = PolicyCache(source: source)

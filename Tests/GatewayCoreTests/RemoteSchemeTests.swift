@@ -56,7 +56,8 @@ struct RemoteSchemeTests {
         tables.grants = [try Fixture.grant(1)]
         tables.apiKeys = [
             APIKey(
-                id: Fixture.id(3), prefix: "alice", hash: [], name: "alice", principal: try Principal("user:alice"),
+                id: Fixture.id(3), prefix: "alice", hash: Digest(), name: "alice",
+                principal: try Principal("user:alice"),
                 createdAt: Fixture.now)
         ]
         return tables

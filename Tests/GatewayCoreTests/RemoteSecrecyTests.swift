@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Signing
 import Testing
 
@@ -19,7 +20,7 @@ struct RemoteSecrecyTests {
         tables.grants = [try Fixture.grant(1), try Fixture.grant(2, to: "user:bob", effect: .deny)]
         tables.apiKeys = try ["alice", "bob"].map { name in
             APIKey(
-                id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: [], name: name,
+                id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: Digest(), name: name,
                 principal: try Principal("user:" + name), createdAt: Fixture.now)
         }
         source = ScriptedPolicy(tables)

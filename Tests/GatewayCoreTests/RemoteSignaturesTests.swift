@@ -43,7 +43,7 @@ struct RemoteSignaturesTests {
         tables.grants = [try Fixture.grant(1), try Fixture.grant(2, to: "user:bob")]
         tables.apiKeys = try ["alice", "bob"].map { name in
             APIKey(
-                id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: [], name: name,
+                id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: Digest(), name: name,
                 principal: try Principal("user:" + name), createdAt: Fixture.now)
         }
         source = ScriptedPolicy(tables)

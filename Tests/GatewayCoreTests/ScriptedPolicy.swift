@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Synchronization
 
 /// Policy in the test's own tables, with a log of changes. Answers can be held back.
@@ -37,7 +38,7 @@ final class ScriptedPolicy: PolicySource {
         tables.grants = [try Fixture.sessionGrant(1)]
         tables.apiKeys = [
             APIKey(
-                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
+                id: Fixture.id(3), prefix: "key", hash: Digest(), name: "key", principal: try Principal("user:alice"),
                 createdAt: Fixture.now)
         ]
         return ScriptedPolicy(tables)

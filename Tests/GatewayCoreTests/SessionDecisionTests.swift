@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Testing
 
 @Suite("A session")
@@ -239,7 +240,7 @@ struct SessionDecisionTests {
     @Test("with a ticket goes no further than the ticket, and uses it once")
     func tickets() throws {
         let ticket = Ticket(
-            id: Fixture.id(77), name: "abcdefghijkl", hash: [UInt8](repeating: 0, count: 32),
+            id: Fixture.id(77), name: "abcdefghijkl", hash: DigestAlgorithm.sha256.digest(of: "0"),
             principal: try Principal("user:alice"), groups: [], claims: [:], issuedOn: nil,
             bucket: try BucketName("demo-bucket"), prefix: ExactText("team/a/"), actions: [.getObject], maxUses: 5,
             expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)

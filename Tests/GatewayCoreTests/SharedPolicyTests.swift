@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import Testing
 
 /// Rows that the cache assembles once for many callers.
@@ -90,7 +91,7 @@ import Testing
         source.set { [alice] tables in
             tables.apiKeys = (0..<10).map {
                 APIKey(
-                    id: Fixture.id(900 + $0), prefix: "k\($0)", hash: [], name: "n", principal: alice,
+                    id: Fixture.id(900 + $0), prefix: "k\($0)", hash: Digest(), name: "n", principal: alice,
                     createdAt: Fixture.now)
             }
         }

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import GatewayCore
+import LibCrypto
 
 /// Links that are the same throughout a window. Half an hour of the window of an hour has passed at `Fixture.now`.
 @Suite struct StableLinkTests {
@@ -126,7 +127,8 @@ import Testing
         tables.credential = Fixture.credential()
         tables.grants = [try Fixture.grant(1, from: Fixture.now)]
         tables.apiKeys = [
-            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+            APIKey(
+                id: Fixture.id(900), prefix: "k", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now)
         ]
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 import TestSupport
 import Testing
 
@@ -274,7 +275,7 @@ import Testing
         func field(_ principal: String, _ groups: [String] = [], name: String = "n") -> String? {
             refusedField {
                 try APIKey(
-                    id: Fixture.id(1), prefix: "p", hash: [], name: name, principal: Principal(principal),
+                    id: Fixture.id(1), prefix: "p", hash: Digest(), name: name, principal: Principal(principal),
                     groups: groups.map { try Principal($0) }, createdAt: Fixture.now
                 ).validated()
             }

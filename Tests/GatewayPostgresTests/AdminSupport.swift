@@ -6,6 +6,7 @@ import PostgresTesting
 import Testing
 
 @testable import GatewayPostgres
+import LibCrypto
 
 /// Stores and a policy source over the database of the running test, logged in as the gateway.
 struct AdminWorld: Sendable {
@@ -117,7 +118,7 @@ extension Grant {
 extension APIKey {
     static func sample(prefix: String = "abcdefghij01", principal: String = "user:alice") throws -> APIKey {
         APIKey(
-            id: UUID(), prefix: prefix, hash: [UInt8](repeating: 0xab, count: 32), name: "ci",
+            id: UUID(), prefix: prefix, hash: DigestAlgorithm.sha256.digest(of: "0xab"), name: "ci",
             principal: try Principal(principal), groups: [try Principal("group:builders")], roles: [.auditor],
             expiresAt: Date(timeIntervalSince1970: 2e9), createdAt: Date(timeIntervalSince1970: 0))
     }

@@ -5,6 +5,7 @@ import PostgresTesting
 import Testing
 
 @testable import GatewayPostgres
+import LibCrypto
 
 /// Rows that replace others.
 @Suite struct AdminUpdateTests {
@@ -78,7 +79,7 @@ import Testing
             world: world
         ) {
             $0.prefix = "abcdefghij02"
-            $0.hash = [UInt8](repeating: 0xcd, count: 32)
+            $0.hash = DigestAlgorithm.sha256.digest(of: "0xcd")
             $0.name = "other"
             $0.groups = [group]
             $0.roles = [.admin]

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayPostgres
+import LibCrypto
 
 /// All that a user has, listed and removed together.
 @Suite struct OffboardingTests {
@@ -178,7 +179,7 @@ import Testing
         _ = try await world.stores.quotas.create(.sample(limit: 5, principal: Principal(user)), by: AdminWorld.change)
         var key = try APIKey.sample(prefix: "key-of-\(name)", principal: user)
         key.previousKey = APIKey.PreviousKey(
-            prefix: "old-of-\(name)", hash: [UInt8](repeating: 1, count: 32),
+            prefix: "old-of-\(name)", hash: DigestAlgorithm.sha256.digest(of: "1"),
             expiresAt: Date(timeIntervalSince1970: 2e9))
         _ = try await world.stores.apiKeys.create(key, by: AdminWorld.change)
         try await world.connection.runScript(

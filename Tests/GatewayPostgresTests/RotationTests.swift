@@ -5,6 +5,7 @@ import PostgresTesting
 import Testing
 
 @testable import GatewayPostgres
+import LibCrypto
 
 /// Keys that replace others, what depends on the former keys, and the audit of the change.
 @Suite struct RotationTests {
@@ -22,7 +23,7 @@ import Testing
         var row = stored.row
         row.previousKey = .init(prefix: row.prefix, hash: row.hash, expiresAt: end)
         row.prefix = "abcdefghij02"
-        row.hash = [UInt8](repeating: 0xcd, count: 32)
+        row.hash = DigestAlgorithm.sha256.digest(of: "0xcd")
         let rotated = try await keys.update(row, from: stored.revision, by: AdminWorld.change)
         #expect(rotated.row.previousKey == row.previousKey && rotated.row.hash == row.hash)
         #expect(Set(try await world.lastScopes()) == ["apikey:abcdefghij01", "apikey:abcdefghij02"])

@@ -14,7 +14,7 @@ extension Ticket {
         let random = (0..<TicketText.randomByteCount).map { _ in UInt8.random(in: 0...255) }
         let text = try #require(TicketText(randomBytes: random))
         return Ticket(
-            id: UUID(), name: text.name, hash: text.hash, principal: try Principal("user:alice"),
+            id: UUID(), name: text.name, hash: text.digest, principal: try Principal("user:alice"),
             groups: [try Principal("group:staff")], claims: ["tenant": "é\"x"], issuedOn: .issuer("https://id.example"),
             bucket: try BucketName("demo"), prefix: ExactText("users/alice/"), actions: [.putObject, .getObject],
             maxUses: uses, expiresAt: Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + life).rounded()),

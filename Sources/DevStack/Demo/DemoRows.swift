@@ -60,7 +60,7 @@ public struct DemoRows: Sendable {
             preconditionFailure("The bytes are as many as a key has.")
         }
         let key = APIKey(
-            id: try newID(), prefix: text.prefix, hash: text.hash, name: DemoWorld.consoleKeyName,
+            id: try newID(), prefix: text.prefix, hash: text.digest, name: DemoWorld.consoleKeyName,
             principal: change.actor, roles: [.admin],
             expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600), createdAt: now())
         _ = try await stores.apiKeys.create(key.validated(), by: change)
@@ -149,7 +149,7 @@ public struct DemoRows: Sendable {
     private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
         guard let text = APIKeyText(parsing: Secret(token)) else { return }
         let key = APIKey(
-            id: try newID(), prefix: text.prefix, hash: text.hash, name: name, principal: principal, createdAt: now())
+            id: try newID(), prefix: text.prefix, hash: text.digest, name: name, principal: principal, createdAt: now())
         do throws(GatewayError) {
             _ = try await stores.apiKeys.create(key.validated(), by: change)
         } catch .alreadyExists {

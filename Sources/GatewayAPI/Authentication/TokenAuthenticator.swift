@@ -130,7 +130,7 @@ public final class TokenAuthenticator: Authenticator {
 
     private func caller(holding key: APIKeyText, of load: PolicyLoad<APIKeyRow?>) throws(GatewayError) -> Caller {
         guard let row = load.rows else { throw Self.refusal(Cause(.unknownAPIKey, "prefix \(key.prefix)")) }
-        guard key.digest.isSame(as: row.key.hash) else {
+        guard key.digest == row.key.hash else {
             throw Self.refusal(Cause(.wrongAPIKey, "API key \(row.key.id.lowercaseText)"))
         }
         if let expiresAt = row.key.expiresAt, now() >= expiresAt {
@@ -148,7 +148,7 @@ public final class TokenAuthenticator: Authenticator {
         let digest = text.digest
         let load = try await cache.ticket(name: text.name)
         guard let row = load.rows else { throw Self.refusal(Cause(.unknownTicket, "ticket \(text.name)")) }
-        guard digest.isSame(as: row.hash) else { throw Self.refusal(Cause(.wrongTicket, row.shown)) }
+        guard digest == row.hash else { throw Self.refusal(Cause(.wrongTicket, row.shown)) }
         if now() >= row.expiresAt { throw .credentialExpired(Cause(.ticketExpired, row.shown)) }
         // Read after the ticket, so the proof from the ticket's position also covers this row.
         guard try await stillVouches(row.issuedOn, for: row) else {

@@ -34,7 +34,7 @@ public struct APIKeyChanges: Sendable {
         let text = try newText()
         var key = try key.validated()
         key.prefix = text.prefix
-        key.hash = text.hash
+        key.hash = text.digest
         return (try await keys.create(key, by: change), text)
     }
 
@@ -67,7 +67,7 @@ public struct APIKeyChanges: Sendable {
                 prefix: key.prefix, hash: key.hash,
                 expiresAt: now().addingTimeInterval(TimeInterval(overlap.seconds)))
         key.prefix = text.prefix
-        key.hash = text.hash
+        key.hash = text.digest
         return (try await keys.update(key, from: old.revision, by: change), text)
     }
 

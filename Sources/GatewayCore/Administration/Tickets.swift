@@ -72,7 +72,7 @@ public struct Tickets: Sendable {
         let text = try random.secret(TicketText.randomByteCount) { TicketText(randomBytes: $0) }
         let created = now()
         let ticket = Ticket(
-            id: UUID.version7(at: created, randomBytes: try random.bytes(10)), name: text.name, hash: text.hash,
+            id: UUID.version7(at: created, randomBytes: try random.bytes(10)), name: text.name, hash: text.digest,
             principal: caller.principal, groups: caller.groups, claims: caller.claims, issuedOn: caller.scope,
             bucket: request.bucket, prefix: request.prefix, actions: actions, maxUses: maxUses,
             expiresAt: created.addingTimeInterval(TimeInterval(life)),

@@ -12,8 +12,6 @@ final class CachedRows: Sendable {
         indirect case ticket(Ticket?)
     }
 
-    /// The scope that a change of the rows touches.
-    let scope: PolicyScope
     /// The rows.
     let content: Content
     /// Approximate memory that the rows take, in bytes.
@@ -29,7 +27,6 @@ final class CachedRows: Sendable {
 
     /// Indexes rows for lookups; `nil` if the rows are not of the key's kind.
     init?(_ rows: PolicyRows, of key: PolicyKey) {
-        scope = key.scope
         switch (key, rows) {
         case (.principal(let principal), .principal(let rows)):
             content = .principal(PrincipalPolicy(principal: principal, rows: rows))

@@ -177,7 +177,7 @@ struct HeldPolicy {
             missing.insert(.bucket(name))
             return nil
         }
-        scopes.append(held.scope)
+        scopes.append(.bucket(name))
         return bucket
     }
 
@@ -190,7 +190,7 @@ struct HeldPolicy {
             missing.insert(key)
             return nil
         }
-        scopes.append(held.scope)
+        scopes.append(key.scope)
         return credential
     }
 

@@ -6,19 +6,25 @@ final class GrantRow: Sendable {
     let grant: Grant
     /// Whether the grant has no conditions and no limits of validity.
     let isUnconditional: Bool
-    /// The networks of ``GrantConditions/sourceCIDRs``.
-    let networks: [IPNetwork]?
     private let permitsUpload: Bool
     private let permitsDownload: Bool
     private let permitsListing: Bool
     private let permitsDeletion: Bool
+    /// The networks of ``GrantConditions/sourceCIDRs``.
+    let networks: [IPNetwork]?
     private let template: KeyTemplate?
+
+    /// Every set of actions, so that rows with the same actions share one in memory.
+    private static let sets = Action.allCases.reduce(into: [[]] as Set<Set<Action>>) { sets, action in
+        sets.formUnion(sets.map { $0.union([action]) })
+    }
 
     /// Computes the derived values of a grant.
     init(_ grant: Grant) {
-        self.grant = grant
-        isUnconditional =
-            grant.conditions == GrantConditions() && grant.notBefore == nil && grant.notAfter == nil
+        var shared = grant
+        if let held = Self.sets.firstIndex(of: grant.actions) { shared.actions = Self.sets[held] }
+        self.grant = shared
+        isUnconditional = grant.isUnconditional
         networks = grant.conditions.networks
         permitsUpload = grant.actions.contains(.putObject)
         permitsDownload = grant.actions.contains(.getObject)

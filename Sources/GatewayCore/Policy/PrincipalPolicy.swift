@@ -77,17 +77,20 @@ public final class PrincipalPolicy: Sendable {
 
 extension PrincipalPolicy {
     /// Positions of grants in the array, by the place that identifies them.
-    private struct Index: Sendable {
+    private final class Index: Sendable {
         struct Place: Hashable, Sendable {
             let bucket: BucketName
             let prefix: ExactText
         }
 
-        var literals: [Place: [Int]] = [:]
-        var templates: [BucketName: [Int]] = [:]
-        private var literalBuckets: Set<BucketName> = []
+        let literals: [Place: [Int]]
+        let templates: [BucketName: [Int]]
+        private let literalBuckets: Set<BucketName>
 
         init(_ rows: [GrantRow]) {
+            var literals: [Place: [Int]] = [:]
+            var templates: [BucketName: [Int]] = [:]
+            var literalBuckets: Set<BucketName> = []
             for (position, row) in rows.enumerated() {
                 let grant = row.grant
                 switch grant.prefix {
@@ -100,6 +103,9 @@ extension PrincipalPolicy {
                     }
                 }
             }
+            self.literals = literals
+            self.templates = templates
+            self.literalBuckets = literalBuckets
         }
 
         func hasLiterals(in bucket: BucketName) -> Bool { literalBuckets.contains(bucket) }

@@ -14,8 +14,6 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
     public var text: Secret<String> { secret.text }
     /// SHA-256 of the whole text.
     public var digest: Digest { secret.digest }
-    /// The digest as 32 bytes, the form that is stored.
-    public var hash: [UInt8] { digest.bytes }
 
     /// Creates a new key.
     ///
@@ -55,8 +53,6 @@ public struct TicketText: Sendable, CustomStringConvertible {
     public var text: Secret<String> { secret.text }
     /// SHA-256 of the whole text.
     public var digest: Digest { secret.digest }
-    /// The digest as 32 bytes, the form that is stored.
-    public var hash: [UInt8] { digest.bytes }
 
     /// Creates the text of a new ticket.
     ///

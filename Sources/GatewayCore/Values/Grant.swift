@@ -16,16 +16,11 @@ public struct Grant: Sendable, Equatable {
     public var bucket: BucketName
     /// The keys that the grant is for.
     public var prefix: KeyPrefix
-    /// The actions that the grant covers; never empty.
-    public var actions: Set<Action>
     /// Whether the grant permits or refuses.
     public var effect: Effect
-    /// Further conditions that must hold.
-    public var conditions: GrantConditions
-    /// Start of validity, inclusive; `nil` for no start.
-    public var notBefore: Date?
-    /// End of validity, exclusive; `nil` for no end.
-    public var notAfter: Date?
+    /// The actions that the grant covers; never empty.
+    public var actions: Set<Action>
+    private var terms: Rare<Terms>
     /// A remark for admins.
     public var note: String
     /// The admin who created the grant.
@@ -45,13 +40,45 @@ public struct Grant: Sendable, Equatable {
         self.prefix = prefix
         self.actions = actions
         self.effect = effect
-        self.conditions = conditions
-        self.notBefore = notBefore
-        self.notAfter = notAfter
+        terms = Self.terms(conditions, notBefore, notAfter)
         self.note = note
         self.createdBy = createdBy
         self.createdAt = createdAt
     }
+}
+
+extension Grant {
+    private struct Terms: Sendable, Equatable {
+        var conditions: GrantConditions
+        var notBefore: Date?
+        var notAfter: Date?
+    }
+
+    private static func terms(_ conditions: GrantConditions, _ notBefore: Date?, _ notAfter: Date?) -> Rare<Terms> {
+        let isPlain = notBefore == nil && notAfter == nil && conditions == GrantConditions()
+        return Rare(isPlain ? nil : Terms(conditions: conditions, notBefore: notBefore, notAfter: notAfter))
+    }
+
+    /// Further conditions that must hold.
+    public var conditions: GrantConditions {
+        get { terms.value?.conditions ?? GrantConditions() }
+        set { terms = Self.terms(newValue, notBefore, notAfter) }
+    }
+
+    /// Start of validity, inclusive; `nil` for no start.
+    public var notBefore: Date? {
+        get { terms.value?.notBefore }
+        set { terms = Self.terms(conditions, newValue, notAfter) }
+    }
+
+    /// End of validity, exclusive; `nil` for no end.
+    public var notAfter: Date? {
+        get { terms.value?.notAfter }
+        set { terms = Self.terms(conditions, notBefore, newValue) }
+    }
+
+    /// Whether the grant has no conditions and no limits of validity.
+    var isUnconditional: Bool { terms == .none }
 }
 
 /// The conditions under which a grant applies. An absent condition demands nothing. The API and the database share this

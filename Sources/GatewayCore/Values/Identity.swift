@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import LibCrypto
 
 /// A right that a caller has in addition to asking for URLs.
 public enum Role: String, Sendable, Hashable, CaseIterable, Codable {
@@ -101,8 +102,8 @@ public struct APIKey: Sendable, Equatable {
     public var id: UUID
     /// Public part of the key.
     public var prefix: String
-    /// SHA-256 of the whole key's text, 32 bytes.
-    public var hash: [UInt8]
+    /// SHA-256 of the whole key's text.
+    public var hash: Digest
     /// A name for people.
     public var name: String
     /// The user that the key acts for.
@@ -117,8 +118,13 @@ public struct APIKey: Sendable, Equatable {
     public var expiresAt: Date?
     /// When the key was created. The store of rows sets it.
     public var createdAt: Date
+    private var previous = Rare<PreviousKey>.none
+
     /// The key that this one replaced, if it remains valid for a while.
-    public var previousKey: PreviousKey?
+    public var previousKey: PreviousKey? {
+        get { previous.value }
+        set { previous = Rare(newValue) }
+    }
 
     /// The roles, each with the key's scopes.
     public var conferred: [ConferredRole] {
@@ -129,13 +135,13 @@ public struct APIKey: Sendable, Equatable {
     public struct PreviousKey: Sendable, Equatable {
         /// Public part of the replaced key.
         public var prefix: String
-        /// SHA-256 of the whole key's text, 32 bytes.
-        public var hash: [UInt8]
+        /// SHA-256 of the whole key's text.
+        public var hash: Digest
         /// When the replaced key expires.
         public var expiresAt: Date
 
         /// Creates the record of a replaced key.
-        public init(prefix: String, hash: [UInt8], expiresAt: Date) {
+        public init(prefix: String, hash: Digest, expiresAt: Date) {
             self.prefix = prefix
             self.hash = hash
             self.expiresAt = expiresAt
@@ -144,7 +150,7 @@ public struct APIKey: Sendable, Equatable {
 
     /// Creates an API key.
     public init(
-        id: UUID, prefix: String, hash: [UInt8], name: String, principal: Principal, groups: [Principal] = [],
+        id: UUID, prefix: String, hash: Digest, name: String, principal: Principal, groups: [Principal] = [],
         roles: Set<Role> = [], adminScopes: [AdminScope]? = nil, expiresAt: Date? = nil, createdAt: Date
     ) {
         self.id = id

@@ -1,7 +1,7 @@
 import Signing
 
 /// A template of keys, parsed once so that matching a key does not parse it again.
-struct KeyTemplate: Sendable {
+final class KeyTemplate: Sendable {
     private enum Part {
         /// Text that a key must contain literally, including `/`.
         case literal(String)

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import LibCrypto
 
 /// A narrow credential that fits into a URL, for clients that cannot send a header. It is stored without its text.
 ///
@@ -10,8 +11,8 @@ public struct Ticket: Sendable, Equatable {
     public var id: UUID
     /// Public part of its text; unique.
     public var name: String
-    /// SHA-256 of its text, 32 bytes.
-    public var hash: [UInt8]
+    /// SHA-256 of its text.
+    public var hash: Digest
     /// The user that it acts for.
     public var principal: Principal
     /// Groups that the creator's credential named.
@@ -37,7 +38,7 @@ public struct Ticket: Sendable, Equatable {
 
     /// Creates a ticket.
     public init(
-        id: UUID, name: String, hash: [UInt8], principal: Principal, groups: [Principal], claims: [String: String],
+        id: UUID, name: String, hash: Digest, principal: Principal, groups: [Principal], claims: [String: String],
         issuedOn: PolicyScope?, bucket: BucketName, prefix: ExactText, actions: Set<Action>, maxUses: Int64,
         expiresAt: Date, responseKey: Secret<[UInt8]>? = nil, createdAt: Date
     ) {

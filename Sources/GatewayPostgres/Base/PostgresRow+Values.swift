@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GatewayCore
+import LibCrypto
 import LibPQ
 
 // Values in rows were checked when the rows were created. A value that does not parse was written by another program,
@@ -36,6 +37,22 @@ extension PostgresRow {
         list.reserveCapacity(texts.count)
         for text in texts { list.append(try Self.parse(text, of: column, make)) }
         return list
+    }
+
+    /// Reads the next column, the bytes of a digest.
+    mutating func nextDigest() throws(PostgresError) -> Digest {
+        let column = place
+        guard let digest = try nextDigestIfAny() else { throw .decoding(column: column, reason: "no digest") }
+        return digest
+    }
+
+    /// Reads the next column, the bytes of a digest; `nil` for NULL.
+    mutating func nextDigestIfAny() throws(PostgresError) -> Digest? {
+        let column = place
+        let bytes: [UInt8]? = try next()
+        guard let bytes else { return nil }
+        guard let digest = Digest(bytes) else { throw .decoding(column: column, reason: "malformed digest") }
+        return digest
     }
 
     /// Reads the next column, which holds one of a fixed set of words.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GatewayCore
+import LibCrypto
 import LibPQ
 
 /// The table `api_keys`.
@@ -8,7 +9,7 @@ enum APIKeyTable {
     static let columns = Columns<APIKey>(
         Column("id", as: "id") { $0.id },
         Column("prefix", as: "prefix") { $0.prefix },
-        Column("hash") { $0.hash },
+        Column("hash") { $0.hash.bytes },
         Column("name", as: "name") { $0.name },
         Column("principal", as: "principal") { $0.principal.rawValue },
         Column("groups", as: "groups") { $0.groups.map(\.rawValue) },
@@ -20,7 +21,7 @@ enum APIKeyTable {
     /// These columns and those that only admins see, in the order in which ``APIKey/init(forAdmins:)`` reads them.
     private static let all = columns.adding(
         Column("previous_prefix", as: "previousPrefix") { $0.previousKey?.prefix },
-        Column("previous_hash") { $0.previousKey?.hash },
+        Column("previous_hash") { $0.previousKey?.hash.bytes },
         Column("previous_expires_at", as: "previousExpiresAt") { $0.previousKey?.expiresAt })
 
     /// Finds the key with a prefix, either its current or its previous one.
@@ -78,7 +79,7 @@ extension APIKey {
     /// Reads the columns of ``APIKeyTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
-            id: try row.next(), prefix: try row.next(), hash: try row.next(), name: try row.next(),
+            id: try row.next(), prefix: try row.next(), hash: try row.nextDigest(), name: try row.next(),
             principal: try row.nextParsed(Principal.init(_:)), groups: try row.nextList(Principal.init(_:)),
             roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(), expiresAt: try row.next(),
             createdAt: try row.next())
@@ -87,7 +88,7 @@ extension APIKey {
     fileprivate init(forAdmins row: inout PostgresRow) throws(PostgresError) {
         try self.init(&row)
         let prefix: String? = try row.next()
-        let hash: [UInt8]? = try row.next()
+        let hash = try row.nextDigestIfAny()
         let expiresAt: Date? = try row.next()
         if let prefix, let hash, let expiresAt {
             previousKey = PreviousKey(prefix: prefix, hash: hash, expiresAt: expiresAt)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GatewayCore
+import LibCrypto
 import LibPQ
 
 /// The table `tickets`. Statements of an instance open sealed keys.
@@ -16,7 +17,7 @@ struct TicketTable: Sendable {
     static let columns = Columns<Writing>(
         Column("id", as: "id") { $0.ticket.id },
         Column("name", as: "name") { $0.ticket.name },
-        Column("hash") { $0.ticket.hash },
+        Column("hash") { $0.ticket.hash.bytes },
         Column("principal", as: "principal") { $0.ticket.principal.rawValue },
         Column("groups", as: "groups") { $0.ticket.groups.map(\.rawValue) },
         Column("claims", .json) { $0.claims },
@@ -123,7 +124,7 @@ struct SealedTicket: Sendable {
     init(_ row: inout PostgresRow) throws(PostgresError) {
         let id: UUID = try row.next()
         let name: String = try row.next()
-        let hash: [UInt8] = try row.next()
+        let hash = try row.nextDigest()
         let principal = try row.nextParsed(Principal.init(_:))
         let groups = try row.nextList(Principal.init(_:))
         guard let claims: [String: String] = try row.nextJSON() else {

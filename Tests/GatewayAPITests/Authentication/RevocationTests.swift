@@ -11,7 +11,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         let bytes = (0..<UInt8(APIKeyText.randomByteCount)).map { $0 &* 7 &+ seed }
         let text = try #require(APIKeyText(randomBytes: bytes))
         var row = APIKey(
-            id: uuid("018f0000-0000-7000-8000-0000000000aa"), prefix: text.prefix, hash: text.hash, name: "test",
+            id: uuid("018f0000-0000-7000-8000-0000000000aa"), prefix: text.prefix, hash: text.digest, name: "test",
             principal: try .user("robot"), groups: [try .group("robots")], roles: [.auditor],
             createdAt: .distantPast)
         change(&row)

@@ -3,6 +3,7 @@ import Signing
 import TestSupport
 
 @testable import GatewayCore
+import LibCrypto
 
 /// A random bucket, with a grant, quotas and a request under them.
 struct GeneratedWorld: CustomStringConvertible {
@@ -191,7 +192,7 @@ struct GeneratedWorld: CustomStringConvertible {
         if hasByteQuota { tables.quotas.append(try Fixture.quota(1, metric: .bytes, limit: 100_000)) }
         tables.apiKeys = [
             APIKey(
-                id: Fixture.id(900), prefix: key, hash: [], name: "n", principal: try Principal("user:alice"),
+                id: Fixture.id(900), prefix: key, hash: Digest(), name: "n", principal: try Principal("user:alice"),
                 createdAt: Fixture.now)
         ]
         return tables

@@ -182,7 +182,7 @@ extension WeekRules {
                 continue
             }
             let key = APIKey(
-                id: newID(), prefix: text.prefix, hash: text.hash, name: name, principal: try .user(user),
+                id: newID(), prefix: text.prefix, hash: text.digest, name: name, principal: try .user(user),
                 expiresAt: clock.now.addingTimeInterval(days * 86_400), createdAt: clock.now)
             _ = try await stores.apiKeys.create(key.validated(), by: change(by: .olivia))
         }

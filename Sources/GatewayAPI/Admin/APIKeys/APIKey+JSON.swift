@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GatewayCore
+import LibCrypto
 import StrictJSON
 
 extension APIKey: AdminResource {
@@ -22,7 +23,7 @@ extension APIKey: AdminResource {
             groups.append(group)
         }
         self.init(
-            id: new.id, prefix: "", hash: [],
+            id: new.id, prefix: "", hash: Digest(),
             name: try body.required("name", body.string("name")),
             principal: try body.required("principal", body.principal("principal")),
             groups: groups,

@@ -1,32 +1,48 @@
 /// One of the alphabets of base64 (RFC 4648), with the coding that both share.
-struct Base64Alphabet {
+struct Base64Alphabet: Sendable {
     /// The alphabet of section 4.
-    static let standard = Base64Alphabet(UInt8(ascii: "+"), UInt8(ascii: "/"))
+    static let standard = Base64Alphabet("+/")
     /// The alphabet of section 5, for URLs and names of files.
-    static let url = Base64Alphabet(UInt8(ascii: "-"), UInt8(ascii: "_"))
+    static let url = Base64Alphabet("-_")
 
-    /// The characters of 62 and 63, in which the alphabets differ.
-    private let character62: UInt8
-    private let character63: UInt8
+    /// The characters of the values 0 to 63.
+    private let characters: [UInt8]
+    /// The value of each byte, or ``notInAlphabet``.
+    private let values: [UInt8]
 
-    private init(_ character62: UInt8, _ character63: UInt8) {
-        self.character62 = character62
-        self.character63 = character63
+    private static let notInAlphabet: UInt8 = 0x80
+
+    /// Makes the alphabet whose last two characters, in which the alphabets differ, are these.
+    private init(_ last: String) {
+        characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\(last)".utf8)
+        var values = [UInt8](repeating: Self.notInAlphabet, count: 256)
+        for (value, character) in characters.enumerated() { values[Int(character)] = UInt8(value) }
+        self.values = values
     }
 
     /// Encodes bytes. The last group is filled with `padding` to four characters; without a padding it is left short.
     func encode(_ bytes: Span<UInt8>, padding: UInt8?) -> String {
         String(room: (bytes.count + 2) / 3 * 4) { output in
-            for start in stride(from: 0, to: bytes.count, by: 3) {
-                let count = min(3, bytes.count - start)
-                var bits: UInt32 = 0
-                for index in 0..<3 { bits = bits << 8 | (index < count ? UInt32(bytes[start + index]) : 0) }
-                for position in 0...count {
-                    output.append(character(of: UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * position)) & 0x3F))
-                }
-                guard let padding else { continue }
-                for _ in count..<3 { output.append(padding) }
+            let characters = characters.span
+            func append(_ bits: UInt32, _ shift: UInt32) { output.append(characters[Int(bits >> shift & 0x3F)]) }
+            var start = 0
+            while start + 3 <= bytes.count {
+                let bits = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
+                append(bits, 18)
+                append(bits, 12)
+                append(bits, 6)
+                append(bits, 0)
+                start += 3
             }
+            guard start < bytes.count else { return }
+            let isLonger = start + 2 == bytes.count
+            let bits = UInt32(bytes[start]) << 16 | (isLonger ? UInt32(bytes[start + 1]) << 8 : 0)
+            append(bits, 18)
+            append(bits, 12)
+            if isLonger { append(bits, 6) }
+            guard let padding else { return }
+            output.append(padding)
+            if !isLonger { output.append(padding) }
         }
     }
 
@@ -35,49 +51,30 @@ struct Base64Alphabet {
     func decode(_ text: Span<UInt8>, count: Int) -> [UInt8]? {
         // One character encodes six bits, less than a byte.
         guard count % 4 != 1 else { return nil }
-        var flaws: UInt32 = 0
+        let values = values.span
+        var flaws: UInt8 = 0
+        func value(_ place: Int) -> UInt32 {
+            let value = values[Int(text[place])]
+            flaws |= value
+            return UInt32(value)
+        }
         let bytes = [UInt8](capacity: count / 4 * 3 + 2) { output in
-            for start in stride(from: 0, to: count, by: 4) {
-                let end = min(start + 4, count)
-                var bits: UInt32 = 0
-                for index in start..<end {
-                    let value = value(of: text[index])
-                    flaws |= value
-                    bits = bits << 6 | value & 0x3F
-                }
-                bits <<= UInt32(8 + 6 * (start + 4 - end))
-                for _ in 1..<(end - start) {
-                    output.append(UInt8(truncatingIfNeeded: bits >> 24))
-                    bits <<= 8
-                }
-                // The remaining bits are zeros; otherwise another text would decode to the same bytes.
-                if bits != 0 { flaws |= Self.notInAlphabet }
+            var start = 0
+            while start + 4 <= count {
+                let bits = value(start) << 18 | value(start + 1) << 12 | value(start + 2) << 6 | value(start + 3)
+                output.append(UInt8(truncatingIfNeeded: bits >> 16))
+                output.append(UInt8(truncatingIfNeeded: bits >> 8))
+                output.append(UInt8(truncatingIfNeeded: bits))
+                start += 4
             }
+            guard start < count else { return }
+            let isLonger = start + 3 == count
+            let bits = value(start) << 18 | value(start + 1) << 12 | (isLonger ? value(start + 2) << 6 : 0)
+            output.append(UInt8(truncatingIfNeeded: bits >> 16))
+            if isLonger { output.append(UInt8(truncatingIfNeeded: bits >> 8)) }
+            // The remaining bits are zeros; otherwise another text would decode to the same bytes.
+            if bits & (isLonger ? 0xFF : 0xFFFF) != 0 { flaws |= Self.notInAlphabet }
         }
         return flaws & Self.notInAlphabet == 0 ? bytes : nil
     }
-
-    private func character(of value: UInt8) -> UInt8 {
-        switch value {
-        case 0..<26: UInt8(ascii: "A") + value
-        case 26..<52: UInt8(ascii: "a") + value - 26
-        case 52..<62: UInt8(ascii: "0") + value - 52
-        case 62: character62
-        default: character63
-        }
-    }
-
-    /// The value of a character, or ``notInAlphabet``.
-    private func value(of character: UInt8) -> UInt32 {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case character62: 62
-        case character63: 63
-        default: Self.notInAlphabet
-        }
-    }
-
-    private static let notInAlphabet: UInt32 = 1 << 31
 }

@@ -35,7 +35,7 @@ struct QuotedText {
             switch escaping {
             case .least: isPlain
             case .terminal: isPlain && !text.utf8.contains(0x7f)
-            case .ascii: isPlain && text.utf8.allSatisfy { $0 < 0x7f }
+            case .ascii: isPlain && text.utf8Span.isKnownASCII && text.isFree(ofControlsAnd: 0x7f, 0x7f)
             }
     }
 

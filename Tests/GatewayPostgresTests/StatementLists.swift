@@ -125,7 +125,7 @@ enum StatementLists {
             ImportMatching.prune.text, ImportMatching.refusal.text, BulkWriting.count.text,
             BulkWriting.bucketless.text, BulkWriting.surplusTemplates.text, BulkWriting.twins.text,
             BulkWriting.begin.text,
-            BulkWriting.remove.text, BulkWriting.insert.text, BulkWriting.audit.text, BulkWriting.auditImport.text,
+            BulkWriting.remove.text, BulkWriting.insert.text, BulkWriting.auditImport.text,
             BulkWriting.scopes.text, BulkWriting.lockBuckets.text, BulkWriting.writesTemplates.text,
             BulkWriting.lockTemplates.text, ImportSamples.sent.text, ImportSamples.present.text,
             PostgresGrantBulk.lockImports.text,

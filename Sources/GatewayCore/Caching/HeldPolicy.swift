@@ -84,9 +84,9 @@ struct HeldPolicy {
     }
 
     /// Returns the rows of one key; `nil` if they are not held.
-    mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows.Content)? {
+    mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows)? {
         guard let position, let held = entry(for: key) else { return nil }
-        return (position, held.content)
+        return (position, held)
     }
 
     private mutating func entry(for key: PolicyKey) -> CachedRows? {
@@ -96,7 +96,7 @@ struct HeldPolicy {
     /// Returns the policy that affects a caller if all its rows are held and the shared ones were composed before.
     mutating func policy(of principal: Principal, groups: [Principal], to bucket: BucketName) -> AccessPolicy? {
         guard let position, let held = rows.value(for: .principal(principal)),
-            case .principal(let caller) = held.content, caller.isUser, caller.isComplete,
+            case .principal(let caller) = held, caller.isUser, caller.isComplete,
             groups.count + caller.groups.count <= maxGroups,
             let shared = sharedRows(of: bucket, groups, caller.groups), shared.isComplete
         else { return nil }
@@ -162,7 +162,7 @@ struct HeldPolicy {
     private mutating func take(
         _ principal: Principal, into principals: inout [PrincipalPolicy], missing: inout Set<PolicyKey>
     ) {
-        guard let held = rows.value(for: .principal(principal)), case .principal(let policy) = held.content else {
+        guard let held = rows.value(for: .principal(principal)), case .principal(let policy) = held else {
             missing.insert(.principal(principal))
             return
         }
@@ -173,7 +173,7 @@ struct HeldPolicy {
         of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
     ) -> BucketRow? {
         guard let name else { return nil }
-        guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held.content else {
+        guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held else {
             missing.insert(.bucket(name))
             return nil
         }
@@ -186,7 +186,7 @@ struct HeldPolicy {
     ) -> CredentialRow? {
         guard let id else { return nil }
         let key = PolicyKey.credential(id)
-        guard let held = entry(for: key), case .credential(let credential) = held.content else {
+        guard let held = entry(for: key), case .credential(let credential) = held else {
             missing.insert(key)
             return nil
         }
@@ -253,11 +253,11 @@ extension HeldPolicy {
     mutating func admit(_ load: PolicyLoad<[[Grant]]>, at places: [GrantPlace], askedAt epoch: UInt64) -> Bool {
         guard accepts(load.position, askedAt: epoch) else { return false }
         for (place, grants) in zip(places, load.rows) {
-            guard let held = rows.value(for: .principal(place.principal)), case .principal(let owner) = held.content
+            guard let held = rows.value(for: .principal(place.principal)), case .principal(let owner) = held
             else { continue }
-            let cost = 250 + place.prefix.rawValue.utf8.count + 700 * grants.count
-            self.places.insert(
-                PlacedGrants(owner: owner, grants: grants.map(GrantRow.init)), for: place, cost: cost)
+            let placed = grants.map(GrantRow.init)
+            let cost = placed.reduce(250 + place.prefix.rawValue.utf8.count) { $0 + $1.cost }
+            self.places.insert(PlacedGrants(owner: owner, grants: placed), for: place, cost: cost)
         }
         return true
     }

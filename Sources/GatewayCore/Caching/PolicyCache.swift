@@ -312,7 +312,7 @@ public final class PolicyCache: Sendable {
 
     private func content(
         of key: PolicyKey
-    ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows.Content) {
+    ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows) {
         for _ in 0..<Self.maxRounds {
             if let found = store.held.withLock({ $0.content(of: key) }) { return found }
             try await (key.isIdentity ? identityLoads : rowLoads).run([key])

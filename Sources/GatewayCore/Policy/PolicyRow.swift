@@ -144,12 +144,11 @@ extension GrantConditions {
 public final class APIKeyRow: Sendable {
     /// The key.
     public let key: APIKey
-    /// The scope that a change of the key touches.
-    public let scope: PolicyScope
+    /// The scope that a change of the key touches. It is not stored: of so many keys it would be the largest text.
+    public var scope: PolicyScope { .apiKey(prefix: key.prefix) }
 
     /// Wraps a key.
     init(_ key: APIKey) {
         self.key = key
-        scope = .apiKey(prefix: key.prefix)
     }
 }

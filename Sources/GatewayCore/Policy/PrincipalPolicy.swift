@@ -14,7 +14,8 @@ public final class PrincipalPolicy: Sendable {
     public let isComplete: Bool
     /// Whether the principal is one user.
     let isUser: Bool
-    private let rows: [GrantRow]
+    /// Grants of the principal, with derived values; incomplete as ``grants`` is.
+    let rows: [GrantRow]
     private let index: Index?
 
     // At or below this number of grants, checking each grant costs less than hashing the candidate prefixes.

@@ -28,7 +28,7 @@ public struct PostForm: Sendable, Hashable {
 }
 
 extension PostForm {
-    private static let fileName = "${filename}"
+    private static let fileName = "${filename}".utf8
 
     /// The form's policy: its own conditions, and conditions on the bucket, the key and every field, including those of
     /// the signer.
@@ -46,17 +46,34 @@ extension PostForm {
             throw .expiryOutOfRange(seconds: expiresInSeconds, allowed: life)
         }
         for condition in conditions { try Self.check(condition, signerFields: signerFields, lists: lists) }
-        var policy = PostPolicy(expiration: expiration, conditions: conditions)
-        policy.demand("bucket") { .exactly(field: "bucket", value: address.bucket) }
-        policy.demand("key") {
-            guard let fileName = key.firstRange(of: Self.fileName) else { return .exactly(field: "key", value: key) }
-            return .startsWith(field: "key", prefix: String(key[..<fileName.lowerBound]))
+        var all = conditions
+        var named = conditions.compactMap { $0.field?.lowercased() }
+        // A condition on a field, unless the field already has one.
+        func demand(_ name: String, _ condition: PostPolicy.Condition) {
+            guard !named.contains(name) else { return }
+            named.append(name)
+            all.append(condition)
         }
-        for field in fields where !field.name.lowercased().utf8.starts(with: "x-ignore-".utf8) {
-            policy.demand(field.name) { .exactly(field: field.name, value: field.value) }
+        demand("bucket", .exactly(field: "bucket", value: address.bucket))
+        demand(
+            "key",
+            textBeforeFileName.map { .startsWith(field: "key", prefix: $0) } ?? .exactly(field: "key", value: key))
+        for field in fields {
+            let name = field.name.lowercased()
+            guard !name.utf8.starts(with: "x-ignore-".utf8) else { continue }
+            demand(name, .exactly(field: field.name, value: field.value))
         }
-        for field in signerFields { policy.demand(field.name) { .exactly(field: field.name, value: field.value) } }
-        return policy
+        for field in signerFields {
+            demand(field.name.lowercased(), .exactly(field: field.name, value: field.value))
+        }
+        return PostPolicy(expiration: expiration, conditions: all)
+    }
+
+    /// The key up to `${filename}`; `nil` if it has none.
+    private var textBeforeFileName: String? {
+        let bytes = key.utf8
+        let place = bytes.indices.first { bytes[$0] == Self.fileName.first && bytes[$0...].starts(with: Self.fileName) }
+        return place.map { String(key[..<$0]) }
     }
 
     /// All fields in the order in which they are sent, except for the file, which the client puts last.
@@ -87,14 +104,5 @@ extension PostForm {
         }
         guard let name = condition.field?.lowercased() else { return }
         guard !signerFields.contains(where: { $0.name.lowercased() == name }) else { throw .reservedField(name) }
-    }
-}
-
-extension PostPolicy {
-    /// Adds a condition on a field unless it already has one.
-    fileprivate mutating func demand(_ field: String, _ condition: () -> Condition) {
-        let name = field.lowercased()
-        guard !conditions.contains(where: { $0.field?.lowercased() == name }) else { return }
-        conditions.append(condition())
     }
 }

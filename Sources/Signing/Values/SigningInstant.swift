@@ -1,3 +1,5 @@
+import LibCrypto
+
 /// The instant of a signature, in whole seconds, and its formats in the schemes.
 ///
 /// The calendar is the proleptic Gregorian one in UTC, without leap seconds, from 1970 to the end of year 9999.
@@ -40,18 +42,28 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
     }
 
     /// `YYYYMMDDTHHMMSSZ`.
-    public var basic: String {
-        let date = Self.civilDate(ofDayNumber: dayNumber)
-        let day = [date.year / 100, date.year % 100, date.month, date.day].flatMap(Self.twoDigits)
-        return String(decoding: day + "T".utf8 + time, as: UTF8.self)
-    }
+    public var basic: String { text(dateSeparator: "", timeSeparator: "") }
 
     /// `YYYY-MM-DDTHH:MM:SSZ`.
-    public var extended: String {
-        let digits = Array(basic)
-        func field(_ range: Range<Int>) -> String { String(digits[range]) }
-        let date = "\(field(0..<4))-\(field(4..<6))-\(field(6..<8))"
-        return "\(date)T\(field(9..<11)):\(field(11..<13)):\(field(13..<15))Z"
+    public var extended: String { text(dateSeparator: "-", timeSeparator: ":") }
+
+    private func text(dateSeparator: StaticString, timeSeparator: StaticString) -> String {
+        let date = Self.civilDate(ofDayNumber: dayNumber)
+        let second = Int(epochSeconds % 86_400)
+        return String(room: 20) { output in
+            func append(_ number: Int, _ end: StaticString) {
+                output.append(UInt8(ascii: "0") + UInt8(number / 10))
+                output.append(UInt8(ascii: "0") + UInt8(number % 10))
+                output.append(copying: end)
+            }
+            append(date.year / 100, "")
+            append(date.year % 100, dateSeparator)
+            append(date.month, dateSeparator)
+            append(date.day, "T")
+            append(second / 3600, timeSeparator)
+            append(second / 60 % 60, timeSeparator)
+            append(second % 60, "Z")
+        }
     }
 
     /// `YYYYMMDD`.

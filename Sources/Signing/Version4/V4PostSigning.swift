@@ -13,7 +13,7 @@ enum V4PostSigning {
             lists: key.dialect.hasListConditions
         )
         let json = policy.json(expiration: key.dialect.expirationForm)
-        return try sign(Base64.encode(Array(json.utf8)), for: form, vendor: vendor, key: key, instant: instant)
+        return try sign(checked: Base64.encode(Array(json.utf8)), for: form, vendor: vendor, key: key, instant: instant)
     }
 
     /// Signs a policy in base64 unchanged. Its content is not checked, but anything other than base64 is refused, so
@@ -23,8 +23,15 @@ enum V4PostSigning {
     static func sign(
         _ policyBase64: String, for form: PostForm, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try key.check(vendor: vendor, at: instant)
         guard !policyBase64.isEmpty, Base64.decode(policyBase64) != nil else { throw .invalidPolicy }
+        return try sign(checked: policyBase64, for: form, vendor: vendor, key: key, instant: instant)
+    }
+
+    private static func sign(
+        checked policyBase64: String, for form: PostForm, vendor: StoreVendor, key: SigningKeyV4,
+        instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        try key.check(vendor: vendor, at: instant)
         let signature = try key.signer.signature(of: policyBase64.utf8Span.span).hex
         let fields = try form.fields(
             followedBy: signerFields(key: key, instant: instant) + [

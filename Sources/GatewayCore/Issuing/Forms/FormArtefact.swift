@@ -37,7 +37,7 @@ struct FormArtefact: Artefact {
             let bytes = Base64.decode(form.policyBase64),
             let json = try? JSONReader.read(bytes), case .object(let members) = json, members.count == 2,
             case .string(let end) = json["expiration"],
-            let expiration = try? Date(end.replacing(".000Z", with: "Z"), strategy: .iso8601),
+            let expiration = try? Date(Self.wholeSeconds(end), strategy: .iso8601),
             case .array(let list) = json["conditions"]
         else { throw .unproven(.policy) }
         self.expiration = expiration
@@ -62,6 +62,12 @@ struct FormArtefact: Artefact {
         }
         guard let length, length == request.contentLength else { throw .unproven(.size) }
         self.length = length
+    }
+
+    /// A time without the fraction that some schemes write, which is always zero.
+    private static func wholeSeconds(_ time: String) -> String {
+        guard time.utf8.suffix(5).elementsEqual(".000Z".utf8) else { return time }
+        return String(Substring(time.utf8.dropLast(5))) + "Z"
     }
 
     private static func integer(_ value: JSONValue) -> Int64? {

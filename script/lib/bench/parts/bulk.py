@@ -15,6 +15,7 @@ from report import Series, versions
 
 CONNECTIONS = 64
 APPLIED = 10_000
+ASKED = 1_000_000
 PAGE = 1000
 CHUNK = 1 << 20
 
@@ -56,6 +57,14 @@ def bring(gateway, file, query=""):
         return call(gateway, "POST", f"/admin/v1/grants:import{query}", body, "application/x-ndjson")
 
 
+def bring_new(gateway, file, count):
+    """Imports a file of so many new grants; gives the seconds."""
+    answer, seconds = bring(gateway, file)
+    if answer["created"] != count:
+        raise RuntimeError(f"{answer['created']:,} grants were new")
+    return seconds
+
+
 def under_load(load, seconds, work):
     """The samples of a load, again and again until some work is done, and what the work gave."""
     done, failures, samples = [], [], []
@@ -82,6 +91,14 @@ def measure(chosen, report):
         database = stack.enter_context(Database())
         report.versions = versions(database)
         callers = rows.users(chosen.users)
+        file = database.directory / "grants.ndjson"
+        with file.open("w") as lines:
+            for number in range(count):
+                lines.write(json.dumps(grant(number)) + "\n")
+        rows.prepare(database, "alone", chosen.binary, callers)
+        with Gateway(chosen.binary, database.url("alone", rows.ROLE), database.directory / "alone.log") as gateway:
+            alone = bring_new(gateway, file, count)
+        database.query("postgres", "DROP DATABASE alone")
         rows.prepare(database, "sluice", chosen.binary, callers)
         requests = rows.requests(database.directory / "requests.txt", callers)
         gateway = stack.enter_context(
@@ -90,17 +107,13 @@ def measure(chosen, report):
             Series(Wrk(name, [gateway], CONNECTIONS, chosen.threads, requests, database=database))
             for name in ("before an import", "during an import", "after an import"))
         report.add([before, during, after])
-        file = database.directory / "grants.ndjson"
-        with file.open("w") as lines:
-            for number in range(count):
-                lines.write(json.dumps(grant(number)) + "\n")
 
         before.load.run(chosen.seconds)
         before.samples += [before.load.run(chosen.seconds) for _ in range(chosen.rounds)]
         report.figure("peak memory before", gateway.memory("VmHWM"), "MB")
-        during.samples, (answer, seconds) = under_load(during.load, chosen.seconds, lambda: bring(gateway, file))
-        if answer["created"] != count:
-            raise RuntimeError(f"{answer['created']:,} grants were new")
+        during.samples, seconds = under_load(during.load, chosen.seconds, lambda: bring_new(gateway, file, count))
+        report.measured("import", alone, note=f"{count:,} grants; {seconds:.1f} s under the load of {CONNECTIONS}"
+                        f" connections.", is_smaller=count < ASKED)
         report.figure(f"import of {count:,} new grants, under load", seconds, "s")
         after.samples += [after.load.run(chosen.seconds) for _ in range(chosen.rounds)]
         for one in (before, during, after):

@@ -3,12 +3,11 @@
 /// A hit relinks two neighbours in an array and allocates nothing.
 package struct LeastRecentlyUsed<Key: Hashable, Value> {
     private struct Node {
-        // In this order, a node with a key of 17 bytes and a reference takes 40 bytes.
         var key: Key
+        var value: Value?
         var cost: Int32
         var newer: Int32
         var older: Int32
-        var value: Value?
     }
 
     private static var none: Int32 { -1 }
@@ -69,7 +68,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     package mutating func insert(_ value: Value, for key: Key, cost entryCost: Int, dropped: inout [Key]) {
         remove(key)
         let node = Node(
-            key: key, cost: Int32(clamping: entryCost), newer: Self.none, older: Self.none, value: value
+            key: key, value: value, cost: Int32(clamping: entryCost), newer: Self.none, older: Self.none
         )
         let slot: Int32
         if let reused = free.popLast() {

@@ -104,8 +104,8 @@ public enum ServerFailure: Error, Sendable, Equatable {
     case uriTooLong
     /// 417: the request has an `Expect` other than `100-continue`.
     case expectationFailed
-    /// 431: the header section is too large.
-    case headerFieldsTooLarge
+    /// 431: the head is too large for the memory of a connection, of which it may take `maxBytes`.
+    case headerFieldsTooLarge(maxBytes: Int)
     /// 503: the server lacks a resource that an answer needs. `retryAfter` is in seconds.
     case unavailable(retryAfter: Int, lacking: Shortage)
 

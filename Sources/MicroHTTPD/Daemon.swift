@@ -19,7 +19,7 @@ import Glibc
             MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
             | MHD_USE_ERROR_LOG.rawValue
         let options: [(MHD_OPTION, Int)] = [
-            (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes + 4_096),
+            (.CONNECTION_MEMORY_LIMIT, limits.connectionBytes),
             // This timeout affects only clients that do not read their answers. For everything else the sweep comes
             // first and sends a reason.
             (.CONNECTION_TIMEOUT, Int((limits.idleTimeout / .seconds(1)).rounded(.up)) + 2),

@@ -27,9 +27,10 @@ extension Exchange {
     }
 
     private func begin(_ line: HeadGuard.RequestLine) -> Bool {
+        headMemory = unsafe HeadMemory.ofRequest(connection)
         let guarded: GuardedHead
         do {
-            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, core: core)
+            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, memory: headMemory, core: core)
         } catch {
             return refuse(error)
         }
@@ -217,10 +218,24 @@ extension Exchange {
 
     private func queue(_ response: ServerResponse, closes: Bool) -> Bool {
         stage = .queued
+        guard let response = fitting(response) else { return false }
         let isLast = closes || core.isDraining.load(ordering: .relaxed)
         guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
         defer { unsafe MHD_destroy_response(made) }
         return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
+    }
+
+    /// Returns the answer that libmicrohttpd can send, which closes connections without one where the head of the answer
+    /// does not fit beside that of the request. Such an answer goes directly to the socket (`nil`); under TLS, where it
+    /// cannot, a refusal takes its place.
+    private func fitting(_ response: ServerResponse) -> ServerResponse? {
+        let limits = core.configuration
+        guard headMemory + HeadMemory.ofAnswer(response.head) > limits.connectionBytes else { return response }
+        guard core.isSecure else {
+            client.answerAtOnce(response)
+            return nil
+        }
+        return core.responder.response(to: .headerFieldsTooLarge(maxBytes: limits.maxHeadBytes))
     }
 
     /// Refuses a request whose head has arrived.

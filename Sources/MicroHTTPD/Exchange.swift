@@ -75,6 +75,8 @@ import Synchronization
     var head: RequestHead?
     /// What the responder found out from the head, until the task gets it.
     var context: (any AnyObject & Sendable)?
+    /// Bytes of the connection's memory that the head takes.
+    var headMemory = 0
     var framing = GuardedHead.Framing.none
     var expectsContinue = false
     /// Whether the answer consists of a head only.

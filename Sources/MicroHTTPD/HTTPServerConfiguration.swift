@@ -35,13 +35,14 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxRequestsInFlight = 4_096
     /// Maximum length of the request target in bytes. A longer one is answered with 414. Default 8 KiB.
     public var maxTargetBytes = 8 * 1_024
-    /// Maximum length of request line and header section in bytes. Longer ones are answered with 431. Default 12 KiB.
+    /// Maximum number of bytes that request line and header section take, with 64 more for each field, query parameter
+    /// and cookie. Larger ones are answered with 431. Default 8 KiB.
     ///
-    /// The memory of a connection is 4 KiB more, and never grows. It is cleared after each request, which lowers the
-    /// rate.
-    public var maxHeadBytes = 12 * 1_024
-    /// Maximum number of header fields of a request. More are answered with 431. Default 100.
-    public var maxHeaderFields = 100
+    /// An open connection holds this much and 1.25 KiB more, also while it is idle. The head of an answer takes what the
+    /// request leaves of it. A longer one ends the connection, and under TLS the answer becomes 431.
+    public var maxHeadBytes = 8 * 1_024
+    /// Memory of a connection in bytes: the longest head of a request, and what an answer to it needs.
+    var connectionBytes: Int { maxHeadBytes + 1_280 }
     /// Bytes of a body that are collected in advance. A longer body is handed over as it arrives. If every allowed
     /// connection holds this much, there is still memory for bodies. Default 16 KiB.
     public var maxGatheredBodyBytes = 16 * 1_024

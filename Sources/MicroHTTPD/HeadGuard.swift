@@ -17,6 +17,24 @@ struct GuardedHead {
     var expectsContinue: Bool
 }
 
+/// How much of a connection's memory a head takes. libmicrohttpd 0.9.75 takes it for both heads from one block.
+enum HeadMemory {
+    /// What libmicrohttpd keeps of a field, query parameter or cookie besides its text: 56 bytes, aligned to 16.
+    private static let bytesPerValue = 64
+    /// Status line, the fields that libmicrohttpd adds, and the line ends of an answer.
+    private static let ownBytesOfAnswer = 256
+
+    /// Bytes that a request takes. libmicrohttpd copies cookies to take them apart.
+    static func ofRequest(_ connection: OpaquePointer) -> Int {
+        var cookies = 0
+        unsafe MHD_lookup_connection_value_n(connection, .HEADER_KIND, "Cookie", 6, nil, &cookies)
+        return unsafe sluice_head_size(connection) + bytesPerValue * Int(sluice_value_count(connection)) + cookies
+    }
+
+    /// Bytes that the head of an answer needs at most.
+    static func ofAnswer(_ head: ResponseHead) -> Int { head.headerFields.bytes.count + ownBytesOfAnswer }
+}
+
 /// Refuses requests that libmicrohttpd 0.9.75 accepts but that another reader could read differently.
 ///
 /// libmicrohttpd keeps the head in one buffer and overwrites the line ends with NULs, so the pieces that it hands over
@@ -31,8 +49,6 @@ struct GuardedHead {
     }
 
     private var output: HeaderFieldOutput
-    private var count = 0
-    private let maxFields: Int
     /// Where the next field must start.
     private var expected: UnsafePointer<CChar>
     /// `nil` if there is none.
@@ -45,19 +61,19 @@ struct GuardedHead {
     private var hasAuthorization = false
     private var failure: ServerFailure?
 
-    private init(maxFields: Int, firstField: UnsafePointer<CChar>, output: HeaderFieldOutput) {
-        self.maxFields = maxFields
+    private init(firstField: UnsafePointer<CChar>, output: HeaderFieldOutput) {
         self.output = output
         unsafe expected = unsafe firstField
     }
 
-    /// Reads the head of a request, or returns why it is refused.
+    /// Reads the head of a request, which takes `memory` bytes, or returns why it is refused.
     static func read(
-        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, core: ServerCore
+        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, memory: Int, core: ServerCore
     ) throws(ServerFailure) -> GuardedHead {
         guard target.length <= core.configuration.maxTargetBytes else { throw .uriTooLong }
         let size = unsafe sluice_head_size(connection)
-        guard size <= core.configuration.maxHeadBytes else { throw .headerFieldsTooLarge }
+        let maxBytes = core.configuration.maxHeadBytes
+        guard memory <= maxBytes else { throw .headerFieldsTooLarge(maxBytes: maxBytes) }
         let methodLength = unsafe strlen(line.method)
         guard let text = target.text, unsafe line.target == line.method + methodLength + 1,
             unsafe line.version == line.target + target.length + 1
@@ -69,13 +85,12 @@ struct GuardedHead {
             throw .badRequest("The method is malformed.")
         }
 
-        var outcome: Result<(GuardedHead.Framing, Bool), ServerFailure> = .failure(.headerFieldsTooLarge)
+        var outcome = Result<(GuardedHead.Framing, Bool), ServerFailure>.success((.none, false))
         let capacity = unsafe HeaderFieldOutput.capacity(
             headBytes: size, fields: Int(MHD_get_connection_values_n(connection, .HEADER_KIND, nil, nil)))
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var head = unsafe HeadGuard(
-                maxFields: core.configuration.maxHeaderFields, firstField: line.version + 10,
-                output: HeaderFieldOutput(UnsafeMutableRawBufferPointer(buffer)))
+                firstField: line.version + 10, output: HeaderFieldOutput(UnsafeMutableRawBufferPointer(buffer)))
             unsafe withUnsafeMutablePointer(to: &head) {
                 _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addField, $0)
             }
@@ -131,11 +146,6 @@ struct GuardedHead {
             let content = value.baseAddress, unsafe content > start + name.count
         else { return refuse("The header section is malformed.") }
         unsafe expected = unsafe (content + value.count + 2).assumingMemoryBound(to: CChar.self)
-        count += 1
-        guard count <= maxFields else {
-            failure = .headerFieldsTooLarge
-            return false
-        }
         guard unsafe FieldBytes.isToken(name) else { return refuse("The name of a header field is malformed.") }
         guard let value = unsafe FieldBytes.trimmed(value) else {
             return refuse("The value of a header field is malformed.")

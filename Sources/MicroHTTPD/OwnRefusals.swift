@@ -18,7 +18,7 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
     let failure: ServerFailure =
         switch status {
         case 414: .uriTooLong
-        case 431: .headerFieldsTooLarge
+        case 431: .headerFieldsTooLarge(maxBytes: client.core.configuration.maxHeadBytes)
         case 505: .badRequest("The protocol must be HTTP/1.1.")
         default:
             if unsafe isHeadNew && HeadGuard.hasMalformedLength(connection) {

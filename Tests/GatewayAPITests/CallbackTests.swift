@@ -104,7 +104,7 @@ struct CallbackTests {
         "what is given up is answered at once, by any thread",
         arguments: [
             .badRequest("no"), .requestTimeout, .contentTooLarge(maxBytes: 1), .uriTooLong, .expectationFailed,
-            .headerFieldsTooLarge, .unavailable(retryAfter: 1, lacking: .requests),
+            .headerFieldsTooLarge(maxBytes: 9), .unavailable(retryAfter: 1, lacking: .requests),
         ] as [ServerFailure])
     func failures(failure: ServerFailure) {
         let gateway = TestGateway()

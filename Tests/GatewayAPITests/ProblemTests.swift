@@ -80,7 +80,7 @@ struct ProblemTests {
         arguments: [
             (.badRequest("why"), "MalformedRequest"), (.requestTimeout, "RequestTimeout"),
             (.contentTooLarge(maxBytes: 9), "RequestTooLarge"), (.uriTooLong, "TargetTooLong"),
-            (.expectationFailed, "ExpectationFailed"), (.headerFieldsTooLarge, "HeadersTooLarge"),
+            (.expectationFailed, "ExpectationFailed"), (.headerFieldsTooLarge(maxBytes: 9), "HeadersTooLarge"),
             (.unavailable(retryAfter: 4, lacking: .time), "ServiceUnavailable"),
         ] as [(ServerFailure, String)]
     )

@@ -21,12 +21,91 @@ import Testing
             $0.maxHeadBytes = 4_096
         } body: { server in
             let bare = "GET / HTTP/1.1\r\nHost: a\r\nY: \r\n\r\n"
-            let filler = String(repeating: "b", count: 4_096 - bare.utf8.count)
+            let filler = String(repeating: "b", count: 4_096 - 2 * 64 - bare.utf8.count)
             let client = try server.client()
             #expect(try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\nY: \(filler)\r\n\r\n").status == 200)
             let refused = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\nY: \(filler)b\r\n\r\n")
             #expect(refused.status == 431)
-            #expect(refused.text == "refused: headerFieldsTooLarge")
+            #expect(refused.text == "refused: headerFieldsTooLarge(maxBytes: 4096)")
+        }
+    }
+
+    /// A request and the length of a field that its answer has.
+    struct Heads: CustomTestStringConvertible, Sendable {
+        var target = "/"
+        var fields: [String] = []
+        var body: String?
+        /// Whether another request follows at once.
+        var isFollowed = false
+        var answerBytes: Int
+
+        var text: String {
+            let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+            let lines = fields.map { $0 + "\r\n" }.joined()
+            return "\(body == nil ? "GET" : "POST") \(target) HTTP/1.1\r\nHost: a\r\n\(length)\(lines)\r\n"
+        }
+
+        /// What the head counts, from the documentation alone.
+        var bytes: Int {
+            let cookies = fields.filter { $0.hasPrefix("Cookie: ") }.map { $0.dropFirst(8) }
+            let values =
+                1 + (body == nil ? 0 : 1) + fields.count + cookies.reduce(0) { $0 + $1.split(separator: "; ").count }
+                + (target.contains("?") ? target.split(separator: "&").count : 0)
+            return text.utf8.count + 64 * values + cookies.reduce(0) { $0 + $1.utf8.count }
+        }
+
+        var testDescription: String {
+            "\(text.utf8.count) bytes, \(fields.count) fields, body \(body?.utf8.count ?? 0), followed \(isFollowed), "
+                + "answer \(answerBytes)"
+        }
+    }
+
+    /// Heads at the limit, one byte below and one above, of texts, fields, parameters and cookies, with answers that
+    /// fit, hardly fit, and do not.
+    static let heads: [Heads] = [0, 800, 1_100, 6_000, 20_000].flatMap { answerBytes in
+        [nil, "body"].flatMap { body in
+            [false, true].flatMap { isFollowed in
+                let plain = Heads(body: body, isFollowed: isFollowed, answerBytes: answerBytes)
+                var shapes = [plain, plain, plain, plain]
+                shapes[1].fields = (0..<60).map { "X-\($0): a" }
+                shapes[2].target = "/?" + (0..<50).map { "p\($0)=b" }.joined(separator: "&")
+                shapes[3].fields = ["Cookie: " + (0..<40).map { "c\($0)=d" }.joined(separator: "; ")]
+                return shapes.flatMap { shape in
+                    [6_000, 8_191, 8_192, 8_193, 9_000].map { bytes in
+                        var shape = shape
+                        shape.fields.append("Y: ")
+                        shape.fields[shape.fields.count - 1] += String(repeating: "e", count: bytes - shape.bytes)
+                        return shape
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `whatever the heads of request and answer take, there is an answer`() async throws {
+        let responder = TestResponder { request in
+            guard let name = HTTPField.Name("X-Long") else { return .text("") }
+            let length = Int(request.head.headerFields[name] ?? "") ?? 0
+            var response = ServerResponse.text("done")
+            response.head.headerFields[name] = String(repeating: "l", count: length)
+            return response
+        }
+        try await TestServer.with(responder) { server in
+            for heads in Self.heads {
+                // The length of the answer takes the place of as many bytes of the last field.
+                var heads = heads
+                let field = "X-Long: \(heads.answerBytes)"
+                let last = heads.fields.removeLast()
+                heads.fields += [field, String(last.dropLast(field.utf8.count + 2 + 64))]
+                let next = heads.isFollowed ? "GET / HTTP/1.1\r\nHost: a\r\n\r\n" : ""
+                let client = try server.client()
+                let answer = try await client.exchange(heads.text + (heads.body ?? "") + next)
+                #expect(answer.status == (heads.bytes <= 8_192 ? 200 : 431), "\(heads.testDescription)")
+                if answer.status == 200 {
+                    #expect(answer.fields["x-long"]?.utf8.count ?? 0 == heads.answerBytes, "\(heads.testDescription)")
+                    #expect(answer.text == "done")
+                }
+            }
         }
     }
 
@@ -42,9 +121,10 @@ import Testing
 
     @Test func `more fields than allowed are refused with 431`() async throws {
         try await TestServer.with(.echo) {
-            $0.maxHeaderFields = 10
+            $0.maxHeadBytes = 1_024
         } body: { server in
-            let fields = String(repeating: "Y: z\r\n", count: 9)
+            // Each takes 70 bytes, and the rest of the head 91.
+            let fields = String(repeating: "Y: z\r\n", count: 13)
             #expect(try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n").status == 200)
             let refused = try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\(fields)Y: z\r\n\r\n")
             #expect(refused.status == 431)

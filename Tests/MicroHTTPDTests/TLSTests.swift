@@ -45,6 +45,23 @@ import Testing
         }
     }
 
+    @Test func `an answer whose head is too long for the connection is a refusal`() async throws {
+        let responder = TestResponder { _ in
+            var response = ServerResponse.text("long")
+            response.head.headerFields[.location] = String(repeating: "l", count: 9_000)
+            return response
+        }
+        try await Self.withCertificate { tls in
+            try await TestServer.with(responder) {
+                $0.tls = tls
+            } body: { server in
+                let url = "https://127.0.0.1:\(server.port)/"
+                let (_, text) = try await Self.run("curl", ["-sS", "--cacert", tls.certificateFile, url])
+                #expect(text == "refused: headerFieldsTooLarge(maxBytes: 8192)")
+            }
+        }
+    }
+
     @Test func `a client that trusts the certificate is served`() async throws {
         try await Self.withCertificate { tls in
             try await TestServer.with(.echo) {

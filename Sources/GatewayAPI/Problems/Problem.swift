@@ -292,8 +292,12 @@ extension Problem {
             self.init(kind: .targetTooLong)
         case .expectationFailed:
             self.init(kind: .expectationFailed, detail: "Only 'Expect: 100-continue' is supported.")
-        case .headerFieldsTooLarge:
-            self.init(kind: .headersTooLarge)
+        case .headerFieldsTooLarge(let maxBytes):
+            self.init(
+                kind: .headersTooLarge,
+                detail: "Request line and header fields may take \(maxBytes) bytes, with 64 more for each field, query "
+                    + "parameter and cookie; those of the answer need some of it.")
+            members = [("maxBytes", .number(String(maxBytes)))]
         case .unavailable(let seconds, _):
             self.init(kind: .unavailable)
             setRetryAfter(seconds)

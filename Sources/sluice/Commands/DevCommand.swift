@@ -179,7 +179,9 @@ struct DevCommand: AsyncParsableCommand {
 
     private func listen(_ store: EmbeddedStore, _ logger: Logger) async throws -> HTTPServer {
         try await namingFlag("--store-port") {
-            let configuration = HTTPServerConfiguration(address: "127.0.0.1", port: storePort)
+            var configuration = HTTPServerConfiguration(address: "127.0.0.1", port: storePort)
+            // Links may be longer than the requests for them: they have session tokens.
+            configuration.maxHeadBytes = 16 * 1_024
             return try HTTPServer(configuration: configuration, responder: store, logger: logger)
         }
     }

@@ -24,6 +24,7 @@ enum SettingName: String, CaseIterable {
     case httpMaxConnections = "http.max-connections"
     case httpMaxConnectionsPerAddress = "http.max-connections-per-address"
     case httpMaxRequestsInFlight = "http.max-requests-in-flight"
+    case httpMaxHead = "http.max-head"
     case httpMaxBodyMemory = "http.max-body-memory"
     case httpIdleTimeout = "http.idle-timeout"
     case httpRequestTimeout = "http.request-timeout"
@@ -93,6 +94,7 @@ enum SettingName: String, CaseIterable {
         case .httpMaxConnections: "Connections at once, per listener. Default 10000."
         case .httpMaxConnectionsPerAddress: "Connections at once from one address. Default 1024."
         case .httpMaxRequestsInFlight: "Requests being answered at once. Default 4096."
+        case .httpMaxHead: "KiB for the head of a request; every open connection holds as much. Default 8."
         case .httpMaxBodyMemory:
             "MiB of memory for the bodies of all requests together; beyond it, requests get 503. Default 256."
         case .httpIdleTimeout: "Seconds after which an idle connection is closed. Default 30."

@@ -149,6 +149,7 @@ extension Settings.HTTP {
         maxConnectionsPerAddress =
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
+        maxHead = reader.integer(.httpMaxHead, in: 4...64) ?? maxHead
         // With less than 32 MiB, the longest body that a route accepts would never fit.
         maxBodyMemory = reader.integer(.httpMaxBodyMemory, in: 32...1_048_576) ?? maxBodyMemory
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout

@@ -61,6 +61,8 @@ struct Settings: Sendable {
         var maxConnections = 10_000
         var maxConnectionsPerAddress = 1_024
         var maxRequestsInFlight = 4_096
+        /// Size of a request's head in KiB.
+        var maxHead = 8
         /// Memory for request bodies in MiB, shared by all listeners.
         var maxBodyMemory = 256
         var idleTimeout = 30

@@ -49,6 +49,7 @@ extension Settings.HTTP {
         configuration.maxConnections = maxConnections
         configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
         configuration.maxRequestsInFlight = maxRequestsInFlight
+        configuration.maxHeadBytes = maxHead << 10
         configuration.idleTimeout = .seconds(idleTimeout)
         configuration.requestTimeout = .seconds(requestTimeout)
         configuration.answerDeadline = .seconds(answerDeadline)

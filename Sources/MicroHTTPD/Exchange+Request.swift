@@ -225,7 +225,7 @@ extension Exchange {
         return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
     }
 
-    /// Returns the answer that libmicrohttpd can send, which closes connections without one where the head of the answer
+    /// Returns the answer that libmicrohttpd can send. It closes connections without one where the head of the answer
     /// does not fit beside that of the request. Such an answer goes directly to the socket (`nil`); under TLS, where it
     /// cannot, a refusal takes its place.
     private func fitting(_ response: ServerResponse) -> ServerResponse? {

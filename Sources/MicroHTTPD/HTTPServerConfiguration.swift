@@ -38,8 +38,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// Maximum number of bytes that request line and header section take, with 64 more for each field, query parameter
     /// and cookie. Larger ones are answered with 431. Default 8 KiB.
     ///
-    /// An open connection holds this much and 1.25 KiB more, also while it is idle. The head of an answer takes what the
-    /// request leaves of it. A longer one ends the connection, and under TLS the answer becomes 431.
+    /// An open connection holds this much and 1.25 KiB more, also while it is idle. The head of an answer takes what
+    /// the request leaves of it. A longer one ends the connection, and under TLS the answer becomes 431.
     public var maxHeadBytes = 8 * 1_024
     /// Memory of a connection in bytes: the longest head of a request, and what an answer to it needs.
     var connectionBytes: Int { maxHeadBytes + 1_280 }

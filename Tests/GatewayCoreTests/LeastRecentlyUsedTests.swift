@@ -15,7 +15,10 @@ import Testing
                 let index = model.firstIndex { $0.key == key }
                 #expect(cache.value(for: key) == index.map { model[$0].value })
                 if let index { model.append(model.remove(at: index)) }
-            case 5..<9:
+            case 5:
+                if let first = model.first, first.value % 2 == 0 { model.removeFirst() }
+                cache.removeOldest { $0 % 2 == 0 }
+            case 6..<9:
                 let cost = Int.random(in: 0..<12, using: &random)
                 model.removeAll { $0.key == key }
                 model.append((key, step, cost))
@@ -28,6 +31,28 @@ import Testing
             #expect(cache.count == model.count)
             #expect(cache.cost == model.reduce(0) { $0 + $1.cost })
         }
+    }
+}
+
+@Suite struct TokenBucketsTests {
+    /// Callers that come and go, some of them owing for batches, take as from buckets that nobody forgets.
+    @Test func `what was forgotten was full`() throws {
+        var random = SeededGenerator(seed: 5)
+        let buckets = TokenBuckets(maxPrincipals: 1 << 20)
+        let principals = try (0..<400).map { try Principal("user:\($0)") }
+        var fullAt: [Principal: Int64] = [:]
+        var now: Int64 = 0
+        var refusals = 0
+        for _ in 0..<50_000 {
+            now += Int64.random(in: 0..<12, using: &random)
+            guard let principal = principals.randomElement(using: &random) else { continue }
+            let cost: Int64 = Bool.random(using: &random) ? 100 : 4_000
+            let known = max(fullAt[principal] ?? 0, now)
+            let isTaken = known + 100 <= now + 1_000
+            #expect(buckets.take(cost, needed: 100, of: 1_000, from: principal, at: now) == known)
+            if isTaken { fullAt[principal] = known + cost } else { refusals += 1 }
+        }
+        #expect(refusals > 1_000)
     }
 }
 

@@ -76,6 +76,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
             nodes[Int(slot)] = node
         } else {
             slot = Int32(nodes.count)
+            makeRoom()
             nodes.append(node)
         }
         table.insert(slot, hash: key.hashValue)
@@ -85,6 +86,17 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
             dropped.append(nodes[Int(oldest)].key)
             remove(nodes[Int(oldest)].key)
         }
+    }
+
+    /// Grows by a quarter: of 100,000 callers' rows, the free half of an array that doubles would be 3 MB.
+    private mutating func makeRoom() {
+        if nodes.count == nodes.capacity { nodes.reserveCapacity(nodes.count + nodes.count / 4 + 16) }
+    }
+
+    /// Removes the entry that was used longest ago, if it is no longer of use.
+    package mutating func removeOldest(where isUseless: (Value) -> Bool) {
+        guard oldest != Self.none, let value = nodes[Int(oldest)].value, isUseless(value) else { return }
+        remove(nodes[Int(oldest)].key)
     }
 
     /// Calls a function with each value, in no particular order.

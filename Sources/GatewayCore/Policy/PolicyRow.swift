@@ -10,9 +10,16 @@ final class GrantRow: Sendable {
     private let permitsDownload: Bool
     private let permitsListing: Bool
     private let permitsDeletion: Bool
+    private let parsed: Rare<Parsed>
+
+    /// What few grants have, ready for use.
+    private struct Parsed: Sendable {
+        var networks: [IPNetwork]?
+        var template: KeyTemplate?
+    }
+
     /// The networks of ``GrantConditions/sourceCIDRs``.
-    let networks: [IPNetwork]?
-    private let template: KeyTemplate?
+    var networks: [IPNetwork]? { parsed.value?.networks }
 
     /// Every set of actions, so that rows with the same actions share one in memory.
     private static let sets = Action.allCases.reduce(into: [[]] as Set<Set<Action>>) { sets, action in
@@ -25,17 +32,15 @@ final class GrantRow: Sendable {
         if let held = Self.sets.firstIndex(of: grant.actions) { shared.actions = Self.sets[held] }
         self.grant = shared
         isUnconditional = grant.isUnconditional
-        networks = grant.conditions.networks
         permitsUpload = grant.actions.contains(.putObject)
         permitsDownload = grant.actions.contains(.getObject)
         permitsListing =
             grant.actions.contains(.listObjects) && (grant.effect == .deny || grant.prefix.coversManyKeys)
         permitsDeletion = grant.actions.contains(.deleteObject)
-        template =
-            switch grant.prefix {
-            case .literal: nil
-            case .template(let text): KeyTemplate(text.rawValue)
-            }
+        var template: KeyTemplate?
+        if case .template(let text) = grant.prefix { template = KeyTemplate(text.rawValue) }
+        let networks = grant.conditions.networks
+        parsed = Rare(template == nil && networks == nil ? nil : Parsed(networks: networks, template: template))
     }
 
     /// Whether the grant covers an action. One that allows listing a single key covers no listing, which would show all
@@ -53,7 +58,7 @@ final class GrantRow: Sendable {
     ///
     /// For a variable without a usable value, see ``Grant/expandedPrefix(for:)``.
     func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
-        if let template {
+        if let template = parsed.value?.template {
             return grant.effect == .deny
                 ? template.deniedByteCount(of: key, for: subject) : template.matchedByteCount(of: key, for: subject)
         }

@@ -6,17 +6,25 @@ public final class PrincipalPolicy: Sendable {
 
     /// The principal.
     public let principal: Principal
-    /// Groups that the principal belongs to, according to the rows.
-    public let groups: [Principal]
-    /// Quotas of the principal.
-    public let quotas: [Quota]
     /// Whether ``grants`` holds all grants of the principal.
     public let isComplete: Bool
     /// Whether the principal is one user.
     let isUser: Bool
     /// Grants of the principal, with derived values; incomplete as ``grants`` is.
     let rows: [GrantRow]
-    private let index: Index?
+    private let further: Rare<Further>
+
+    /// What few principals have.
+    private struct Further: Sendable {
+        let groups: [Principal]
+        let quotas: [Quota]
+        let index: Index?
+    }
+
+    /// Groups that the principal belongs to, according to the rows.
+    public var groups: [Principal] { further.value?.groups ?? [] }
+    /// Quotas of the principal.
+    public var quotas: [Quota] { further.value?.quotas ?? [] }
 
     // At or below this number of grants, checking each grant costs less than hashing the candidate prefixes.
     private static let scanLimit = 16
@@ -30,18 +38,18 @@ public final class PrincipalPolicy: Sendable {
     /// Indexes the rows of a principal.
     public init(principal: Principal, rows: PrincipalRows) {
         self.principal = principal
-        groups = rows.groups
-        quotas = rows.quotas
         isComplete = rows.isComplete
         isUser = principal.isUser
         self.rows = Self.order(rows.grants).map(GrantRow.init)
-        index = rows.grants.count > Self.scanLimit ? Index(self.rows) : nil
+        let index = rows.grants.count > Self.scanLimit ? Index(self.rows) : nil
+        let isPlain = rows.groups.isEmpty && rows.quotas.isEmpty && index == nil
+        further = Rare(isPlain ? nil : Further(groups: rows.groups, quotas: rows.quotas, index: index))
     }
 
     /// Calls a function with every grant that may match a key. The function must check whether the grant does.
     @inline(__always)
     func forEachCandidate(in bucket: BucketName, key: ObjectKey, _ body: (GrantRow) -> Void) {
-        guard let index else {
+        guard let index = further.value?.index else {
             forEachGrant(in: bucket, body)
             return
         }

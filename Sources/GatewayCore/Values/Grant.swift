@@ -14,10 +14,6 @@ public struct Grant: Sendable, Equatable {
     public var principal: Principal
     /// The bucket that the grant is for.
     public var bucket: BucketName
-    /// The keys that the grant is for.
-    public var prefix: KeyPrefix
-    /// Whether the grant permits or refuses.
-    public var effect: Effect
     /// The actions that the grant covers; never empty.
     public var actions: Set<Action>
     private var terms: Rare<Terms>
@@ -27,6 +23,10 @@ public struct Grant: Sendable, Equatable {
     public var createdBy: String
     /// When the grant was created. The store of rows sets it.
     public var createdAt: Date
+    /// The keys that the grant is for.
+    public var prefix: KeyPrefix
+    /// Whether the grant permits or refuses.
+    public var effect: Effect
 
     /// Creates a grant.
     public init(

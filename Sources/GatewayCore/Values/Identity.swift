@@ -110,15 +110,34 @@ public struct APIKey: Sendable, Equatable {
     public var principal: Principal
     /// Groups of the key, in addition to the memberships stored as rows.
     public var groups: [Principal]
-    /// Roles of the key.
-    public var roles: Set<Role>
-    /// The scopes to which the roles are limited; `nil` for roles without limits.
-    public var adminScopes: [AdminScope]?
+    private var authority: Rare<Authority>
     /// When the key expires; `nil` for never.
     public var expiresAt: Date?
     /// When the key was created. The store of rows sets it.
     public var createdAt: Date
     private var previous = Rare<PreviousKey>.none
+
+    /// What a key may administer.
+    private struct Authority: Sendable, Equatable {
+        var roles: Set<Role>
+        var scopes: [AdminScope]?
+    }
+
+    private static func authority(_ roles: Set<Role>, in scopes: [AdminScope]?) -> Rare<Authority> {
+        Rare(roles.isEmpty && scopes == nil ? nil : Authority(roles: roles, scopes: scopes))
+    }
+
+    /// Roles of the key.
+    public var roles: Set<Role> {
+        get { authority.value?.roles ?? [] }
+        set { authority = Self.authority(newValue, in: adminScopes) }
+    }
+
+    /// The scopes to which the roles are limited; `nil` for roles without limits.
+    public var adminScopes: [AdminScope]? {
+        get { authority.value?.scopes }
+        set { authority = Self.authority(roles, in: newValue) }
+    }
 
     /// The key that this one replaced, if it remains valid for a while.
     public var previousKey: PreviousKey? {
@@ -159,8 +178,7 @@ public struct APIKey: Sendable, Equatable {
         self.name = name
         self.principal = principal
         self.groups = groups
-        self.roles = roles
-        self.adminScopes = adminScopes
+        authority = Self.authority(roles, in: adminScopes)
         self.expiresAt = expiresAt
         self.createdAt = createdAt
     }

@@ -12,6 +12,11 @@ public enum Base64 {
         Base64Alphabet.standard.encode(bytes, padding: padding)
     }
 
+    /// Appends bytes as base64 with padding. The output needs room for it: four bytes for each three, begun or whole.
+    public static func append(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
+        Base64Alphabet.standard.append(bytes, padding: padding, to: &output)
+    }
+
     /// Decodes base64; `nil` unless ``encode(_:)`` writes exactly this text for some bytes.
     ///
     /// White space, missing padding, other alphabets and stray bits in the last character are refused, so that no two

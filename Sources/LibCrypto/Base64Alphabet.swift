@@ -22,28 +22,32 @@ struct Base64Alphabet: Sendable {
 
     /// Encodes bytes. The last group is filled with `padding` to four characters; without a padding it is left short.
     func encode(_ bytes: Span<UInt8>, padding: UInt8?) -> String {
-        String(room: (bytes.count + 2) / 3 * 4) { output in
-            let characters = characters.span
-            func append(_ bits: UInt32, _ shift: UInt32) { output.append(characters[Int(bits >> shift & 0x3F)]) }
-            var start = 0
-            while start + 3 <= bytes.count {
-                let bits = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
-                append(bits, 18)
-                append(bits, 12)
-                append(bits, 6)
-                append(bits, 0)
-                start += 3
-            }
-            guard start < bytes.count else { return }
-            let isLonger = start + 2 == bytes.count
-            let bits = UInt32(bytes[start]) << 16 | (isLonger ? UInt32(bytes[start + 1]) << 8 : 0)
+        String(room: (bytes.count + 2) / 3 * 4) { append(bytes, padding: padding, to: &$0) }
+    }
+
+    /// Appends what ``encode(_:padding:)`` returns. The output needs room for it: four bytes for each three, begun or
+    /// whole.
+    func append(_ bytes: Span<UInt8>, padding: UInt8?, to output: inout OutputSpan<UInt8>) {
+        let characters = characters.span
+        func append(_ bits: UInt32, _ shift: UInt32) { output.append(characters[Int(bits >> shift & 0x3F)]) }
+        var start = 0
+        while start + 3 <= bytes.count {
+            let bits = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
             append(bits, 18)
             append(bits, 12)
-            if isLonger { append(bits, 6) }
-            guard let padding else { return }
-            output.append(padding)
-            if !isLonger { output.append(padding) }
+            append(bits, 6)
+            append(bits, 0)
+            start += 3
         }
+        guard start < bytes.count else { return }
+        let isLonger = start + 2 == bytes.count
+        let bits = UInt32(bytes[start]) << 16 | (isLonger ? UInt32(bytes[start + 1]) << 8 : 0)
+        append(bits, 18)
+        append(bits, 12)
+        if isLonger { append(bits, 6) }
+        guard let padding else { return }
+        output.append(padding)
+        if !isLonger { output.append(padding) }
     }
 
     /// Decodes the first `count` characters of a text without padding; `nil` unless they are the canonical encoding of

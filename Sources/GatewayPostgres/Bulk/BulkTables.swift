@@ -51,15 +51,19 @@ enum BulkTables {
         SELECT s.place, s.id, s.revision, s.principal, s.bucket, s.prefix, s.is_template, v.actions, s.effect, v.conditions,
             s.not_before, s.not_after, s.note,
             grant_key(s.principal, s.bucket, s.prefix, s.is_template, s.effect),
-            grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
-                s.not_before, s.not_after, s.note),
-            grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
-                s.not_before, s.not_after, '')
+            CASE WHEN s.note = '' THEN r.rule ELSE grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template,
+                s.effect, v.actions, v.conditions, s.not_before, s.not_after, s.note) END,
+            r.rule
         FROM unnest($1::integer[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[],
             $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[])
             AS s (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions, not_before,
                 not_after, note)
         CROSS JOIN LATERAL (SELECT string_to_array(s.actions, ','), s.conditions::jsonb) AS v (actions, conditions)
+        -- Without OFFSET, the digest would be made again wherever it is used.
+        CROSS JOIN LATERAL (
+            SELECT grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
+                s.not_before, s.not_after, '') AS rule OFFSET 0
+        ) r
         """
     ) { rows in
         [

@@ -64,6 +64,31 @@ enum PercentEncoding {
         output.append(copying: bytes.extracting(start..<bytes.count))
     }
 
+    /// Encodes what was appended since a position, in its place. The output needs room for two more bytes for each byte
+    /// that is not kept.
+    static func encode(from start: Int, keeping kept: ByteSet, in output: inout OutputSpan<UInt8>) {
+        var source = output.count
+        for index in start..<source where !kept.contains(output.span[index]) {
+            output.append(repeating: 0, count: 2)
+        }
+        var target = output.count
+        var bytes = output.mutableSpan
+        // Backwards, so that nothing is overwritten before it is read; what precedes the first such byte stays.
+        while target > source {
+            source -= 1
+            let byte = bytes[source]
+            if kept.contains(byte) {
+                target -= 1
+                bytes[target] = byte
+            } else {
+                target -= 3
+                bytes[target] = UInt8(ascii: "%")
+                bytes[target + 1] = upperHexDigit(byte >> 4)
+                bytes[target + 2] = upperHexDigit(byte & 0xF)
+            }
+        }
+    }
+
     static func append(_ text: String, keeping kept: ByteSet, to buffer: inout [UInt8]) {
         append(text.utf8Span.span, keeping: kept, to: &buffer)
     }

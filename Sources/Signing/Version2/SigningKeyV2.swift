@@ -118,22 +118,43 @@ public final class SigningKeyV2: Sendable {
     ///   private key do not fit together.
     func signature(of text: [UInt8], dialect: V2Dialect) throws(SigningError) -> String {
         guard usesPrivateKey == dialect.usesPrivateKey else { throw .keyOfAnotherScheme }
-        return try signature(of: text.span)
+        return try signature(of: text.span).base64
     }
 
-    /// The signature of a text, in base64.
+    /// The signature of a text.
     ///
     /// - Throws: ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private key do not fit together.
-    func signature(of text: Span<UInt8>) throws(SigningError) -> String {
+    func signature(of text: Span<UInt8>) throws(SigningError) -> V2Signature {
         switch secret {
         case .hmac(let key):
-            return key.authenticationCode(for: text).base64
+            return .code(key.authenticationCode(for: text))
         case .rsa(let key):
             do {
-                return Base64.encode(try key.signature(of: text))
+                return .rsa(try key.signature(of: text))
             } catch {
                 throw .invalidPrivateKey("its numbers do not fit together")
             }
+        }
+    }
+}
+
+/// A "version 2" signature, written in base64.
+enum V2Signature {
+    case code(Digest)
+    case rsa([UInt8])
+
+    var base64: String {
+        switch self {
+        case .code(let digest): digest.base64
+        case .rsa(let bytes): Base64.encode(bytes)
+        }
+    }
+
+    /// Appends the signature. The output needs room for ``SigningKeyV2/signatureByteCount`` bytes.
+    func appendBase64(to output: inout OutputSpan<UInt8>) {
+        switch self {
+        case .code(let digest): digest.withSpan { Base64.append($0, to: &output) }
+        case .rsa(let bytes): Base64.append(bytes.span, to: &output)
         }
     }
 }

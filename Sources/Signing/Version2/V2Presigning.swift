@@ -79,10 +79,11 @@ enum V2Presigning {
         guard let signature = try? key.signature(of: output.span.extracting(urlEnd..<output.count)) else {
             return .privateKey
         }
-        record?.signature = signature
+        record?.signature = signature.base64
         output.removeLast(output.count - urlEnd)
+        signature.appendBase64(to: &output)
         // Base64 contains '+', which a store would read as a space.
-        PercentEncoding.append(signature, keeping: PercentEncoding.unreserved, to: &output)
+        PercentEncoding.encode(from: urlEnd, keeping: PercentEncoding.unreserved, in: &output)
         return nil
     }
 }

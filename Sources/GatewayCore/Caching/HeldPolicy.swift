@@ -117,6 +117,11 @@ struct HeldPolicy {
 
     /// Composes the policy that affects a caller, or returns what must be loaded first.
     mutating func attempt(_ question: Question) -> Attempt {
+        if let bucket = question.bucket,
+            let policy = policy(of: question.principal, groups: question.groups, to: bucket)
+        {
+            return .complete(policy)
+        }
         var missing: Set<PolicyKey> = []
         var own: [PrincipalPolicy] = []
         take(question.principal, into: &own, missing: &missing)

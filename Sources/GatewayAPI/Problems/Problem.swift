@@ -295,8 +295,9 @@ extension Problem {
         case .headerFieldsTooLarge(let maxBytes):
             self.init(
                 kind: .headersTooLarge,
-                detail: "Request line and header fields may take \(maxBytes) bytes, with 64 more for each field, query "
-                    + "parameter and cookie; those of the answer need some of it.")
+                detail:
+                    "The head of a request may take \(maxBytes) bytes: its text, cookies once more, and 64 for each "
+                    + "field, query parameter and cookie. An answer with a long link needs some of that.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .unavailable(let seconds, _):
             self.init(kind: .unavailable)

@@ -1743,6 +1743,7 @@ CREATE FUNCTION public.sum_callers() RETURNS boolean
     SET work_mem TO '32MB'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
     SET enable_sort TO 'off'
     AS $$
 DECLARE

@@ -67,10 +67,12 @@ enum BulkTables {
         """
     ) { rows in
         [
-            rows.map { Int32(clamping: $0.place) }, rows.map(\.id), rows.map(\.revision),
-            rows.map(\.grant.principal.rawValue), rows.map(\.grant.bucket.rawValue), rows.map(\.grant.prefix.text),
-            rows.map(\.grant.prefix.isTemplate), rows.map(\.actions), rows.map(\.grant.effect.rawValue),
-            rows.map(\.conditions), rows.map(\.grant.notBefore), rows.map(\.grant.notAfter), rows.map(\.grant.note),
+            rows.map { Int32(clamping: $0.proposed.place) }, rows.map { $0.proposed.id },
+            rows.map { $0.proposed.revision }, rows.map { $0.grant.principal.rawValue },
+            rows.map { $0.grant.bucket.rawValue }, rows.map { $0.grant.prefix.text },
+            rows.map { $0.grant.prefix.isTemplate }, rows.map { $0.actions }, rows.map { $0.grant.effect.rawValue },
+            rows.map { $0.conditions }, rows.map { $0.grant.notBefore }, rows.map { $0.grant.notAfter },
+            rows.map { $0.grant.note },
         ]
     }
 
@@ -85,9 +87,8 @@ enum BulkTables {
 }
 
 /// A grant in the form that ``BulkTables/stage`` takes.
-@dynamicMemberLookup
 struct StagedGrant: Sendable {
-    private let proposed: ProposedGrant
+    let proposed: ProposedGrant
     /// Separated by commas, sorted.
     let actions: String
     /// JSON in the form that the table holds.
@@ -101,7 +102,5 @@ struct StagedGrant: Sendable {
             ? "{}" : String(decoding: try JSONEncoder().encode(proposed.grant.conditions), as: UTF8.self)
     }
 
-    subscript<Value>(dynamicMember path: KeyPath<ProposedGrant, Value>) -> Value {
-        proposed[keyPath: path]
-    }
+    var grant: Grant { proposed.grant }
 }

@@ -168,7 +168,9 @@ let package = Package(
                 "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
                 argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
             ],
-            swiftSettings: strict
+            swiftSettings: strict,
+            // Takes the place of the C library's malloc in the whole process; see docs/performance.md.
+            linkerSettings: [.linkedLibrary("mimalloc")]
         ),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),

@@ -176,6 +176,13 @@ import Synchronization
             publish(response) { $0.taskIsOver() }
             return
         }
+        await stream(response, length: length, produce)
+    }
+
+    // Apart from whole answers, whose frame would otherwise hold what streaming needs.
+    private func stream(
+        _ response: ServerResponse, length: Int64?, _ produce: @Sendable (any ResponseBodyWriter) async throws -> Void
+    ) async {
         guard publish(response, { $0.outgoing = OutgoingBody(length: length) }) else { return }
         do {
             try await produce(StreamWriter(exchange: self))

@@ -36,8 +36,8 @@ struct RemoteSecrecyTests {
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
                 randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
-        var context = RequestContext.test(try await authenticator.authenticate(Secret(user)), requestID: "r")
-        context.clientProtocol = .awsRemoteSigning
+        let context = RequestContext.test(try await authenticator.authenticate(Secret(user)), requestID: "r")
+            .with(clientProtocol: .awsRemoteSigning)
         do throws(GatewayError) {
             try await sign(useCase, context)
             #expect(ledger.proposals.count == 1)
@@ -65,9 +65,7 @@ struct RemoteSecrecyTests {
     ) async throws -> GatewayError? {
         let string = try RemoteString(content, canonicalRequest: nil, scheme: scheme)
         return try await error(as: user) { useCase, context throws(GatewayError) in
-            var context = context
-            context.clientProtocol = nil
-            _ = try await useCase.sign(string, scheme: scheme, in: context)
+            _ = try await useCase.sign(string, scheme: scheme, in: context.with(clientProtocol: nil))
         }
     }
 

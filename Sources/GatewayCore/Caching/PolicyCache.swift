@@ -144,7 +144,11 @@ public final class PolicyCache: Sendable {
             hits.add()
             return policy
         }
-        let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
+        return try await loaded(HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key))
+    }
+
+    // Apart from the search in memory, whose frame would otherwise hold what loading needs.
+    private func loaded(_ question: HeldPolicy.Question) async throws(GatewayError) -> AccessPolicy {
         guard let policy = try await policies(for: [question]).first else { throw Self.restless }
         return try policy.get()
     }

@@ -22,6 +22,8 @@ protocol ProvenBody: Sendable {
 
     /// Decides, signs, and proves that the signed credential binds what was decided.
     ///
+    /// Bodies that do not wait for anything here mark it `@inline(never)`, for the reason given at the steps of
+    /// ``ProvenIssuing``: inlined, it made a frame of 3 KB.
     /// - Parameters:
     ///   - policy: The policy rows that apply.
     ///   - attempt: The context of the request, and the caller as last authenticated.
@@ -45,7 +47,7 @@ enum Drafted<Content: Sendable> {
     /// The request is permitted and signed.
     case draft(Draft<Content>)
     /// The rows refuse the request; newer rows may permit it.
-    case refused(Refusal)
+    indirect case refused(Refusal)
 }
 
 /// A signed credential that is not yet recorded. It must not leave the process before it is.

@@ -49,12 +49,22 @@ public final class ProvenIssuing: Sendable {
     func issue<Body: ProvenBody>(
         _ body: Body, in context: RequestContext
     ) async throws(GatewayError) -> Body.Issued {
-        try await untilProved(ProofAttempt(context)) { attempt throws(GatewayError) -> Body.Issued? in
-            let policy = try await body.policy(for: attempt.caller, in: self.cache)
-            guard let draft = try await self.draft(body, under: policy, in: attempt) else { return nil }
-            let verdict = try await self.ledger(for: context).record(draft.proposal, deadline: context.deadline)
-            return try self.answer(body, draft, by: verdict, in: attempt)
+        // Most requests need one attempt, which has no frame for what follows a change of policy.
+        if let issued = try await issue(body, in: ProofAttempt(context)) { return issued }
+        return try await untilProved(ProofAttempt(context, isConfirmed: true)) { attempt throws(GatewayError) in
+            try await self.issue(body, in: attempt)
         }
+    }
+
+    /// Attempts to issue one credential; returns `nil` if policy changed, or may have changed, meanwhile.
+    private func issue<Body: ProvenBody>(
+        _ body: Body, in attempt: ProofAttempt
+    ) async throws(GatewayError) -> Body.Issued? {
+        let policy = try await body.policy(for: attempt.caller, in: cache)
+        guard let draft = try await draft(body, under: policy, in: attempt) else { return nil }
+        let context = attempt.context
+        let verdict = try await ledger(for: context).record(draft.proposal, deadline: context.deadline)
+        return try answer(body, draft, by: verdict, in: attempt)
     }
 
     /// Decides by committed policy about an operation that the gateway performs itself. Nothing is signed, recorded or
@@ -77,11 +87,13 @@ public final class ProvenIssuing: Sendable {
     ///   - first: The first attempt. Unless it is confirmed, it decides by what memory holds.
     ///   - body: One attempt; returns `nil` if policy changed, or may have changed, during it.
     /// - Throws: The errors of the attempt; `slowDown` if too many attempts had no answer.
+    @inline(never)
     func untilProved<Answer>(
         _ first: ProofAttempt, _ body: (ProofAttempt) async throws(GatewayError) -> Answer?
     ) async throws(GatewayError) -> Answer {
         var attempt = first
-        for _ in 0..<Self.maxAttempts {
+        // The attempt by what memory held counts, whoever made it.
+        for _ in (first.isConfirmed ? 1 : 0)..<Self.maxAttempts {
             if attempt.isConfirmed {
                 try await cache.advance()
                 attempt.caller = try await authenticator.authenticate(attempt.caller.token)
@@ -95,25 +107,40 @@ public final class ProvenIssuing: Sendable {
 
 // MARK: - Steps of an attempt
 
+// The frame of an asynchronous function holds the variables of every function that is inlined into it, those of
+// refusals too. A frame of more than 984 bytes is an allocation of its own for each request, which is why these steps
+// are not inlined.
 extension ProvenIssuing {
     /// Decides and signs; returns `nil` if policy must be read again before the request can be decided.
     ///
     /// - Throws: The refusal, once it is confirmed; `expiredToken`, `unavailable`.
+    @inline(never)
     func draft<Body: ProvenBody>(
         _ body: Body, under policy: AccessPolicy, in attempt: ProofAttempt
     ) async throws(GatewayError) -> Draft<Body.Content>? {
         guard let instant = try instant(for: attempt.caller, under: policy) else { return nil }
-        let refusal: Refusal
-        if let closure = attempt.context.closure(under: policy), !body.endsUpload {
-            refusal = closure
-        } else {
-            switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {
-            case .draft(let draft): return draft
-            case .refused(let found): refusal = found
+        let drafted: Drafted<Body.Content> =
+            if !body.endsUpload, let closure = attempt.context.closure(under: policy) {
+                .refused(closure)
+            } else {
+                try await body.draft(under: policy, in: attempt, at: instant, for: self)
             }
+        return try settled(drafted, of: body, under: policy, in: attempt)
+    }
+
+    /// Returns the draft; `nil` for a refusal before which policy must be read again.
+    ///
+    /// - Throws: The refusal, once it is confirmed.
+    @inline(never)
+    private func settled<Body: ProvenBody>(
+        _ drafted: Drafted<Body.Content>, of body: Body, under policy: AccessPolicy, in attempt: ProofAttempt
+    ) throws(GatewayError) -> Draft<Body.Content>? {
+        switch drafted {
+        case .draft(let draft): return draft
+        case .refused(let refusal):
+            guard attempt.isConfirmed else { return nil }
+            throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
         }
-        guard attempt.isConfirmed else { return nil }
-        throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
     }
 
     /// Decides about a request for which nothing is signed; returns `false` if policy must be read again before that.
@@ -153,6 +180,7 @@ extension ProvenIssuing {
     /// decided again.
     ///
     /// - Throws: `quotaExceeded`; `expiredToken` for a ticket without remaining uses.
+    @inline(never)
     func answer<Body: ProvenBody>(
         _ body: Body, _ draft: Draft<Body.Content>, by verdict: RecordVerdict, in attempt: ProofAttempt
     ) throws(GatewayError) -> Body.Issued? {

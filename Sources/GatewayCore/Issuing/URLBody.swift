@@ -22,6 +22,7 @@ struct URLBody: ProvenBody {
             of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key, listing: request.listing)
     }
 
+    @inline(never)
     func draft(
         under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
     ) throws(GatewayError) -> Drafted<Content> {

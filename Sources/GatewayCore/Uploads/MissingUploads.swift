@@ -70,8 +70,7 @@ public struct MissingUploads: Sendable {
             }
         }
         missing.sort()
-        var context = context
-        context.deadline = .now.advanced(by: timeout)
+        let context = context.with(deadline: .now.advanced(by: timeout))
         for (place, link) in zip(missing, await urls.issue(missing.map { requests[$0] }, in: context)) {
             outcomes[place] = link.map(Outcome.link)
         }

@@ -67,7 +67,7 @@ struct GitLFSEndpoints: Sendable {
         let bucket = request.parameter(0)
         let checksSizesAlone = try await uploads.checksSizesAlone(in: BucketName(bucket), by: .gitLFSVerify)
         var context = request.context(of: caller, timeout: timeout)
-        if checksSizesAlone { context.clientProtocol = .gitLFSVerify }
+        if checksSizesAlone { context = context.with(clientProtocol: .gitLFSVerify) }
         let wishes = batch.objects.map { object in
             Result { () throws(GatewayError) in
                 try IssueRequest(

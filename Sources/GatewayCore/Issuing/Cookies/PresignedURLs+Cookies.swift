@@ -33,6 +33,7 @@ struct CookieBody: ProvenBody {
         return policy
     }
 
+    @inline(never)
     func draft(
         under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
     ) throws(GatewayError) -> Drafted<Content> {

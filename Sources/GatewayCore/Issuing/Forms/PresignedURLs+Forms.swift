@@ -64,6 +64,7 @@ struct FormBody: ProvenBody {
         }
     }
 
+    @inline(never)
     func draft(
         under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
     ) throws(GatewayError) -> Drafted<Content> {

@@ -155,9 +155,7 @@ public struct MultipartUploads: Sendable {
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
         // This is the gateway's own URL. If the idempotency key recorded it, a request could not be repeated after the
         // store failed. Completing twice changes nothing.
-        var own = context
-        own.repeatable = nil
-        let issued = try await urls.issue(wanted, in: own)
+        let issued = try await urls.issue(wanted, in: context.withoutKey())
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
             throw .conflict(reason: "The upload was aborted or completed in the meantime.")
         }

@@ -1,5 +1,6 @@
 import AdminCommands
 import ArgumentParser
+import CMimalloc
 import FoundationEssentials
 import LocalFiles
 import ObjectCommands

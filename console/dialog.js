@@ -47,7 +47,8 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     element.addEventListener("close", () => {
       removeEventListener("hashchange", leave);
       element.remove();
-      if (before?.isConnected) before.focus();
+      // The event comes a task after the dialog has closed. What has got the focus since then keeps it.
+      if (before?.isConnected && document.activeElement === document.body) before.focus();
       resolve(result);
     });
     const leave = () => close();

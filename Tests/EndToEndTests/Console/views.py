@@ -138,6 +138,14 @@ def the_keyboard_is_enough(walk):
     visit.judge("the list of keys", on_phone=False)
     keys.press("Escape")
     expect(visit.dialog).to_have_count(0)
+    # What gets the focus while a dialog closes keeps it, so that nothing that is typed is lost.
+    keys.press("?")
+    expect(visit.dialog).to_be_visible()
+    visit.page.evaluate(
+        "document.querySelector('dialog[open]').close(); document.querySelector('input[type=search]').focus()")
+    expect(visit.page.locator("dialog")).to_have_count(0)
+    assert visit.page.evaluate("document.activeElement.matches('input[type=search]')"), "the search keeps the focus"
+    visit.page.evaluate("document.activeElement.blur()")
 
     # A grant without touching the mouse: open, write, leave by Escape, and keep what was written until it is discarded.
     keys.press("/")

@@ -166,10 +166,10 @@ let package = Package(
             name: "sluice",
             dependencies: [
                 "AdminCommands", "CMimalloc", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud",
-                "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
-                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
-                argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
+                "GatewayCore", "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles",
+                "MicroHTTPD", "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification",
+                "StrictJSON", "Systemd", argumentParser, configuration, logging, serviceLifecycle, systemPackage,
+                unixSignals,
             ],
             swiftSettings: strict
         ),

@@ -11,8 +11,10 @@ extension ProvenIssuing {
     func issue(_ bodies: [URLBody], in context: RequestContext) async -> [Result<IssuedURL, GatewayError>] {
         var round = Round(bodies)
         do throws(GatewayError) {
-            try await untilProved(ProofAttempt(context)) { attempt throws(GatewayError) -> Void? in
-                try await self.answer(&round, in: attempt) ? () : nil
+            if try await !answer(&round, in: ProofAttempt(context)) {
+                try await untilProved(context) { attempt throws(GatewayError) -> Void? in
+                    try await self.answer(&round, in: attempt) ? () : nil
+                }
             }
         } catch {
             round.failPending(error)
@@ -26,7 +28,7 @@ extension ProvenIssuing {
     /// - Returns: For each request, in order, its refusal; `nil` if it is permitted.
     /// - Throws: `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`.
     func check(_ requests: [IssueRequest], in context: RequestContext) async throws(GatewayError) -> [GatewayError?] {
-        try await untilProved(ProofAttempt(context, isConfirmed: true)) { attempt throws(GatewayError) in
+        try await untilProved(context) { attempt throws(GatewayError) in
             let policies = try await self.cache.access(
                 of: attempt.caller.principal, groups: attempt.caller.groups,
                 to: requests.map { ($0.bucket, $0.key) })

@@ -19,7 +19,7 @@ public final class ProvenIssuing: Sendable {
 
     // While a script changes a hundred rows a second for one group, about one attempt in ten succeeds for the group's
     // members. Running out of attempts takes faster changes than that, and the deadline usually passes first.
-    private static let maxAttempts = 32
+    private static let maxConfirmedAttempts = 31
 
     /// Creates the issuing steps from their parts.
     ///
@@ -51,7 +51,7 @@ public final class ProvenIssuing: Sendable {
     ) async throws(GatewayError) -> Body.Issued {
         // Most requests need one attempt, which has no frame for what follows a change of policy.
         if let issued = try await issue(body, in: ProofAttempt(context)) { return issued }
-        return try await untilProved(ProofAttempt(context, isConfirmed: true)) { attempt throws(GatewayError) in
+        return try await untilProved(context) { attempt throws(GatewayError) in
             try await self.issue(body, in: attempt)
         }
     }
@@ -72,7 +72,7 @@ public final class ProvenIssuing: Sendable {
     ///
     /// - Throws: The refusal, `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`.
     func check(_ request: IssueRequest, in context: RequestContext) async throws(GatewayError) {
-        try await untilProved(ProofAttempt(context, isConfirmed: true)) { attempt throws(GatewayError) -> Void? in
+        try await untilProved(context) { attempt throws(GatewayError) -> Void? in
             let caller = attempt.caller
             let policy = try await self.cache.access(
                 of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
@@ -80,26 +80,22 @@ public final class ProvenIssuing: Sendable {
         }
     }
 
-    /// Runs attempts until one has an answer. Before each attempt that is to be final, it reads the policy changes and
-    /// authenticates the caller again.
+    /// Runs attempts until one has an answer. Before each, it reads the policy changes and authenticates the caller
+    /// again, so that a refusal is final.
     ///
     /// - Parameters:
-    ///   - first: The first attempt. Unless it is confirmed, it decides by what memory holds.
+    ///   - context: The caller and the circumstances of the request.
     ///   - body: One attempt; returns `nil` if policy changed, or may have changed, during it.
     /// - Throws: The errors of the attempt; `slowDown` if too many attempts had no answer.
     @inline(never)
     func untilProved<Answer>(
-        _ first: ProofAttempt, _ body: (ProofAttempt) async throws(GatewayError) -> Answer?
+        _ context: RequestContext, _ body: (ProofAttempt) async throws(GatewayError) -> Answer?
     ) async throws(GatewayError) -> Answer {
-        var attempt = first
-        // The attempt by what memory held counts, whoever made it.
-        for _ in (first.isConfirmed ? 1 : 0)..<Self.maxAttempts {
-            if attempt.isConfirmed {
-                try await cache.advance()
-                attempt.caller = try await authenticator.authenticate(attempt.caller.token)
-            }
+        var attempt = ProofAttempt(context, isConfirmed: true)
+        for _ in 0..<Self.maxConfirmedAttempts {
+            try await cache.advance()
+            attempt.caller = try await authenticator.authenticate(attempt.caller.token)
             if let answer = try await body(attempt) { return answer }
-            attempt.isConfirmed = true
         }
         throw .slowDown(retryAfter: 1, cause: "policy changed under every attempt")
     }

@@ -150,6 +150,60 @@ import Testing
         }
     }
 
+    /// Nothing is recorded while the policy lock is held, so proposals gather. The first connection has one under way
+    /// and takes half a batch more; only then does another one connect.
+    @Test(.database(.migrated)) func aSecondConnectionTakesWhatTheFirstHasNoRoomFor() async throws {
+        let connectionString = try TestDatabase.current.connectionString
+        try await withLedger(connectionString, limits: .init(connections: 3, maxBatch: 8)) { ledger, connection in
+            let connected = """
+                SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ledger' AND datname = current_database()
+                """
+            let waiting = connected + " AND wait_event = 'advisory'"
+            let position = try await connection.position()
+            try await connection.runScript("SELECT pg_advisory_lock(advisory_lock('policy'))")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                func add(_ count: Int) {
+                    for _ in 0..<count {
+                        group.addTask {
+                            let proposal = try IssuanceProposal.sample(at: position)
+                            #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
+                        }
+                    }
+                }
+                add(1)
+                try await eventually { try await connection.number(waiting) == 1 }
+                add(4)
+                try await eventually { ledger.waiting == 4 }
+                #expect(try await connection.number(connected) == 1)
+                add(1)
+                try await eventually { try await connection.number(waiting) == 2 }
+                #expect(ledger.waiting == 4)
+                #expect(try await connection.number(connected) == 2)
+                try await connection.runScript("SELECT pg_advisory_unlock(advisory_lock('policy'))")
+                try await group.waitForAll()
+            }
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 6)
+        }
+    }
+
+    @Test(.database(.migrated)) func aConnectionInDoubtIsPassedOver() async throws {
+        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
+            let position = try await connection.position()
+            func record() async throws {
+                let verdict = try await ledger.record(.sample(at: position), deadline: .soon)
+                #expect(verdict == .recorded(remaining: []))
+            }
+            let succeeded = { ledger.lanes.map { $0.health.current.succeeded != nil } }
+            ledger.lanes[0].health.recordingFailed(.connectionLost(reason: "a test"))
+            try await record()
+            #expect(succeeded() == [false, true])
+            // Where all are in doubt, one of them is tried all the same.
+            ledger.lanes[1].health.recordingFailed(.connectionLost(reason: "a test"))
+            try await record()
+            #expect(succeeded() == [true, true])
+        }
+    }
+
     @Test(.database(.migrated)) func whatIsHandedInTogetherIsAFewCallsWithAnAnswerEach() async throws {
         let connectionString = try TestDatabase.current.connectionString
         try await withLedger(connectionString, limits: .init(connections: 2, maxBatch: 128)) { ledger, connection in

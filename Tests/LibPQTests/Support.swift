@@ -38,13 +38,6 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     }
 }
 
-/// Waits until a condition holds. The test's time limit bounds the wait.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() {
-        try await Task.sleep(for: .milliseconds(10))
-    }
-}
-
 /// Runs `body` on a loop.
 func withLoop<Result: Sendable>(
     _ configuration: PostgresConfiguration? = nil,

@@ -39,6 +39,9 @@ final class LaneHealth: Sendable {
 
     var current: State { state.withLock { $0 } }
 
+    /// Whether nothing is known against the connection.
+    var isWell: Bool { state.withLock { !$0.isDoubted && $0.flaw == nil } }
+
     /// Notes that a recording succeeded.
     func recorded(since start: ContinuousClock.Instant) {
         state.withLock { state in

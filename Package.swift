@@ -49,8 +49,6 @@ let package = Package(
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        // The allocator of the whole process, which only the program links; see docs/performance.md.
-        .systemLibrary(name: "CMimalloc", providers: [.apt(["libmimalloc-dev"])]),
         .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
@@ -165,11 +163,10 @@ let package = Package(
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "AdminCommands", "CMimalloc", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud",
-                "GatewayCore", "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles",
-                "MicroHTTPD", "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification",
-                "StrictJSON", "Systemd", argumentParser, configuration, logging, serviceLifecycle, systemPackage,
-                unixSignals,
+                "AdminCommands", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
+                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
+                argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),

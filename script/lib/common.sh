@@ -115,8 +115,8 @@ install_stopped() {
 
 # Installs what the program needs at build time and at run time.
 install_build_packages() {
-    install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev libmimalloc-dev libyaml-dev zlib1g-dev
-    install_packages libjs-chart.js pkg-config postgresql-15
+    install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev libyaml-dev zlib1g-dev pkg-config postgresql-15
+    install_packages libjs-chart.js
 }
 
 # Prints the path of the program of a release.

@@ -9,7 +9,7 @@ import Logging
 final class LedgerLane: Sendable {
     let queue: LedgerQueue
     let configuration: PostgresConfiguration
-    /// The event loop that runs the lane. If it also serves the requests, proposals and answers stay on one thread.
+    /// The event loop that runs the lane. If it also serves requests, their proposals and answers stay on one thread.
     let loop: EventLoop
     let clock: LedgerClock
     let maxBatch: Int

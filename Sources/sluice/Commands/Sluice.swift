@@ -1,6 +1,5 @@
 import AdminCommands
 import ArgumentParser
-import CMimalloc
 import FoundationEssentials
 import LocalFiles
 import ObjectCommands

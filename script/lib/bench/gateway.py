@@ -13,6 +13,8 @@ import urllib.request
 from server import Server
 
 MASTER_KEY = base64.b64encode(secrets.token_bytes(32)).decode()
+# As packaging/sluice.service and the image set it.
+ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=128"}
 # Above the gateway's deadline for answers.
 SETTLE_SECONDS = 20
 ADMIN_KEY = secrets.token_hex(32)
@@ -50,7 +52,7 @@ class Gateway(Server):
 
     def environment(self):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
-        return {**inherited, **self.settings}
+        return {**inherited, **ALLOCATOR, **self.settings}
 
     def told(self):
         open_settings = {name: self.settings[name] for name in ("SLUICE_DATABASE_URL", "SLUICE_LISTEN")} | self.chosen

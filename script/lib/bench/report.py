@@ -129,8 +129,7 @@ def versions(database):
     return {
         "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
                       + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
-        "libmicrohttpd": package("libmicrohttpd12"), "mimalloc": package("libmimalloc2.0"),
-        "libpq": package("libpq5"), "libcrypto": package("libssl3"),
+        "libmicrohttpd": package("libmicrohttpd12"), "libpq": package("libpq5"), "libcrypto": package("libssl3"),
         "wrk": package("wrk"), "Swift": line("swift", "--version").split("\n")[0],
     }
 

@@ -358,40 +358,4 @@ import Testing
                     """) == 0)
         }
     }
-
-    /// Checks the plan: for hours without rows, which most are on a quiet day, the tree of identifiers is not read.
-    @Test(.database(.migrated))
-    func `hours without rows are summed up by caller without reading the day`() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        try await connection.runScript(
-            """
-            SELECT create_issuances_partition((now() AT TIME ZONE 'UTC')::date - 2);
-            INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
-                delivery, action, method, bucket, object_key, expires_at, request_id)
-            SELECT gen_random_uuid(), date_trunc('day', now(), 'UTC') - interval '36 hours', 1, 'user:' || n % 10, '*',
-                md5('g')::uuid, md5('c')::uuid, 'presigned-url', 'GetObject', 'GET', 'demo', 'a/' || n, now(), 'r'
-            FROM generate_series(1, 20000) n
-            """)
-        for _ in 0..<2 {
-            while try await connection.execute(UsageUpkeep.sum, 1) == [true] {}
-        }
-        let scans = """
-            SELECT CASE WHEN sum_callers() THEN pg_stat_get_xact_numscans(b.index) - b.scans ELSE -1 END
-            FROM (
-                SELECT x.index, pg_stat_get_xact_numscans(x.index) AS scans
-                FROM (
-                    SELECT ('issuances_' || to_char(now() AT TIME ZONE 'UTC' - interval '2 days', 'YYYYMMDD') || '_pkey')
-                        ::regclass AS index
-                ) x
-                OFFSET 0
-            ) b
-            """
-        var steps = 0
-        while case let scans = try await connection.number(scans), scans >= 0 {
-            #expect(scans == 0)
-            steps += 1
-        }
-        #expect(steps >= 24)
-        #expect(try await connection.number("SELECT sum(urls) FROM caller_sums") == 20_000)
-    }
 }

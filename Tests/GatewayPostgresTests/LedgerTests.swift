@@ -204,6 +204,34 @@ import Testing
         }
     }
 
+    /// The server's process of the first connection is stopped. After a second, proposals no longer wait for it.
+    @Test(.database(.migrated)) func aConnectionThatHangsIsPassedOver() async throws {
+        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
+            let position = try await connection.position()
+            func record(_ principal: String) async throws {
+                let proposal = try IssuanceProposal.sample(at: position, principal: principal)
+                #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
+            }
+            try await record("user:first")
+            let process = pid_t(
+                try await connection.number(
+                    """
+                    SELECT pid FROM pg_stat_activity
+                    WHERE application_name = 'ledger' AND datname = current_database()
+                    """))
+            try #require(kill(process, SIGSTOP) == 0)
+            defer { kill(process, SIGCONT) }
+            async let stuck: Void = record("user:stuck")
+            try await eventually { !ledger.lanes[0].health.isWell }
+            try await record("user:next")
+            let recorded = "SELECT principal FROM issuances ORDER BY issued_at"
+            #expect(try await connection.texts(recorded) == ["user:first", "user:next"])
+            kill(process, SIGCONT)
+            try await stuck
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 3)
+        }
+    }
+
     @Test(.database(.migrated)) func whatIsHandedInTogetherIsAFewCallsWithAnAnswerEach() async throws {
         let connectionString = try TestDatabase.current.connectionString
         try await withLedger(connectionString, limits: .init(connections: 2, maxBatch: 128)) { ledger, connection in

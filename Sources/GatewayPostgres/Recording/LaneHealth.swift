@@ -7,6 +7,8 @@ import Synchronization
 /// raises doubt, and a probe decides. If several recordings in a row fail although probes pass, the failures count.
 final class LaneHealth: Sendable {
     struct State {
+        /// Start of the recording under way, if any.
+        fileprivate var began: ContinuousClock.Instant?
         /// Start of the last call that succeeded.
         var succeeded: ContinuousClock.Instant?
         /// Start of the last check of clock and schema.
@@ -37,10 +39,28 @@ final class LaneHealth: Sendable {
     /// Number of recordings in a row whose failure is blamed on the connection rather than on one of them.
     private static let conviction = 3
 
+    /// Time after which a recording under way speaks against the connection.
+    private static let patience = Duration.seconds(1)
+
     var current: State { state.withLock { $0 } }
 
     /// Whether nothing is known against the connection.
-    var isWell: Bool { state.withLock { !$0.isDoubted && $0.flaw == nil } }
+    var isWell: Bool {
+        state.withLock { state in
+            guard !state.isDoubted, state.flaw == nil else { return false }
+            return state.began.map { .now - $0 < Self.patience } ?? true
+        }
+    }
+
+    /// Notes that a recording has begun.
+    func begins(at start: ContinuousClock.Instant) {
+        state.withLock { $0.began = start }
+    }
+
+    /// Notes that the recording has ended, well or not.
+    func ends() {
+        state.withLock { $0.began = nil }
+    }
 
     /// Notes that a recording succeeded.
     func recorded(since start: ContinuousClock.Instant) {

@@ -75,6 +75,8 @@ final class LedgerLane: Sendable {
         let entries = batch.entries
         guard let deadline = entries.lazy.map(\.deadline).max() else { return }
         let start = ContinuousClock.now
+        health.begins(at: start)
+        defer { health.ends() }
         figures.batchSizes.observe(Int64(entries.count))
         do throws(PostgresError) {
             let call = (batch: batch, clock: clock)

@@ -482,8 +482,8 @@ BEGIN
     EXECUTE format('GRANT INSERT, UPDATE ON landings TO %I', p_role);
     EXECUTE format('GRANT INSERT ON store_events TO %I', p_role);
     EXECUTE format(
-        'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at) '
-            'ON multipart_uploads TO %I', p_role
+        'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at, parts_length, '
+            'parts_of_unknown_length) ON multipart_uploads TO %I', p_role
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 
@@ -793,6 +793,20 @@ CREATE FUNCTION public.offboarding_tag(p_marks text[]) RETURNS text
     SELECT encode(
         sha256(convert_to(coalesce(string_agg(m.mark, chr(30) ORDER BY m.mark COLLATE "C"), ''), 'UTF8')), 'hex')
     FROM unnest(p_marks) AS m (mark)
+$$;
+
+CREATE FUNCTION public.part_length(p_upload_id uuid, p_number integer) RETURNS TABLE(known bigint, is_unknown boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT
+        coalesce((
+            SELECT max(m.content_length) FROM multipart_parts m
+            WHERE m.upload_id = p_upload_id AND m.part_number = p_number
+        ), 0),
+        EXISTS (
+            SELECT FROM multipart_parts m
+            WHERE m.upload_id = p_upload_id AND m.part_number = p_number AND m.content_length IS NULL
+        )
 $$;
 
 CREATE FUNCTION public.policy_lock_sharers() RETURNS SETOF text
@@ -1469,6 +1483,48 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.release_multipart_parts(p_issuance_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_upload_id uuid;
+    v_numbers integer[];
+    v_known bigint[];
+    v_unknown boolean[];
+BEGIN
+    FOR v_upload_id IN
+        SELECT u.id FROM multipart_uploads u
+        WHERE u.id IN (SELECT p.upload_id FROM multipart_parts p WHERE p.issuance_id = ANY (p_issuance_ids))
+        ORDER BY u.id
+        FOR UPDATE
+    LOOP
+        WITH removed AS (
+            DELETE FROM multipart_parts p
+            WHERE p.upload_id = v_upload_id AND p.issuance_id = ANY (p_issuance_ids)
+            RETURNING p.part_number, p.content_length
+        )
+        SELECT array_agg(p.number), array_agg(p.known), array_agg(p.is_unknown) INTO v_numbers, v_known, v_unknown
+        FROM (
+            SELECT r.part_number AS number, coalesce(max(r.content_length), 0) AS known,
+                bool_or(r.content_length IS NULL) AS is_unknown
+            FROM removed r
+            GROUP BY r.part_number
+        ) p;
+        -- A statement of its own, which no longer sees the rows.
+        UPDATE multipart_uploads u
+        SET parts_length = u.parts_length - d.known,
+            parts_of_unknown_length = u.parts_of_unknown_length - d.unknown
+        FROM (
+            SELECT coalesce(sum(greatest(p.known - rest.known, 0)), 0) AS known,
+                count(*) FILTER (WHERE p.is_unknown AND NOT rest.is_unknown) AS unknown
+            FROM unnest(v_numbers, v_known, v_unknown) AS p (number, known, is_unknown)
+            CROSS JOIN LATERAL part_length(v_upload_id, p.number) rest
+        ) d
+        WHERE u.id = v_upload_id AND (d.known > 0 OR d.unknown > 0);
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION public.repair_quota_usage(p_quota_id uuid, p_holder text, p_period_start timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -1510,6 +1566,8 @@ CREATE FUNCTION public.reserve_multipart_parts(p_ids uuid[], p_counts integer[],
 DECLARE
     v_request record;
     v_state text;
+    v_known bigint;
+    v_unknown integer;
     v_issuance_ids uuid[];
     v_numbers integer[];
     v_lengths bigint[];
@@ -1527,7 +1585,8 @@ BEGIN
         v_lengths := p_lengths[v_request.last - v_request.count + 1:v_request.last];
         object_length := NULL;
         v_state := NULL;
-        SELECT u.state, u.content_length INTO v_state, max_length
+        SELECT u.state, u.content_length, u.parts_length, u.parts_of_unknown_length
+        INTO v_state, max_length, v_known, v_unknown
         FROM multipart_uploads u
         WHERE u.id = v_request.id
         FOR UPDATE;
@@ -1536,28 +1595,36 @@ BEGIN
             RETURN NEXT;
             CONTINUE;
         END IF;
-        SELECT CASE WHEN count(*) = count(s.length) THEN coalesce(sum(s.length), 0) END INTO object_length
-        FROM (
-            SELECT CASE WHEN count(*) = count(p.length) THEN max(p.length) END AS length
+        IF v_request.count > 0 THEN
+            SELECT v_known + sum(greatest(p.known - m.known, 0)),
+                v_unknown + count(*) FILTER (WHERE p.is_unknown AND NOT m.is_unknown)
+            INTO v_known, v_unknown
             FROM (
-                SELECT m.part_number AS number, m.content_length AS length
-                FROM multipart_parts m
-                WHERE m.upload_id = v_request.id
-                UNION ALL
-                SELECT t.number, t.length FROM unnest(v_numbers, v_lengths) AS t (number, length)
+                SELECT t.number, coalesce(max(t.length), 0) AS known, bool_or(t.length IS NULL) AS is_unknown
+                FROM unnest(v_numbers, v_lengths) AS t (number, length)
+                GROUP BY t.number
             ) p
-            GROUP BY p.number
-        ) s;
+            CROSS JOIN LATERAL part_length(v_request.id, p.number) m;
+        END IF;
+        IF v_unknown = 0 THEN
+            object_length := v_known;
+        END IF;
         verdict := CASE
             WHEN max_length IS NULL OR object_length <= max_length THEN 'reserved'
             WHEN object_length IS NULL THEN 'length-required'
             ELSE 'too-large'
         END;
-        IF verdict = 'reserved' THEN
-            INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
-            SELECT t.issuance_id, v_request.id, t.number, t.length
-            FROM unnest(v_issuance_ids, v_numbers, v_lengths) AS t (issuance_id, number, length)
-            ON CONFLICT (issuance_id) DO NOTHING;
+        IF verdict = 'reserved' AND v_request.count > 0 THEN
+            WITH added AS (
+                INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
+                SELECT t.issuance_id, v_request.id, t.number, t.length
+                FROM unnest(v_issuance_ids, v_numbers, v_lengths) AS t (issuance_id, number, length)
+                ON CONFLICT (issuance_id) DO NOTHING
+            )
+            UPDATE multipart_uploads u
+            SET parts_length = v_known, parts_of_unknown_length = v_unknown
+            WHERE u.id = v_request.id
+                AND (u.parts_length <> v_known OR u.parts_of_unknown_length <> v_unknown);
         END IF;
         RETURN NEXT;
     END LOOP;
@@ -2583,6 +2650,8 @@ CREATE TABLE public.multipart_uploads (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     check_at timestamp with time zone NOT NULL,
+    parts_length bigint DEFAULT 0 NOT NULL,
+    parts_of_unknown_length integer DEFAULT 0 NOT NULL,
     CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
     CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
     CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
@@ -3047,7 +3116,7 @@ CREATE INDEX landing_changes_uploads_idx ON public.landing_changes USING btree (
 
 CREATE INDEX landings_finding_idx ON public.landings USING btree (finding, issuance_id) WHERE (finding = ANY (ARRAY['mismatched'::text, 'unverified'::text]));
 
-CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
+CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number, content_length);
 
 CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING btree (check_at) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'aborting'::text]));
 

@@ -124,6 +124,10 @@ static const char offboarding_tag[] = {
 #embed "../../sql/functions/offboarding_tag.sql" suffix(, 0)
 };
 
+static const char part_length[] = {
+#embed "../../sql/functions/part_length.sql" suffix(, 0)
+};
+
 static const char policy_lock_sharers[] = {
 #embed "../../sql/functions/policy_lock_sharers.sql" suffix(, 0)
 };
@@ -186,6 +190,10 @@ static const char record_refusals[] = {
 
 static const char refuse_session_values[] = {
 #embed "../../sql/functions/refuse_session_values.sql" suffix(, 0)
+};
+
+static const char release_multipart_parts[] = {
+#embed "../../sql/functions/release_multipart_parts.sql" suffix(, 0)
 };
 
 static const char repair_quota_usage[] = {
@@ -274,6 +282,7 @@ static const struct {
     {"offboard_principal.sql", offboard_principal},
     {"offboarding_rows.sql", offboarding_rows},
     {"offboarding_tag.sql", offboarding_tag},
+    {"part_length.sql", part_length},
     {"policy_lock_sharers.sql", policy_lock_sharers},
     {"prepare_issuances_partitions.sql", prepare_issuances_partitions},
     {"prove_issuances.sql", prove_issuances},
@@ -290,6 +299,7 @@ static const struct {
     {"record_issuances_once.sql", record_issuances_once},
     {"record_refusals.sql", record_refusals},
     {"refuse_session_values.sql", refuse_session_values},
+    {"release_multipart_parts.sql", release_multipart_parts},
     {"repair_quota_usage.sql", repair_quota_usage},
     {"reserve_multipart_parts.sql", reserve_multipart_parts},
     {"reset_quota.sql", reset_quota},

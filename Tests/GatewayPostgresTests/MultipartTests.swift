@@ -148,6 +148,76 @@ import Testing
         }
     }
 
+    /// Two gateways reserve and release parts of the same uploads. The sums in the rows of the uploads are those that a
+    /// look at all parts gives.
+    @Test(.database(.migrated)) func theSumsOfUploadsAreThoseOfTheirParts() async throws {
+        let (gateways, connection) = ([try rows().0, try rows().0], try rows().1)
+        var uploads: [MultipartUpload] = []
+        for number in 0..<4 {
+            let upload = try upload(number, contentLength: number % 2 == 0 ? 200 : nil)
+            try await gateways[0].insert(upload)
+            _ = try await gateways[0].open(upload.id, as: "store-\(number)")
+            uploads.append(upload)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                let (gateway, uploads) = (gateways[worker % 2], uploads)
+                group.addTask {
+                    var mine: [UUID] = []
+                    for _ in 0..<40 {
+                        let numbers = Set((0..<Int.random(in: 1...4)).map { _ in Int.random(in: 1...6) })
+                        let parts = numbers.map { part($0, Bool.random() || $0 > 2 ? Int64.random(in: 0...60) : nil) }
+                        let upload = try #require(uploads.randomElement())
+                        if case .reserved = try await gateway.reserve(parts, of: upload.id) {
+                            mine += parts.map(\.issuance)
+                        }
+                        // Parts of several uploads, some of them released before.
+                        let some = mine.filter { _ in Int.random(in: 0..<4) == 0 }
+                        if Bool.random() { try await gateway.release(some) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let differing = try await connection.texts(
+            """
+            SELECT format('%s: %s and %s, not %s and %s', u.store_upload_id, u.parts_length, u.parts_of_unknown_length,
+                p.length, p.unknown)
+            FROM multipart_uploads u
+            CROSS JOIN LATERAL (
+                SELECT coalesce(sum(n.longest), 0) AS length, count(*) FILTER (WHERE n.unknown > 0) AS unknown
+                FROM (
+                    SELECT max(m.content_length) AS longest, count(*) - count(m.content_length) AS unknown
+                    FROM multipart_parts m WHERE m.upload_id = u.id GROUP BY m.part_number
+                ) n
+            ) p
+            WHERE u.parts_length <> p.length OR u.parts_of_unknown_length <> p.unknown
+            """)
+        #expect(differing == [])
+        #expect(try await connection.number("SELECT count(*) FROM multipart_parts") > 50)
+        #expect(try await connection.number("SELECT max(parts_length) FROM multipart_uploads") > 0)
+    }
+
+    /// However many links an upload has, a further one reads a few rows.
+    @Test(.database(.migrated)) func whatWasReservedBeforeIsNotReadAgain() async throws {
+        let (rows, connection) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        // Thirty links of each of two hundred parts.
+        for _ in 0..<30 { _ = try await rows.reserve((1...200).map { part($0, 7) }, of: upload.id) }
+        try await PostgresConnection(testing: TestDatabase.current.connectionString)
+            .runScript("ANALYZE multipart_parts")
+        try await connection.runScript("BEGIN")
+        let reserve = "reserve_multipart_parts('{\(upload.id)}', '{1}', ARRAY[gen_random_uuid()], '{50}', '{9}')"
+        #expect(try await connection.number("SELECT object_length FROM \(reserve)") == 1402)
+        let read = try await connection.number(
+            """
+            SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'multipart_parts'
+            """)
+        #expect(read < 10)
+    }
+
     @Test(.database(.migrated)) func aPartOfUnknownLengthMakesThatOfTheObjectUnknown() async throws {
         let (rows, _) = try rows()
         let upload = try upload()

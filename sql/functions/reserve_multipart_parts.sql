@@ -4,7 +4,8 @@
 -- The commit does not wait for the disk or a standby. The links of the parts are recorded after it, and no record is
 -- durable before what was committed earlier.
 --
--- Where several links were issued for a part, the longest counts. A part that was written down before, since the
+-- Where several links were issued for a part, the longest counts. The row of the upload holds the sum, so that the time
+-- does not depend on the parts that were reserved before. A part that was written down before, since the
 -- request was sent again, stays as it is.
 --
 --   p_ids, p_counts                      the requests: an upload, and how many of the parts belong to it
@@ -27,6 +28,8 @@ AS $$
 DECLARE
     v_request record;
     v_state text;
+    v_known bigint;
+    v_unknown integer;
     v_issuance_ids uuid[];
     v_numbers integer[];
     v_lengths bigint[];
@@ -44,7 +47,8 @@ BEGIN
         v_lengths := p_lengths[v_request.last - v_request.count + 1:v_request.last];
         object_length := NULL;
         v_state := NULL;
-        SELECT u.state, u.content_length INTO v_state, max_length
+        SELECT u.state, u.content_length, u.parts_length, u.parts_of_unknown_length
+        INTO v_state, max_length, v_known, v_unknown
         FROM multipart_uploads u
         WHERE u.id = v_request.id
         FOR UPDATE;
@@ -53,28 +57,36 @@ BEGIN
             RETURN NEXT;
             CONTINUE;
         END IF;
-        SELECT CASE WHEN count(*) = count(s.length) THEN coalesce(sum(s.length), 0) END INTO object_length
-        FROM (
-            SELECT CASE WHEN count(*) = count(p.length) THEN max(p.length) END AS length
+        IF v_request.count > 0 THEN
+            SELECT v_known + sum(greatest(p.known - m.known, 0)),
+                v_unknown + count(*) FILTER (WHERE p.is_unknown AND NOT m.is_unknown)
+            INTO v_known, v_unknown
             FROM (
-                SELECT m.part_number AS number, m.content_length AS length
-                FROM multipart_parts m
-                WHERE m.upload_id = v_request.id
-                UNION ALL
-                SELECT t.number, t.length FROM unnest(v_numbers, v_lengths) AS t (number, length)
+                SELECT t.number, coalesce(max(t.length), 0) AS known, bool_or(t.length IS NULL) AS is_unknown
+                FROM unnest(v_numbers, v_lengths) AS t (number, length)
+                GROUP BY t.number
             ) p
-            GROUP BY p.number
-        ) s;
+            CROSS JOIN LATERAL part_length(v_request.id, p.number) m;
+        END IF;
+        IF v_unknown = 0 THEN
+            object_length := v_known;
+        END IF;
         verdict := CASE
             WHEN max_length IS NULL OR object_length <= max_length THEN 'reserved'
             WHEN object_length IS NULL THEN 'length-required'
             ELSE 'too-large'
         END;
-        IF verdict = 'reserved' THEN
-            INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
-            SELECT t.issuance_id, v_request.id, t.number, t.length
-            FROM unnest(v_issuance_ids, v_numbers, v_lengths) AS t (issuance_id, number, length)
-            ON CONFLICT (issuance_id) DO NOTHING;
+        IF verdict = 'reserved' AND v_request.count > 0 THEN
+            WITH added AS (
+                INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
+                SELECT t.issuance_id, v_request.id, t.number, t.length
+                FROM unnest(v_issuance_ids, v_numbers, v_lengths) AS t (issuance_id, number, length)
+                ON CONFLICT (issuance_id) DO NOTHING
+            )
+            UPDATE multipart_uploads u
+            SET parts_length = v_known, parts_of_unknown_length = v_unknown
+            WHERE u.id = v_request.id
+                AND (u.parts_length <> v_known OR u.parts_of_unknown_length <> v_unknown);
         END IF;
         RETURN NEXT;
     END LOOP;

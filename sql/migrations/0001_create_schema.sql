@@ -658,6 +658,8 @@ CREATE TABLE multipart_uploads (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz NOT NULL,
     check_at timestamptz NOT NULL,
+    parts_length bigint NOT NULL DEFAULT 0,
+    parts_of_unknown_length integer NOT NULL DEFAULT 0,
     CONSTRAINT multipart_uploads_pkey PRIMARY KEY (id),
     CONSTRAINT multipart_uploads_state_check CHECK (
         state IN ('starting', 'open', 'completing', 'completed', 'aborting', 'aborted')
@@ -678,6 +680,9 @@ COMMENT ON COLUMN multipart_uploads.store_upload_id IS 'The store''s identifier;
 COMMENT ON COLUMN multipart_uploads.part_numbers IS
     'The parts of the object once it was asked for, and beside them their ETags.';
 COMMENT ON COLUMN multipart_uploads.check_at IS 'When to look next whether something is left at the store.';
+COMMENT ON COLUMN multipart_uploads.parts_length IS
+    'Bytes of the longest known length of each part in multipart_parts, all parts together.';
+COMMENT ON COLUMN multipart_uploads.parts_of_unknown_length IS 'Parts with a row there that has no length.';
 
 CREATE TABLE multipart_parts (
     issuance_id uuid NOT NULL,
@@ -690,7 +695,7 @@ CREATE TABLE multipart_parts (
     CONSTRAINT multipart_parts_part_number_check CHECK (part_number BETWEEN 1 AND 10000),
     CONSTRAINT multipart_parts_content_length_check CHECK (content_length >= 0)
 );
-CREATE INDEX multipart_parts_upload_id_idx ON multipart_parts (upload_id, part_number);
+CREATE INDEX multipart_parts_upload_id_idx ON multipart_parts (upload_id, part_number, content_length);
 
 COMMENT ON TABLE multipart_parts IS 'Parts for which links were, or were about to be, issued.';
 

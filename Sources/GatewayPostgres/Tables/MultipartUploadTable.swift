@@ -119,13 +119,7 @@ enum MultipartUploadTable {
         }
     }
 
-    static let release = Statement<[UUID], UUID>(
-        "DELETE FROM multipart_parts WHERE issuance_id = ANY ($1) RETURNING issuance_id"
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
+    static let release = Statement<[UUID], Void>("SELECT release_multipart_parts($1)") { [$0] }
 
     static let storeUploadIDs = Statement<MultipartUpload, String>(
         """

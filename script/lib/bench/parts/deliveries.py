@@ -121,7 +121,8 @@ def _loads(stack, chosen, database, callers, name, binary, suffix=""):
         def renew():
             # A string to sign has a date, and an upload has each part once.
             rows.requests(file, callers, way.body, way.word)
-            database.query(name, "TRUNCATE multipart_parts")
+            database.query(name, "TRUNCATE multipart_parts;"
+                                 " UPDATE multipart_uploads SET parts_length = 0, parts_of_unknown_length = 0")
 
         return Links(way.name + suffix, [gateway], CONNECTIONS if way.each == 1 else CONNECTIONS_OF_MANY, chosen.threads,
                      file, database, name, path=way.path, each=way.each, before=renew)

@@ -124,7 +124,7 @@ BEGIN
         SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
         IF FOUND THEN
             RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-                THEN v_upload.content_type END;
+                AND v_upload.started_at > clock_timestamp() - interval '7 days' THEN v_upload.content_type END;
         END IF;
         BEGIN
             UPDATE remote_uploads u

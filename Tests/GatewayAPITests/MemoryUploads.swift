@@ -44,9 +44,10 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         uploads.withLock { uploads in
             guard var upload = uploads[id], states.contains(upload.state) else { return false }
             switch change {
-            case .open: upload.state = .open
+            case .refused: upload.state = .open
             case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
-            case .completed(let etag): (upload.state, upload.etag) = (.completed, etag)
+            case .completed(let parts, let etag):
+                (upload.state, upload.parts, upload.etag) = (.completed, parts, etag)
             case .aborting: upload.state = .aborting
             case .aborted: upload.state = .aborted
             }
@@ -70,7 +71,7 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         }
     }
 
-    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> { [] }
+    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>? { [] }
 
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
 

@@ -136,11 +136,9 @@ import Testing
         #expect(again.id != claim.id)
         try await world.run("UPDATE idempotency_keys SET created_at = now() - interval '25 hours'")
         _ = try fresh(await world.store.begin(try request(3)))
-        await PartitionUpkeep(
-            connection: try PostgresConnection(
-                testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")]),
-            logger: .silent
-        ).runRound()
+        let gateway = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        await PartitionUpkeep(connection: gateway, sums: gateway, logger: .silent).runRound()
         #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 1)
     }
 

@@ -41,11 +41,82 @@ import Testing
         let parts = try [UploadedPart(number: 2, etag: "\"b\""), UploadedPart(number: 7, etag: "c")]
         #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
         #expect(try await !rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.completing], to: .completed(etag: "e-2")))
+        #expect(try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e-2")))
         let completed = try #require(try await rows.find(upload.id))
         #expect(completed.state == .completed && completed.parts == parts && completed.etag == "e-2")
         #expect(completed.storeUploadID == "store-1")
         #expect(try await rows.find(UUID()) == nil)
+    }
+
+    /// What the store answered to one attempt is not taken for the end of another, and what it assembled stands.
+    @Test(.database(.migrated)) func theEndOfAnAttemptToCompleteIsThatOfItsParts() async throws {
+        let (rows, _) = try rows()
+        let (wrong, right) = try (
+            [UploadedPart(number: 1, etag: "x")],
+            [UploadedPart(number: 1, etag: "a"), UploadedPart(number: 2, etag: "b")]
+        )
+        func begin(_ id: UUID, _ parts: [UploadedPart]) async throws -> Bool {
+            try await rows.move(id, from: [.open, .completing], to: .completing(parts))
+        }
+        func refuse(_ id: UUID, _ parts: [UploadedPart]) async throws -> Bool {
+            try await rows.move(id, from: [.completing], to: .refused(parts))
+        }
+        func complete(_ id: UUID, _ parts: [UploadedPart]) async throws {
+            let all: Set<MultipartUpload.State> = [.open, .completing, .aborting, .aborted]
+            #expect(try await rows.move(id, from: all, to: .completed(parts, etag: "e")))
+            let upload = try #require(try await rows.find(id))
+            #expect(upload.state == .completed && upload.parts == parts && upload.etag == "e")
+        }
+        var uploads: [UUID] = []
+        for number in 0..<3 {
+            let upload = try upload(number)
+            try await rows.insert(upload)
+            _ = try await rows.open(upload.id, as: "store-\(number)")
+            uploads.append(upload.id)
+        }
+        // Two attempts with wrong parts, the answer to the second of which comes late.
+        #expect(try await begin(uploads[0], wrong))
+        #expect(try await begin(uploads[0], wrong))
+        #expect(try await refuse(uploads[0], wrong))
+        #expect(try await begin(uploads[0], right))
+        #expect(try await !refuse(uploads[0], wrong))
+        #expect(try await !begin(uploads[0], wrong))
+        try await complete(uploads[0], right)
+        // The store refuses one of two equal attempts and does the other; a third one is made between.
+        #expect(try await begin(uploads[1], right))
+        #expect(try await begin(uploads[1], right))
+        #expect(try await refuse(uploads[1], right))
+        #expect(try await begin(uploads[1], wrong))
+        try await complete(uploads[1], right)
+        // An admin aborts while the store assembles.
+        #expect(try await begin(uploads[2], right))
+        #expect(try await rows.move(uploads[2], from: [.completing], to: .aborting))
+        #expect(try await rows.move(uploads[2], from: [.aborting], to: .aborted))
+        try await complete(uploads[2], right)
+    }
+
+    /// What is aborted in place of an upload whose start was not answered must not be a client's own.
+    @Test(.database(.migrated)) func uploadsThatClientsStartedBelongToThem() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        #expect(try await rows.storeUploadIDs(besides: upload) == [])
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript(
+            """
+            INSERT INTO remote_uploads (principal, bucket, object_key, content_type, upload_id)
+            VALUES ('user:bob', 'demo', 'a/large.bin', 'image/png', 'client-1'),
+                ('user:bob', 'demo', 'a/other.bin', 'image/png', 'client-2')
+            """)
+        #expect(try await rows.storeUploadIDs(besides: upload) == ["client-1"])
+        try await owner.runScript(
+            """
+            INSERT INTO remote_uploads (principal, bucket, object_key, content_type, started_at)
+            VALUES ('user:bob', 'demo', 'a/large.bin', 'image/png', now() - interval '2 days')
+            """)
+        #expect(try await rows.storeUploadIDs(besides: upload) == ["client-1"])
+        try await owner.runScript("UPDATE remote_uploads SET started_at = now() WHERE upload_id IS NULL")
+        #expect(try await rows.storeUploadIDs(besides: upload) == nil)
     }
 
     @Test(.database(.migrated)) func anUploadThatWasGivenUpMeanwhileIsNotOpenedButAborted() async throws {
@@ -299,8 +370,9 @@ import Testing
         }
         _ = try await connection.record(proposals)
         if state == "completed" {
-            _ = try await rows.move(upload.id, from: [.open], to: .completing([UploadedPart(number: 2, etag: "b")]))
-            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: "e"))
+            let parts = [try UploadedPart(number: 2, etag: "b")]
+            _ = try await rows.move(upload.id, from: [.open], to: .completing(parts))
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e"))
         }
         if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted) }
         await ReservationSweeper(

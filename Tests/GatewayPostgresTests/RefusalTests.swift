@@ -136,7 +136,8 @@ import Testing
             """)
         func prune(rows: Int) async {
             await PartitionUpkeep(
-                connection: connection, schedule: .init(keepRefusalsDays: 7, keepRefusals: rows), logger: .silent
+                connection: connection, sums: connection, schedule: .init(keepRefusalsDays: 7, keepRefusals: rows),
+                logger: .silent
             ).runRound()
         }
         await prune(rows: 1_000_000)

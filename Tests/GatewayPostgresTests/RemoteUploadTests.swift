@@ -47,6 +47,21 @@ import Testing
         #expect(1...5 ~= bound)
     }
 
+    /// Else a part could be signed so late that the row is gone when its bytes are settled.
+    @Test(.database(.migrated)) func anUploadGetsSignaturesForSevenDays() async throws {
+        let store = try store()
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await store.begin(upload(), contentType: "image/png")
+        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
+        for (days, type) in [(6, "image/png"), (8, nil)] {
+            try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '\(days) days'")
+            #expect(try await store.contentType(ofUpload: "X", upload()) == type)
+        }
+        // Nor does the identifier of the old upload take a new start of the same key.
+        try await store.begin(upload(), contentType: "text/plain")
+        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+    }
+
     @Test(.database(.migrated)) func oldStartsBindNothingAndAreForgotten() async throws {
         let store = try store()
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

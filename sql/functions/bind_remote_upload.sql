@@ -1,12 +1,13 @@
 -- Binds the identifier that a store gave to an upload to a user who started an upload of the same key.
 --
 -- The store tells the identifier to the client alone, so it is bound when the gateway first sees it: to the latest
--- start of the same user and key of the last seven days, once for each start.
+-- start of the same user and key of the last seven days, once for each start. Seven days after its start, an upload
+-- gets no more signatures: its row must outlive the settling of its last part.
 --
 --   p_principal, p_bucket, p_object_key  who asks for a signature, and for what
 --   p_upload_id                          the store's identifier
 -- Result: the content type with which the upload was started; NULL where the identifier belongs to another user or key,
--- the user started none, or the gateway started the upload itself and keeps its sizes and parts.
+-- the user started none in the last seven days, or the gateway started the upload itself and keeps its sizes and parts.
 -- Locks: the row of the start; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION bind_remote_upload(
@@ -29,7 +30,7 @@ BEGIN
         SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
         IF FOUND THEN
             RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-                THEN v_upload.content_type END;
+                AND v_upload.started_at > clock_timestamp() - interval '7 days' THEN v_upload.content_type END;
         END IF;
         BEGIN
             UPDATE remote_uploads u

@@ -64,7 +64,7 @@ enum MultipartUploadTable {
     }
 
     /// Changes the state of an upload. While an attempt to complete it is under way, the parts stay those of that
-    /// attempt, because the store may have received it.
+    /// attempt, because the store may have received it, and the refusal of an attempt with other parts changes nothing.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
         """
         UPDATE multipart_uploads
@@ -72,7 +72,7 @@ enum MultipartUploadTable {
             etag = coalesce($6, etag),
             check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
         WHERE id = $1 AND state = ANY ($2)
-            AND (state <> 'completing' OR $3 <> 'completing' OR part_numbers = $4 AND part_etags = $5)
+            AND (state <> 'completing' OR $3 NOT IN ('completing', 'open') OR part_numbers = $4 AND part_etags = $5)
         RETURNING id
         """
     ) { arguments in
@@ -80,9 +80,9 @@ enum MultipartUploadTable {
         var parts: [UploadedPart]?
         var etag: String?
         switch arguments.to {
-        case .open: break
+        case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
-        case .completed(let tag): (state, etag) = (.completed, tag)
+        case .completed(let listed, let tag): (state, parts, etag) = (.completed, listed, tag)
         case .aborting: state = .aborting
         case .aborted: state = .aborted
         }
@@ -121,13 +121,21 @@ enum MultipartUploadTable {
 
     static let release = Statement<[UUID], Void>("SELECT release_multipart_parts($1)") { [$0] }
 
-    static let storeUploadIDs = Statement<MultipartUpload, String>(
+    /// Reads the store's identifiers of all other uploads of a key, those that clients started with signatures
+    /// included. NULL stands for one of these whose identifier the gateway has not seen yet, and that may have begun
+    /// when the upload did.
+    static let storeUploadIDs = Statement<MultipartUpload, String?>(
         """
         SELECT u.store_upload_id FROM multipart_uploads u
         WHERE u.bucket = $1 AND u.object_key = $2 AND u.id <> $3 AND u.store_upload_id IS NOT NULL
+        UNION ALL
+        SELECT r.upload_id FROM remote_uploads r
+        WHERE r.bucket = $1 AND r.object_key = $2 AND (
+            r.upload_id IS NOT NULL OR r.started_at BETWEEN $4::timestamptz - interval '1 hour'
+                AND $4::timestamptz + interval '10 minutes')
         """, onlyReads: true
     ) {
-        [$0.bucket.rawValue, $0.key.rawValue, $0.id]
+        [$0.bucket.rawValue, $0.key.rawValue, $0.id, $0.createdAt]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

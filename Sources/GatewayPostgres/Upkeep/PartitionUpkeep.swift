@@ -40,6 +40,7 @@ public struct PartitionUpkeep: Service {
     }
 
     private let connection: PostgresConnection
+    private let sums: PostgresConnection
     private let schedule: Schedule
     private let logger: Logger
 
@@ -47,10 +48,14 @@ public struct PartitionUpkeep: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
+    ///   - sums: The connection of ``UsageUpkeep``. To empty a day reads it whole, and excludes summing up.
     ///   - schedule: The periods to keep.
     ///   - logger: Receives a message when partitions are created or dropped.
-    public init(connection: PostgresConnection, schedule: Schedule = Schedule(), logger: Logger) {
+    public init(
+        connection: PostgresConnection, sums: PostgresConnection, schedule: Schedule = Schedule(), logger: Logger
+    ) {
         self.connection = connection
+        self.sums = sums
         self.schedule = schedule
         self.logger = logger
     }
@@ -60,26 +65,34 @@ public struct PartitionUpkeep: Service {
         await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
-    /// Does all work that is due now.
+    /// Does all work that is due now. A part of it that fails keeps none of the others from being done.
     func runRound() async {
-        do throws(PostgresError) {
+        await attempt("partitions of the ledger not made") { () throws(PostgresError) in
             let made = try await connection.execute(Migrator.preparePartitions, Int32(clamping: schedule.daysAhead))
             if let made = made.first, made > 0 {
                 logger.info("partitions of the ledger made", metadata: ["count": "\(made)"])
             }
-            if let keepDays = schedule.keepDays {
+        }
+        if let keepDays = schedule.keepDays {
+            await attempt("expired partitions of the ledger not dropped") { () throws(PostgresError) in
                 try await dropExpired(keepDays: Int32(clamping: keepDays))
             }
-            try await prune()
+        }
+        await attempt("expired rows not removed") { () throws(PostgresError) in try await prune() }
+    }
+
+    private func attempt(_ complaint: String, _ work: () async throws(PostgresError) -> Void) async {
+        do throws(PostgresError) {
+            try await work()
         } catch {
-            logger.report(error, "upkeep of the ledger failed", in: connection.outage)
+            logger.report(error, "\(complaint)", in: connection.outage)
         }
     }
 
     private func dropExpired(keepDays: Int32) async throws(PostgresError) {
         for day in try await connection.execute(Self.expiredDays, keepDays) {
             do throws(PostgresError) {
-                try await connection.perform(Self.emptyPartition, (day, keepDays))
+                try await sums.perform(Self.emptyPartition, (day, keepDays), deadline: .now + UsageUpkeep.patience)
             } catch {
                 // lock_not_available: somebody reads the partition.
                 guard error.sqlState == "55P03" else { throw error }

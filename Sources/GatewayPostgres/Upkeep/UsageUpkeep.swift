@@ -12,6 +12,14 @@ public struct UsageUpkeep: Service {
     private let leastPages: Int
     private let interval: Duration
     private let logger: Logger
+    /// How long one step may take. Steps that end a day or an hour read it whole.
+    static let patience = Duration.seconds(3600)
+
+    /// Settings for the session of the connection.
+    public static let sessionSettings: [(name: String, value: String)] = [
+        ("statement_timeout", "1h"), ("lock_timeout", "2s"),
+    ]
+
     /// How many landings one step takes.
     private static let landingsAtOnce: Int32 = 5000
     /// How long what stores report waits at least. Half as long would miss links that a slow clock issued later.
@@ -20,7 +28,7 @@ public struct UsageUpkeep: Service {
     /// Creates the service.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the gateway; may be shared.
+    ///   - connection: Logged in as the gateway, with ``sessionSettings``; shared with ``PartitionUpkeep`` alone.
     ///   - leastPages: Number of new ledger pages before they are summed up. Until then, counting reads them directly.
     ///   - interval: Time between two rounds.
     ///   - logger: Receives failures.
@@ -41,13 +49,15 @@ public struct UsageUpkeep: Service {
     /// Sums up all pages that are due now. Work of several steps takes a quarter of one processor's time.
     func runRound() async {
         await repeatStep("issuances not summed up") { () throws(PostgresError) in
-            try await connection.execute(Self.sum, Int32(clamping: leastPages)).first == true
+            try await connection.execute(Self.sum, Int32(clamping: leastPages), deadline: .now + Self.patience).first
+                == true
         }
         await repeatStep("callers not summed up") { () throws(PostgresError) in
-            try await connection.execute(Self.sumCallers).first == true
+            try await connection.execute(Self.sumCallers, deadline: .now + Self.patience).first == true
         }
         await repeatStep("landings not summed up") { () throws(PostgresError) in
-            try await connection.execute(Self.sumLandings, (Self.landingsAtOnce, Self.eventSeconds)).first == true
+            let step = (Self.landingsAtOnce, Self.eventSeconds)
+            return try await connection.execute(Self.sumLandings, step, deadline: .now + Self.patience).first == true
         }
     }
 

@@ -75,9 +75,10 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ = try await execute(MultipartUploadTable.release, issuances)
     }
 
-    /// Reads the store's identifiers of all other known uploads for the same key.
-    public func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> {
-        Set(try await execute(MultipartUploadTable.storeUploadIDs, upload))
+    /// Reads the store's identifiers of all other uploads for the same key; `nil` if one of them is not known.
+    public func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>? {
+        let found = try await execute(MultipartUploadTable.storeUploadIDs, upload)
+        return found.contains(nil) ? nil : Set(found.compactMap(\.self))
     }
 
     /// Adds an audit line saying that somebody has an upload aborted.

@@ -23,6 +23,8 @@ struct DatabaseConnections {
     /// Runs imports, exports and batches of grants.
     let bulk: BulkConnections
     let background: PostgresConnection
+    /// Sums up the ledger and empties its expired days, which may take minutes.
+    let sums: PostgresConnection
     /// Builds indexes, which may take a minute.
     let indexing: PostgresConnection
     let heartbeat: PostgresConnection
@@ -75,6 +77,7 @@ struct DatabaseConnections {
             try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
         )
         background = PostgresConnection(plain, logger: logger)
+        sums = PostgresConnection(try configuration(UsageUpkeep.sessionSettings), logger: logger)
         indexing = PostgresConnection(try configuration(IndexUpkeep.sessionSettings), logger: logger)
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }

@@ -22,12 +22,12 @@ extension Gateway {
                 try? await cache.advance()
             },
             PartitionUpkeep(
-                connection: connections.background,
+                connection: connections.background, sums: connections.sums,
                 schedule: .init(
                     daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays,
                     keepRefusalsDays: settings.refusalsKeepDays),
                 logger: logger),
-            UsageUpkeep(connection: connections.background, logger: logger),
+            UsageUpkeep(connection: connections.sums, logger: logger),
             IndexUpkeep(connection: connections.indexing, logger: logger),
             useCases.idempotency,
             ReservationSweeper(

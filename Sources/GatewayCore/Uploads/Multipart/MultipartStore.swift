@@ -57,8 +57,9 @@ public protocol MultipartUploadRows: Sendable {
     /// Removes the records of parts that were not issued.
     func release(_ issuances: [UUID]) async throws(GatewayError)
 
-    /// Returns the store's ids of all other known uploads to the key of `upload`.
-    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>
+    /// Returns the store's ids of all other uploads to the key of `upload`, also of those that clients started with
+    /// signatures; `nil` if the id of one that may have begun at the same time is not known.
+    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>?
 
     /// Writes to the audit log that an admin aborts an upload.
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError)
@@ -71,12 +72,13 @@ public protocol MultipartUploadRows: Sendable {
 
 /// A change of an upload's state.
 public enum MultipartChange: Sendable, Equatable {
-    /// Parts can be uploaded again.
-    case open
+    /// The store refused to assemble the object from these parts, and others can be uploaded. An upload that is being
+    /// completed from other parts stays as it is.
+    case refused([UploadedPart])
     /// The gateway is about to ask the store to assemble the object.
     case completing([UploadedPart])
-    /// The object exists at the store.
-    case completed(etag: String?)
+    /// The store assembled the object from these parts, whatever else was tried.
+    case completed([UploadedPart], etag: String?)
     /// The gateway is about to ask the store to discard the parts.
     case aborting
     /// The store holds no parts of the upload any more.

@@ -48,7 +48,7 @@ extension MultipartUploads {
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
         if upload.state == .completing, let etag = upload.expectedETag, try await store.holdsObject(of: upload) {
-            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
             return
         }
         guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
@@ -59,10 +59,11 @@ extension MultipartUploads {
     }
 
     /// Returns the store's ids of an upload. If the store's answer was lost, these are all uploads to the key that were
-    /// started within five minutes of it and belong to no other known upload.
+    /// started within five minutes of it and belong to no other upload. If a client may have started one of them, none
+    /// is aborted: the bucket's own rule for unfinished uploads ends what is left.
     private func storeUploadIDs(of upload: MultipartUpload) async throws(GatewayError) -> [String] {
         if let known = upload.storeUploadID { return [known] }
-        let others = try await rows.storeUploadIDs(besides: upload)
+        guard let others = try await rows.storeUploadIDs(besides: upload) else { return [] }
         let tolerance: TimeInterval = 300
         return try await store.underWay(on: upload).filter { found in
             !others.contains(found.storeUploadID)

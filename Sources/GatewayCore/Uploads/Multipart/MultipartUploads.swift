@@ -170,7 +170,7 @@ public struct MultipartUploads: Sendable {
     ) async throws(GatewayError) -> String? {
         do throws(GatewayError) {
             let etag = try await store.complete(issued, parts: upload.parts) ?? upload.expectedETag
-            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+            try await noteCompleted(upload, etag: etag)
             return etag
         } catch {
             switch error {
@@ -179,14 +179,20 @@ public struct MultipartUploads: Sendable {
                 guard let etag = upload.expectedETag, try await store.holdsObject(of: upload) else {
                     throw .conflict(reason: "The store no longer knows the upload.")
                 }
-                _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+                try await noteCompleted(upload, etag: etag)
                 return etag
             case .storeRefused, .invalidArgument:
-                _ = try? await rows.move(upload.id, from: [.completing], to: .open)
+                _ = try? await rows.move(upload.id, from: [.completing], to: .refused(upload.parts))
                 throw error
             default: throw error
             }
         }
+    }
+
+    /// Notes that the object exists. Another attempt, or an abort, may have changed the state while the store worked.
+    private func noteCompleted(_ upload: MultipartUpload, etag: String?) async throws(GatewayError) {
+        _ = try await rows.move(
+            upload.id, from: [.open, .completing, .aborting, .aborted], to: .completed(upload.parts, etag: etag))
     }
 
     private func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> Int64? {

@@ -2106,7 +2106,7 @@ BEGIN
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
             SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
-                u.delivery::text, u.credential_id, u.landed_bytes
+                u.delivery::text, u.credential_id, u.landed_bytes, u.state
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -2114,6 +2114,7 @@ BEGIN
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
         WHERE coalesce(u.landed_bytes, 0) <> coalesce(l.bytes, 0)
+            OR u.state = 'landed' AND l.issuance_id IS NULL
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)
@@ -2844,7 +2845,7 @@ CREATE VIEW public.uploads AS
     t.etag AS event_etag,
         CASE
             WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN l.finding
-            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN 'landed'::text
+            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL) OR (k.issuance_id IS NOT NULL)) THEN 'landed'::text
             WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
             ELSE 'issued'::text
         END AS state,
@@ -2854,14 +2855,15 @@ CREATE VIEW public.uploads AS
     (((i.action)::text = 'PutObject'::text) AND (((i.delivery)::text = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text])) OR (((i.delivery)::text = 'remote-signature'::text) AND ((i.method)::text = 'PUT'::text)))) AS is_upload,
         CASE
             WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN COALESCE(l.size, t.size, p.bytes)
-            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN COALESCE(t.size, p.bytes)
+            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL) OR (k.issuance_id IS NOT NULL)) THEN COALESCE(t.size, p.bytes, NULLIF(k.bytes, 0))
             ELSE NULL::bigint
         END AS landed_bytes
-   FROM ((((((public.issuances i
+   FROM (((((((public.issuances i
      LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
      CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS expires_at) e)
      CROSS JOIN LATERAL ( SELECT GREATEST(e.expires_at, (i.issued_at + (e.expires_at - public.uuid_instant(i.id)))) AS dead_at) d)
      LEFT JOIN public.landings l ON ((l.issuance_id = i.id)))
+     LEFT JOIN public.landed_uploads k ON (((k.issuance_id = i.id) AND (l.issuance_id IS NULL))))
      LEFT JOIN LATERAL ( SELECT s.made_at,
             s.size,
             s.etag

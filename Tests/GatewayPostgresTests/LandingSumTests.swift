@@ -96,6 +96,38 @@ import Testing
             """)
     }
 
+    /// What landed stays so after the report of the store, or the upload in parts, was pruned.
+    @Test(.database(.migrated), arguments: [nil, 0, 70] as [Int64?])
+    func whatLandedStaysWhenItsReportIsPruned(size: Int64?) async throws {
+        let at = Date().addingTimeInterval(-3600)
+        let reported = try await upload("reported", at: at)
+        let completed = try await upload("completed", "multipart-start", at: at)
+        let nothing = try await upload("nothing", at: at)
+        let object = MadeObject(
+            key: try ObjectKey("reported"), madeAt: at.addingTimeInterval(100), size: size, etag: "e", callbackID: nil)
+        #expect(try await events.note([object], in: bucket) == 1)
+        try await complete(completed, "completed", at: at, parts: [40, 2])
+        try await sumUp()
+        let states = "SELECT id::text || state || coalesce(landed_bytes::text, '?') FROM uploads ORDER BY object_key"
+        let before = try await world.connection.texts(states)
+        let told = size.map { "\($0)" } ?? "?"
+        #expect(
+            before == [
+                "\(completed.lowercaseText)landed42", "\(nothing.lowercaseText)expired?",
+                "\(reported.lowercaseText)landed\(told)",
+            ])
+        try await world.connection.runScript("DELETE FROM store_events; DELETE FROM multipart_uploads")
+        // A size of 0 is told from an unknown one no more.
+        #expect(
+            try await world.connection.texts(states)
+                == before.map { $0 == before[2] && size == 0 ? $0.replacing("landed0", with: "landed?") : $0 })
+        try await world.connection.runScript(
+            "INSERT INTO landing_changes (issuance_id) SELECT id FROM issuances")
+        try await sumUp()
+        #expect(
+            try await world.connection.number("SELECT sum(bytes)::bigint FROM landing_sums") == 42 + (size ?? 0))
+    }
+
     private func sumUp(eventSeconds: Double = 0) async throws {
         let gateway = try PostgresConnection(
             testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])

@@ -95,7 +95,7 @@ BEGIN
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
             SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
-                u.delivery::text, u.credential_id, u.landed_bytes
+                u.delivery::text, u.credential_id, u.landed_bytes, u.state
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -103,6 +103,7 @@ BEGIN
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
         WHERE coalesce(u.landed_bytes, 0) <> coalesce(l.bytes, 0)
+            OR u.state = 'landed' AND l.issuance_id IS NULL
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)

@@ -3,7 +3,17 @@
 -- Bytes that landed, summed up by the minute in which their links were issued; sums by the hour and by the day for each
 -- caller and grant; and when each grant was last used.
 
--- What a link's upload landed is a column of its own, so that lists and sums tell the same.
+CREATE TABLE landed_uploads (
+    issuance_id uuid NOT NULL,
+    bytes bigint NOT NULL,
+    CONSTRAINT landed_uploads_pkey PRIMARY KEY (issuance_id)
+);
+
+COMMENT ON TABLE landed_uploads IS 'Uploads that landed, and what landing_sums hold of each.';
+COMMENT ON COLUMN landed_uploads.bytes IS '0 also where the size is not known.';
+
+-- What a link's upload landed is a column of its own, so that lists and sums tell the same. Reports of stores and
+-- uploads in parts are kept for some days only; what they told is in landed_uploads.
 CREATE OR REPLACE VIEW uploads AS
 SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.principal, i.bucket, i.object_key,
     i.content_type, i.content_md5, coalesce(i.content_length, m.content_length) AS content_length,
@@ -13,7 +23,7 @@ SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.princi
     t.made_at, t.size AS event_size, t.etag AS event_etag,
     CASE
         WHEN l.finding IN ('landed', 'mismatched', 'unverified') THEN l.finding
-        WHEN m.state = 'completed' OR t.made_at IS NOT NULL THEN 'landed'
+        WHEN m.state = 'completed' OR t.made_at IS NOT NULL OR k.issuance_id IS NOT NULL THEN 'landed'
         WHEN d.dead_at <= statement_timestamp() OR m.state IN ('aborting', 'aborted') THEN 'expired'
         ELSE 'issued'
     END AS state,
@@ -25,7 +35,8 @@ SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.princi
     ) AS is_upload,
     CASE
         WHEN l.finding IN ('landed', 'mismatched', 'unverified') THEN coalesce(l.size, t.size, p.bytes)
-        WHEN m.state = 'completed' OR t.made_at IS NOT NULL THEN coalesce(t.size, p.bytes)
+        WHEN m.state = 'completed' OR t.made_at IS NOT NULL OR k.issuance_id IS NOT NULL
+            THEN coalesce(t.size, p.bytes, nullif(k.bytes, 0))
     END AS landed_bytes
 FROM issuances i
 LEFT JOIN multipart_uploads m ON m.id = i.id AND i.delivery = 'multipart-start'
@@ -33,6 +44,7 @@ CROSS JOIN LATERAL (SELECT coalesce(m.expires_at, i.expires_at) AS expires_at) e
 -- By the later of both clocks, that of the gateway and the database's own.
 CROSS JOIN LATERAL (SELECT greatest(e.expires_at, i.issued_at + (e.expires_at - uuid_instant(i.id))) AS dead_at) d
 LEFT JOIN landings l ON l.issuance_id = i.id
+LEFT JOIN landed_uploads k ON k.issuance_id = i.id AND l.issuance_id IS NULL
 -- Clocks may differ by half a minute, and an upload may end a quarter of an hour after its link.
 LEFT JOIN LATERAL (
     SELECT s.made_at, s.size, s.etag
@@ -77,14 +89,6 @@ CREATE INDEX landing_changes_uploads_idx ON landing_changes (ordinal) WHERE issu
 
 COMMENT ON TABLE landing_changes IS
     'What sum_landings has to look at: uploads of which something was found, and objects that stores reported.';
-
-CREATE TABLE landed_uploads (
-    issuance_id uuid NOT NULL,
-    bytes bigint NOT NULL,
-    CONSTRAINT landed_uploads_pkey PRIMARY KEY (issuance_id)
-);
-
-COMMENT ON TABLE landed_uploads IS 'What landing_sums hold of each upload.';
 
 CREATE TABLE landing_sums (
     minute timestamptz NOT NULL,

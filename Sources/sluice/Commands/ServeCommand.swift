@@ -15,8 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run the gateway on a database that 'sluice migrate' prepared.",
         discussion: """
             A setting comes from --set, else from the environment, else from a JSON file.
-            The file's members are the keys below without SLUICE_, in lower case:
-            {"database": {"url": "…"}, "listen": "127.0.0.1:8080"}.
+            The file's members are the keys below without SLUICE_, in lower case and with - for _;
+            lists are arrays: {"database": {"url": "…"}, "trusted-proxies": ["10.0.0.0/8"]}.
             --set does not accept secrets; each can be read from a file instead, without one
             line break at its end. All mistakes are reported together. On SIGTERM and SIGINT
             the gateway accepts no more connections, and ends when the running requests are
@@ -27,11 +27,11 @@ struct ServeCommand: AsyncParsableCommand {
             Settings:
             \(SettingName.table)
 
-            Example:
+            Example, after 'sluice migrate' as the owner of the schema:
             export SLUICE_DATABASE_URL=postgresql://sluice@127.0.0.1/sluice
             export SLUICE_MASTER_KEY=$(openssl rand -base64 32)
             export SLUICE_BOOTSTRAP_ADMIN_KEY=$(openssl rand -hex 32)
-            sluice migrate && sluice serve
+            sluice serve
             """
     )
 

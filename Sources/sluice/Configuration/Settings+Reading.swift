@@ -30,8 +30,8 @@ extension Settings {
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
         let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
         let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
-        let publicURLs = reader.origins(.publicURL, example: "https://sluice.example")
-        if publicURLs.count > 1 { reader.refuse(.publicURL, "must be one origin") }
+        let publicURL = reader.text(.publicURL)
+        if let publicURL { reader.check(publicURL, isOriginFor: .publicURL, example: "https://sluice.example") }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -40,7 +40,7 @@ extension Settings {
         self.http = http
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
-        self.publicURL = publicURLs.first
+        self.publicURL = publicURL
         self.tls = tls
         self.bootstrapAdminKey = adminKey
         self.trustedProxies = proxies
@@ -75,12 +75,14 @@ extension SettingReader {
     ///   - example: An origin for the error message.
     fileprivate mutating func origins(_ name: SettingName, orAll allowsAll: Bool = false, example: String) -> [String] {
         let origins = list(name)
-        for origin in origins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            if !(allowsAll && origin == "*") {
-                refuse(name, "'\(origin)' is not a lower-case origin such as \(example)")
-            }
-        }
+        for origin in origins where !(allowsAll && origin == "*") { check(origin, isOriginFor: name, example: example) }
         return origins
+    }
+
+    fileprivate mutating func check(_ text: String, isOriginFor name: SettingName, example: String) {
+        if text.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            refuse(name, "'\(text)' is not a lower-case origin such as \(example)")
+        }
     }
 }
 

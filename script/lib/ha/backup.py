@@ -140,6 +140,7 @@ class Rehearsal:
             self.grants[name] = site.create("/admin/v1/grants", {
                 "principal": f"user:{name}", "bucket": BUCKET, "prefix": "", "actions": ["GetObject"]})["id"]
         self.before_backup = site.links(self.keys["alice"], 10)
+        self.day = time.strftime("%F")
         self.first.shell(documented("What to back up", 0))
         self.before_moment = site.links(self.keys["alice"], 10)
         self.moment = self.first.query("SELECT clock_timestamp()::text")[0][0]
@@ -163,7 +164,7 @@ class Rehearsal:
         restored.initialize()
         restored.start()
         for number in (0, 1):
-            restored.shell(documented("Restoring a dump", number))
+            restored.shell(documented("Restoring a dump", number), day=self.day)
         self.site.migrate()
         self.site.diagnose("schema", "roles", "master-key")
         self.site.gateway.start()
@@ -178,7 +179,7 @@ class Rehearsal:
         check(self.site.ask(self.keys["bob"])[0] == 403, "bob's grant is not revoked in the first server")
         self.first.stop("immediate")
         restored = Postgres(self.directory, "to-moment")
-        restored.shell(documented("Restoring to a moment", 0), moment=self.moment)
+        restored.shell(documented("Restoring to a moment", 0), day=self.day, moment=self.moment)
         with open(restored.data / "postgresql.auto.conf", "a") as file:
             file.write(f"unix_socket_directories = '{restored.directory}'\n")
         restored.shell(documented("Restoring to a moment", 1).replace("pg_ctl --wait", f"pg_ctl --wait --log={restored.directory}/server.log"))

@@ -195,6 +195,39 @@ struct SettingsTests {
         try body(file.path)
     }
 
+    /// A file made from nothing but the page: names, objects, numbers and arrays.
+    @Test func aFileWrittenAsTheDocumentSaysHasEverySetting() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let document = try String(contentsOf: root.appending(path: "docs/settings.md"), encoding: .utf8)
+        let rule = try #require(document.firstMatch(of: #/(?s)Where a name begins with(.*?)that word is an object/#)).1
+        let objects = rule.matches(of: #/`([a-z]+)`/#).map { String($0.1) }
+        #expect(objects.count > 10)
+        var file: [String: Any] = [:]
+        let rows = document.matches(of: #/(?m)^\| `SLUICE_([A-Z_]+)` \| (.*?) \| (.*?) \|/#)
+        for row in rows {
+            let isNumber = String(row.3).wholeMatch(of: #/[0-9,]+–[0-9,]+/#) != nil
+            let value: Any = row.2.contains("comma-separated") ? ["made-up"] : isNumber ? 50 : "made-up"
+            let words = row.1.lowercased().split(separator: "_").map(String.init)
+            if objects.contains(words[0]) {
+                var object = file[words[0]] as? [String: Any] ?? [:]
+                object[words.dropFirst().joined(separator: "-")] = value
+                file[words[0]] = object
+            } else {
+                file[words.joined(separator: "-")] = value
+            }
+        }
+        #expect(rows.count > 20)
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: file), as: UTF8.self)
+        try Self.withFile(text) { file in
+            let result = try Command.run(["serve", "--config", file], environment: [:])
+            #expect(result.status == 1)
+            #expect(result.errors.contains("SLUICE_PUBLIC_URL: 'made-up' is not a lower-case origin"))
+            for mistake in ["must be a text", "must be a list", "must be a whole number", "there is no setting"] {
+                #expect(!result.errors.contains(mistake), "\(result.errors)")
+            }
+        }
+    }
+
     @Test func theDocumentListsTheSettingsThatTheHelpLists() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let document = try String(contentsOf: root.appending(path: "docs/settings.md"), encoding: .utf8)

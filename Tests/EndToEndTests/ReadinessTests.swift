@@ -98,7 +98,7 @@ import Testing
         try await fault.begin(site)
         if let flaw = fault.flaw {
             // Both at once, since a recording that hangs is waited for.
-            async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status)", seconds: 20) {
+            async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status)", seconds: 30) {
                 try await user.ask(link).status == fault.status
             }
             try await expectFlaw(flaw, fault.name, at: user.client.port)
@@ -118,7 +118,7 @@ import Testing
     private func expectFlaw(_ flaw: (check: String, text: String), _ name: String, at port: UInt16) async throws {
         var said = ""
         do {
-            try await waitUntil("\(name) is named", seconds: 10) {
+            try await waitUntil("\(name) is named", seconds: 30) {
                 let answer = try await readiness(at: port)
                 said = answer.text
                 guard answer.status == 503 else { return false }

@@ -167,6 +167,11 @@ struct RemoteSignaturesTests {
         #expect(await error(get("")) == .conditionFailed(.responseOverride))
         #expect(await error(get("?response-content-disposition=inline")) == .conditionFailed(.responseOverride))
         #expect(await error(get("?response-content-disposition=attachment")) == nil)
+        let both = get("?response-cache-control=no-cache&response-content-disposition=attachment")
+        guard case .notEnforceable? = await error(both) else {
+            Issue.record("The disposition can become a part of the value before it.")
+            return
+        }
     }
 
     @Test("of uploads in parts are for the user who started one of the key, and nobody else")
@@ -177,6 +182,11 @@ struct RemoteSignaturesTests {
         #expect(await error(start) == nil)
         #expect(await error(put(parts), as: "bob") == .accessDenied)
         #expect(await error(put(parts, type: "application/octet-stream")) == nil)
+        #expect(await error(put(parts, type: "image/png")) == nil)
+        // To the store, this is also the string of an object `a?partNumber=1&uploadId=X1` of that type.
+        #expect(
+            await error(put(parts, type: "text/html"))
+                == .conditionFailed(.contentType(allowed: ["image/png", "application/octet-stream"])))
         for text in [
             put("/demo-bucket/team/a?partNumber=2&uploadId=X1", type: ""),
             "GET\n\n\n\(Self.date)\n/demo-bucket/team/a?uploadId=X1",

@@ -107,6 +107,20 @@ import Testing
         #expect(unlimited.error == .conditionFailed(.contentLengthRequired))
     }
 
+    /// Version 2 signs decoded parameters: `a=1&b=2` is also one parameter `a` of the value `1&b=2`.
+    @Test(arguments: schemes) func `a forced download stays one beside any other header`(scheme: Bucket.Scheme) throws {
+        let forced = GrantConditions(forceDownload: true)
+        for isCache in [true, false] {
+            var response = ResponseOverrides.Fields()
+            if isCache { response.cacheControl = "no-cache" } else { response.expires = "0" }
+            let request = try Fixture.get { $0.response = response }
+            guard try decided(request, by: scheme).error == nil else { continue }
+            let isJoined = isCache && [.awsV2, .ossV1].contains(scheme)
+            let error = try decided(request, by: scheme, conditions: forced).error
+            #expect(error?.code == (isJoined ? "NotEnforceable" : nil))
+        }
+    }
+
     @Test(arguments: schemes) func `metadata and creation stand under the vendor's names`(scheme: Bucket.Scheme) throws
     {
         let request = try Fixture.put { fields in

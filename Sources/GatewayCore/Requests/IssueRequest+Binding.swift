@@ -99,6 +99,14 @@ extension SchemeBinding {
         if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
             return Self.unbound("'\(wrong.0.rawValue)'")
         }
+        // Of all parameters, only this one comes before the disposition.
+        if forcesDownload, !separatesParameters, request.response.cacheControl != nil {
+            return .notEnforceable(
+                reason: """
+                    With 'response-cache-control', the bucket's signing scheme lets the holder of the signature remove \
+                    the disposition that 'forceDownload' requires; a bucket with a version 4 scheme binds both.
+                    """)
+        }
         if let version = request.versionID {
             if versionParameter == nil { return Self.unbound("'versionID'") }
             if versionParameter == Self.gcsV4.versionParameter, Int64(version.text) == nil {

@@ -27,6 +27,9 @@ final class SchemeBinding: Sendable {
     let versionParameter: String?
     /// The parameter that makes the store process the object, if there is one.
     let processParameter: String?
+    /// Whether the scheme distinguishes a parameter from the end of the value before it. If not, the holder can encode
+    /// the `&` between two parameters, and the store sees the first one alone.
+    let separatesParameters: Bool
     /// Whether the scheme distinguishes a `?` in a key from a `?` that ends the key.
     let takesQuestionMarks: Bool
     /// The content types that browser forms can permit.
@@ -41,8 +44,8 @@ final class SchemeBinding: Sendable {
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
         closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
         signsDownloads: Bool = true, signsListings: Bool = true,
-        versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form,
-        isOfCDN: Bool = false, endsInInstant: Bool = false
+        versionParameter: String? = "versionId", processParameter: String?, separatesParameters: Bool = true,
+        takesQuestionMarks: Bool, form: Form, isOfCDN: Bool = false, endsInInstant: Bool = false
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
@@ -55,6 +58,7 @@ final class SchemeBinding: Sendable {
         self.signsListings = signsListings
         self.versionParameter = versionParameter
         self.processParameter = processParameter
+        self.separatesParameters = separatesParameters
         self.takesQuestionMarks = takesQuestionMarks
         self.form = form
         self.isOfCDN = isOfCDN
@@ -169,7 +173,7 @@ extension SchemeBinding {
     static let awsV2 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: Set(Override.allCases), signsListings: false, processParameter: nil,
-        takesQuestionMarks: true, form: .none
+        separatesParameters: false, takesQuestionMarks: true, form: .none
     )
     static let ossV4 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
@@ -180,7 +184,8 @@ extension SchemeBinding {
     static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        signsListings: false, processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
+        signsListings: false, processParameter: "x-oss-process", separatesParameters: false, takesQuestionMarks: false,
+        form: .types
     )
     // The XML API has two parameters for response headers and ignores the others.
     static let gcsV4 = SchemeBinding(

@@ -185,9 +185,9 @@ struct SignatureBody: ProvenBody {
             return permission.contentType ?? StringPermission.defaultContentType
         }
         guard let type = try await uploads.contentType(ofUpload: uploadID, step.upload) else { throw .accessDenied }
-        // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or of
-        // a request whose first parameter ends with the second. So it may bind only the type of the upload, or the one
-        // that SDKs send with parts.
+        // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or
+        // of a request whose first parameter ends with the second. So it may bind only the type of the upload, or the
+        // one that SDKs send with parts.
         if case .plain = step.string, permission.operation == .uploadPart, let own = permission.contentType,
             own != type, own != StringPermission.defaultContentType
         {

@@ -196,7 +196,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
-            dependencies: ["GatewayCore", "LibCurl", "Signing", "StoreQualification"], swiftSettings: strict),
+            dependencies: [
+                "DevStack", "GatewayCore", "HTTPServing", "LibCurl", "Signing", "StoreQualification", httpTypes,
+                logging,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict

@@ -8,7 +8,7 @@ extension QualificationRound {
     func tryForms() async {
         let delivery = Delivery.postPolicy
         let key = freshKey()
-        guard let form = form(for: key) else {
+        guard let form = form(for: key), let named = bucket.trialFormFields else {
             return judge(delivery, .works, "form", .notJudged, "this scheme has no forms")
         }
         let answer = await send(form.call(Self.body), to: key)
@@ -17,14 +17,22 @@ extension QualificationRound {
         }
         guard expectWorks(delivery, "form", answer, where: \.isSuccess) else { return }
         await expectStored(delivery, "form, read back", key)
+        await expectTypeOfForm()
+        let more = NamedValue(named.accessList ?? "acl", "public-read")
         let metadata = bucket.trialBinding.metadataPrefix + "owner"
         let elsewhere = freshKey("elsewhere.bin")
         let changes: [(StorePromise, String, [UInt8], (inout TrialForm) -> Void)] = [
             (.size, "too large, in a form", [UInt8](repeating: 0x78, count: Self.formLengths.upperBound + 1), { _ in }),
             (.size, "too small, in a form", [], { _ in }),
-            (.contentType, "another content type, in a form", Self.body, { $0.set("content-type", "text/html") }),
+            (.contentType, "another content type, in a form", Self.body, { $0.set(named.type, "text/html") }),
             (.metadata, "other metadata, in a form", Self.body, { $0.set(metadata, "mallory") }),
-            (.nothingMore, "a field more, in a form", Self.body, { $0.add("acl", "public-read") }),
+            (
+                .nothingMore, "another ACL, in a form", Self.body,
+                {
+                    $0.set(more.name, nil)
+                    $0.add(more.name, more.value)
+                }
+            ),
             (.signature, "no policy", Self.body, { $0.set("policy", nil) }),
             (.signature, "another policy", Self.body, { $0.widenPolicy() }),
             (.signature, "another signature, in a form", Self.body, { $0.spoilSignature() }),
@@ -48,6 +56,23 @@ extension QualificationRound {
         }
     }
 
+    /// Sends a form in which everything but the bound field names another type, as a browser does that takes a file
+    /// for something else.
+    private func expectTypeOfForm() async {
+        let key = freshKey()
+        guard var form = form(for: key), let field = bucket.trialFormFields?.type else { return }
+        form.fileType = "text/html"
+        if field.lowercased() != "content-type" { form.add("Content-Type", "text/html") }
+        let check = "the file's own type, in a form"
+        guard let answer = await send(form.call(Self.body), to: key), answer.isSuccess,
+            let link = try? signer.url(
+                "GET", of: ObjectKey(key), in: bucket, with: credential, expiresIn: 60, at: now()),
+            let stored = await send(StoreCall(method: "GET", url: link.reveal(), headers: []))
+        else { return judge(.postPolicy, .contentType, check, .notJudged, "not stored") }
+        let type = stored.field("content-type")
+        judge(.postPolicy, .contentType, check, type == Self.type ? .kept : .broken, "stored as \(type ?? "nothing")")
+    }
+
     /// The lengths that the forms admit.
     private static var formLengths: ClosedRange<Int> { 1...100 }
 
@@ -66,12 +91,14 @@ extension QualificationRound {
 private struct TrialForm {
     let url: String
     var fields: [NamedValue]
+    /// The type in the head of the file's part.
+    var fileType: String?
 
     private static let boundary = "----sluice-qualify-boundary"
 
     /// Gives a field another value, or removes it.
     mutating func set(_ name: String, _ value: String?) {
-        guard let place = fields.firstIndex(where: { $0.name.lowercased() == name }) else { return }
+        guard let place = fields.firstIndex(where: { $0.name.lowercased() == name.lowercased() }) else { return }
         if let value { fields[place].value = value } else { fields.remove(at: place) }
     }
 
@@ -100,7 +127,8 @@ private struct TrialForm {
             body += Array("--\(Self.boundary)\r\n\(head)\r\n\r\n\(field.value)\r\n".utf8)
         }
         let head = "Content-Disposition: form-data; name=\"file\"; filename=\"object.bin\""
-        body += Array("--\(Self.boundary)\r\n\(head)\r\n\r\n".utf8)
+        let type = fileType.map { "\r\nContent-Type: \($0)" } ?? ""
+        body += Array("--\(Self.boundary)\r\n\(head)\(type)\r\n\r\n".utf8)
         body += file + Array("\r\n--\(Self.boundary)--\r\n".utf8)
         return StoreCall(
             method: "POST", url: url,

@@ -153,7 +153,9 @@ export interface Form {
   url: string;
   /** Fields to send before the file, in this order. */
   fields: Record<string, string>;
+  /** One of these goes into the field `contentTypeField`. Both are absent if `fields` has the type. */
   contentTypes?: string[];
+  contentTypeField?: string;
   expiresAt: string;
   expiresIn: number;
   enforcedBy: "policy";

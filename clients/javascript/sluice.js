@@ -742,7 +742,7 @@ export class Sluice {
     const source = await sourceOf(file);
     const data = new FormData();
     for (const [name, value] of Object.entries(form.fields)) data.append(name, value);
-    if (form.contentTypes) data.append("Content-Type", contentType ?? source.type);
+    if (form.contentTypes) data.append(form.contentTypeField, contentType ?? source.type);
     data.append("file", await source.blob(0, source.size), source.name?.split("/").pop() ?? "file");
     const answer = await this.#retry(signal, async () => {
       if (hasXHR) {

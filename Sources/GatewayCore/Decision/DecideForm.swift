@@ -42,7 +42,7 @@ func decide(
             """
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }
-    if request.uploads.count > 1, shortest.bucket.binding.form != .types {
+    if request.uploads.count > 1, shortest.bucket.binding.form?.listsTypes != true {
         let reason = "A form of the bucket's signing scheme binds only one content type; request one form per type."
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }

@@ -49,11 +49,13 @@ extension URLSigner {
         with credential: StorageCredential, expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> SignedPostForm? {
         let binding = bucket.binding
-        if case .none = binding.form { return nil }
-        let fields = [
-            NamedValue("Content-Type", contentType), NamedValue(binding.metadataPrefix + metadata.name, metadata.value),
+        guard let bound = binding.form else { return nil }
+        var fields = [
+            NamedValue(bound.typeField, contentType),
+            NamedValue(binding.metadataPrefix + metadata.name, metadata.value),
             NamedValue("success_action_status", "201"),
         ]
+        if let accessList = bound.accessList { fields.append(accessList) }
         return try form(
             key: key, fields: fields, conditions: [.contentLengthRange(lengths)], in: bucket, with: credential,
             expiresIn: expiresIn, at: signedAt)
@@ -69,6 +71,13 @@ extension Bucket {
             binding.bindsLength || binding.lengthRangeHeader != nil, binding.bindsChecksum,
             binding.createsOnlyHeader != nil, !binding.overrides.isEmpty, binding.closesUploads, binding.metadataPrefix
         )
+    }
+}
+
+extension Bucket {
+    /// Names of the fields that bind the content type and the ACL in the bucket's forms; `nil` if there are no forms.
+    package var trialFormFields: (type: String, accessList: String?)? {
+        binding.form.map { ($0.typeField, $0.accessList?.name) }
     }
 }
 

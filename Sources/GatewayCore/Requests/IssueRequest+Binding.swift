@@ -53,7 +53,7 @@ extension SchemeBinding {
         let instead =
             if isPart, lengthRangeHeader != nil {
                 "upload the object at once, POST /v1/presigned-urls"
-            } else if form != .none {
+            } else if form != nil {
                 "use a form, POST /v1/post-policies"
             } else {
                 "use a bucket with a scheme that binds it, such as 'aws-v4'"
@@ -74,7 +74,7 @@ extension SchemeBinding {
                 field: "key", reason: "The bucket's signing scheme cannot sign a key that contains '?'."
             )
         }
-        if request.delivery == .postPolicy, form == .none {
+        if request.delivery == .postPolicy, form == nil {
             return .notEnforceable(reason: "The bucket's signing scheme has no browser forms.")
         }
         if closesUploads, request.isSentByHolder, let flaw = opening(in: request) { return flaw }

@@ -32,8 +32,8 @@ final class SchemeBinding: Sendable {
     let separatesParameters: Bool
     /// Whether the scheme distinguishes a `?` in a key from a `?` that ends the key.
     let takesQuestionMarks: Bool
-    /// The content types that browser forms can permit.
-    let form: Form
+    /// What browser forms bind; `nil` if the scheme has none.
+    let form: Form?
     /// Whether the scheme signs links to a content delivery network, which know nothing but downloads by `GET`.
     let isOfCDN: Bool
     /// Whether the scheme signs the instant right after the path in hexadecimal, so that the end of a key could be
@@ -45,7 +45,7 @@ final class SchemeBinding: Sendable {
         closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
         signsDownloads: Bool = true, signsListings: Bool = true,
         versionParameter: String? = "versionId", processParameter: String?, separatesParameters: Bool = true,
-        takesQuestionMarks: Bool, form: Form, isOfCDN: Bool = false, endsInInstant: Bool = false
+        takesQuestionMarks: Bool, form: Form? = nil, isOfCDN: Bool = false, endsInInstant: Bool = false
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
@@ -71,7 +71,7 @@ final class SchemeBinding: Sendable {
         self.init(
             metadataPrefix: "", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
             createsOnlyHeader: nil, overrides: [], signsDownloads: signsQuery, signsListings: false,
-            versionParameter: nil, processParameter: nil, takesQuestionMarks: true, form: .none, isOfCDN: true,
+            versionParameter: nil, processParameter: nil, takesQuestionMarks: true, isOfCDN: true,
             endsInInstant: endsInInstant)
     }
 
@@ -85,14 +85,21 @@ final class SchemeBinding: Sendable {
         case expires = "response-expires"
     }
 
-    /// The content types that browser forms of a scheme can permit.
-    enum Form {
-        /// The scheme has no browser forms.
-        case none
-        /// Exactly one content type.
-        case oneType
-        /// One content type or a list of them.
-        case types
+    /// What browser forms of a scheme bind.
+    struct Form {
+        /// The field that determines the content type of the object, whatever the part of the file says.
+        let typeField: String
+        /// Whether a form can permit a list of content types. If not, it permits exactly one.
+        let listsTypes: Bool
+        /// The field that gives the object the bucket's ACL, at a store whose forms could choose another.
+        let accessList: NamedValue?
+
+        /// S3 and Google Cloud Storage refuse fields that the policy does not name.
+        static let strict = Form(typeField: "Content-Type", listsTypes: false, accessList: nil)
+        // Alibaba, "PostObject": of the three places that name a type, `x-oss-content-type` counts first, the part of
+        // the file second, and `Content-Type` last. Fields that the policy does not name are obeyed.
+        static let oss = Form(
+            typeField: "x-oss-content-type", listsTypes: true, accessList: NamedValue("x-oss-object-acl", "default"))
     }
 }
 
@@ -159,7 +166,7 @@ extension SchemeBinding {
     static let awsV4 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
         createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases), processParameter: nil,
-        takesQuestionMarks: true, form: .oneType
+        takesQuestionMarks: true, form: .strict
     )
     // Ceph 16: a signed `x-amz-acl: private` excludes any other ACL, and Ceph refuses grant headers beside it. Ceph
     // refuses to turn the upload into a copy if both the hash and a length above zero are signed. With only one of them
@@ -167,45 +174,45 @@ extension SchemeBinding {
     static let awsV4Closed = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
         closesUploads: true, createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases),
-        processParameter: nil, takesQuestionMarks: true, form: .oneType
+        processParameter: nil, takesQuestionMarks: true, form: .strict
     )
     // The string to sign does not contain the length or `if-none-match`, so the client can choose both freely.
     static let awsV2 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: Set(Override.allCases), signsListings: false, processParameter: nil,
-        separatesParameters: false, takesQuestionMarks: true, form: .none
+        separatesParameters: false, takesQuestionMarks: true
     )
     static let ossV4 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        processParameter: "x-oss-process", takesQuestionMarks: true, form: .types
+        processParameter: "x-oss-process", takesQuestionMarks: true, form: .oss
     )
     // The string to sign holds keys unescaped: `a?acl` could be an object, or the ACL of `a`.
     static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
         signsListings: false, processParameter: "x-oss-process", separatesParameters: false, takesQuestionMarks: false,
-        form: .types
+        form: .oss
     )
     // The XML API has two parameters for response headers and ignores the others.
     static let gcsV4 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
         overrides: [.contentDisposition, .contentType], versionParameter: "generation", processParameter: nil,
-        takesQuestionMarks: true, form: .oneType
+        takesQuestionMarks: true, form: .strict
     )
     // The parameters for response headers and for the version are not signed, so the holder can change them.
     static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
         signsDownloads: false, signsListings: false, versionParameter: nil, processParameter: nil,
-        takesQuestionMarks: true, form: .none
+        takesQuestionMarks: true
     )
     // Google Cloud Storage accepts AWS's names here. It does not sign those parameters either.
     static let gcsInteroperable = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: [], signsDownloads: false, signsListings: false, versionParameter: nil,
-        processParameter: nil, takesQuestionMarks: true, form: .none
+        processParameter: nil, takesQuestionMarks: true
     )
     // CloudFront signs the query, so nobody can add to it. Whether it passes parameters on to the store is a matter of
     // its configuration; therefore links bind none.

@@ -84,6 +84,7 @@ def form_differences(bucket, request, answer, asked):
     wrong += compared(answer["url"], url, "url") + compared(fields, wanted, "fields")
     choice = request["contentTypes"] if len(request["contentTypes"]) > 1 else None
     wrong += compared(answer.get("contentTypes"), choice, "contentTypes")
+    wrong += compared(answer.get("contentTypeField"), "x-oss-content-type" if choice else None, "contentTypeField")
     found = same_policy(json.loads(base64.b64decode(fields["policy"])))
     return wrong + compared(found, same_policy(document), "policy")
 
@@ -95,7 +96,7 @@ def common_differences(bucket, answer, asked, method, named, enforced_by, second
         "enforcedBy": enforced_by,
     }
     wrong = compared({name: answer.get(name) for name in wanted}, wanted, "answer")
-    known = {"id", "url", "headers", "fields", "contentTypes", "quotas", *wanted}
+    known = {"id", "url", "headers", "fields", "contentTypes", "contentTypeField", "quotas", *wanted}
     wrong += compared(set(answer) - known, set(), "members")
     # Both run on this machine, and signatures know whole seconds.
     if not int(asked[0]) <= CLOCK.instant.timestamp() <= asked[1]:

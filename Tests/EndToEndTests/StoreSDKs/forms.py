@@ -18,18 +18,22 @@ from links import CLOCK, UTC, account, boto_client, google_place, google_signatu
 # Forms. Of the SDKs only those of Google and AWS make them; for Alibaba OSS the SDK's own key derivation signs.
 
 def form_fields(bucket, request):
-    fields = {"Content-Type": request["contentTypes"][0]} if len(request["contentTypes"]) == 1 else {}
+    # Alibaba OSS prefers this field to the type of the file's part, and that to `Content-Type`.
+    name = "x-oss-content-type" if bucket["provider"] == "oss" else "Content-Type"
+    fields = {name: request["contentTypes"][0]} if len(request["contentTypes"]) == 1 else {}
     for name, value in request.get("metadata", {}).items():
         fields[META[bucket["provider"]] + name.lower()] = value
     if "successActionStatus" in request:
         fields["success_action_status"] = str(request["successActionStatus"])
+    if bucket["provider"] == "oss":
+        fields["x-oss-object-acl"] = "default"
     return fields
 
 
 def form_conditions(request):
     conditions = [["content-length-range", request.get("minBytes", 0), request["maxBytes"]]]
     if len(request["contentTypes"]) > 1:
-        conditions.append(["in", "$content-type", request["contentTypes"]])
+        conditions.append(["in", "$x-oss-content-type", request["contentTypes"]])
     return conditions
 
 

@@ -59,7 +59,9 @@ extension BindingPropertyTests {
             #expect(
                 key.word == (isBelow ? "starts-with" : "eq")
                     && key.value as? String == (isBelow ? "team/in/" : "team/é.png"))
-            let type = try #require(condition("content-type", in: list))
+            let isOSS = scheme == .ossV4 || scheme == .ossV1
+            let type = try #require(condition(isOSS ? "x-oss-content-type" : "content-type", in: list))
+            #expect(condition("x-oss-object-acl", in: list)?.value as? String == (isOSS ? "default" : nil))
             let types = type.word == "eq" ? (type.value as? String).map { [$0] } : type.value as? [String]
             #expect(["eq", "in"].contains(type.word) && types == fields.contentTypes)
             let range = list.compactMap { $0 as? [Any] }.first { $0.first as? String == "content-length-range" }

@@ -90,19 +90,25 @@ import Testing
         }
     }
 
-    @Test("of a form fails for each condition that its policy lacks or changes")
-    func forms() throws {
+    @Test(
+        "of a form fails for each condition that its policy lacks or changes",
+        arguments: [Bucket.Scheme.awsV4, .ossV4, .ossV1])
+    func forms(scheme: Bucket.Scheme) throws {
         var fields = PostPolicyRequest.Fields()
         (fields.bucket, fields.key, fields.contentTypes) = ("demo-bucket", "team/a", ["image/png"])
         (fields.minBytes, fields.maxBytes, fields.metadata) = (1, 10, ["owner": "a"])
         let request = try PostPolicyRequest(fields) { UUID() }
-        let policy = try Fixture.policy(grants: [Fixture.grant(1)])
+        let policy = try Fixture.policy(grants: [Fixture.grant(1)], bucket: Fixture.bucket(scheme: scheme))
         let subject = Subject(principal: try Principal("user:alice"))
         let permit = try decide(request, for: subject, under: policy, sourceAddress: nil, now: Fixture.now).permit
-        let good: [String] = [
-            #"["content-length-range",1,10]"#, #"{"bucket":"demo-bucket"}"#, #"{"key":"team/a"}"#,
-            #"{"Content-Type":"image/png"}"#, #"{"x-amz-meta-owner":"a"}"#,
-        ]
+        let isOSS = scheme != .awsV4
+        let type = isOSS ? "x-oss-content-type" : "Content-Type"
+        let owner = isOSS ? "x-oss-meta-owner" : "x-amz-meta-owner"
+        let good: [String] =
+            [
+                #"["content-length-range",1,10]"#, #"{"bucket":"demo-bucket"}"#, #"{"key":"team/a"}"#,
+                #"{"\#(type)":"image/png"}"#, #"{"\#(owner)":"a"}"#,
+            ] + (isOSS ? [#"{"x-oss-object-acl":"default"}"#] : [])
         func gap(_ conditions: [String], expiration: String = "2024-05-17T08:45:00Z") throws -> ProofGap? {
             let text = #"{"expiration":"\#(expiration)","conditions":[\#(conditions.joined(separator: ","))]}"#
             let encoded = Data(text.utf8).base64EncodedString()
@@ -112,12 +118,14 @@ import Testing
                 signature: "")
             return try self.gap {
                 try prove(
-                    FormArtefact(form, of: request, binding: Bucket.Scheme.awsV4.binding), by: permit,
+                    FormArtefact(form, of: request, binding: scheme.binding), by: permit,
                     of: request.uploads[0])
             }
         }
         #expect(try gap(good) == nil)
-        for (place, missing) in [ProofGap.size, .place, .place, .header, .header].enumerated() {
+        for (place, missing) in [ProofGap.size, .place, .place, .header, .header, .policy].prefix(good.count)
+            .enumerated()
+        {
             var fewer = good
             fewer.remove(at: place)
             #expect(try gap(fewer) == missing, "\(good[place])")
@@ -125,12 +133,16 @@ import Testing
         let wrong: [(Int, String, ProofGap)] = [
             (0, #"["content-length-range",0,10]"#, .size), (0, #"["content-length-range",1,11]"#, .size),
             (1, #"{"bucket":"other-bucket"}"#, .place), (2, #"["starts-with","$key","team/a"]"#, .place),
-            (3, #"["starts-with","$Content-Type","image/"]"#, .header),
-            (3, #"["in","$content-type",["image/png","text/html"]]"#, .header),
-            (4, #"{"x-amz-meta-owner":"b"}"#, .header),
-            (4, #"["not-in","$x-amz-meta-owner",["b"]]"#, .policy),
+            (3, #"["starts-with","$\#(type)","image/"]"#, .header),
+            (3, #"["in","$\#(type)",["image/png","text/html"]]"#, .header),
+            (4, #"{"\#(owner)":"b"}"#, .header),
+            (4, #"["not-in","$\#(owner)",["b"]]"#, .policy),
+            // Alibaba OSS takes the type from another field.
+            (3, isOSS ? #"{"Content-Type":"image/png"}"# : #"{"x-oss-content-type":"image/png"}"#, .header),
+            (5, #"{"x-oss-object-acl":"public-read"}"#, .policy),
+            (5, #"["in","$x-oss-object-acl",["default"]]"#, .policy),
         ]
-        for (place, condition, missing) in wrong {
+        for (place, condition, missing) in wrong where place < good.count {
             var changed = good
             changed[place] = condition
             #expect(try gap(changed) == missing, "\(condition)")

@@ -46,7 +46,7 @@ struct FormPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - fields: The fields before the file, names in lower case, and `bucket`.
-    ///   - dialect: S3 demands a condition for every field; OSS demands those that its scheme names.
+    ///   - dialect: S3 demands a condition for every field; OSS demands those of version 4's signature alone.
     ///   - now: The store's time.
     /// - Throws: ``StoreError`` with what S3 says.
     func check(_ fields: [String: String], _ dialect: StoreDialect, at now: SigningInstant) throws(StoreError) {
@@ -59,9 +59,7 @@ struct FormPolicy: Sendable {
         let demanded =
             switch dialect {
             case .s3: fields.keys.filter { !Self.free.contains($0) && !$0.hasPrefix("x-ignore-") }
-            case .oss:
-                fields.keys.filter { $0.hasPrefix("x-oss-") && $0 != "x-oss-signature" }
-                    + (fields["x-oss-signature"] == nil ? [] : ["bucket"])
+            case .oss: fields["x-oss-signature"] == nil ? [] : Self.demandedByOSSV4
             }
         for field in demanded.sorted() where !named.contains(field) {
             throw Self.refused("Extra input fields: \(field)")
@@ -72,6 +70,9 @@ struct FormPolicy: Sendable {
     private static let free: Set<String> = [
         "policy", "file", "x-amz-signature", "signature", "awsaccesskeyid",
     ]
+
+    /// What Alibaba says a policy of version 4 must name.
+    private static let demandedByOSSV4 = ["bucket", "x-oss-credential", "x-oss-date", "x-oss-signature-version"]
 
     private static func holds(_ condition: Condition, _ value: String) -> Bool {
         switch condition {

@@ -28,6 +28,7 @@ extension ObjectService {
         try policy.check(form, dialect, at: instant)
         let operation = try StoreOperation.of(request)
         guard caller.session?.permits(operation, on: .object(name)) ?? true else { throw StoreError.accessDenied }
+        if dialect == .oss, let type = form["x-oss-content-type"] ?? file.contentType { form["content-type"] = type }
         let put = try PutRequest(form: RequestFields(form: form, dialect: dialect))
         try refuseOverwriting(name, put.overwriting)
         let record = try await receive(&reader, name, put, form, policy, dialect, at: instant)

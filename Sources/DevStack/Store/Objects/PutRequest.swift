@@ -61,7 +61,7 @@ struct PutRequest: Sendable {
         "security-token", "storage-class", "trailer", "user-agent",
     ])
     private static let formNames: Set<String> = [
-        "algorithm", "credential", "signature", "signature-version",
+        "algorithm", "content-type", "credential", "signature", "signature-version",
     ]
 
     private static func fields(_ headers: RequestFields) throws(StoreError) -> [ObjectRecord.Field] {

@@ -55,7 +55,10 @@ extension IssuedPostPolicy {
         json.object { json in
             for field in fields.reveal() { json.member(named: field.name, field.value) }
         }
-        if !contentTypes.isEmpty { json.member("contentTypes", contentTypes) }
+        if let choice {
+            json.member("contentTypes", choice.types)
+            json.member("contentTypeField", choice.field)
+        }
         json.member("expiresAt", expiresAt)
         json.member("expiresIn", expiresIn)
         json.member("enforcedBy", SizeEnforcement.policy.rawValue)

@@ -26,8 +26,8 @@ struct FormArtefact: Artefact {
     ///   - form: The signed form.
     ///   - request: The request for the form.
     ///   - binding: The capabilities of the scheme that signed.
-    /// - Throws: `unproven` if no store could read the policy, if the form does not send this policy, or if its length
-    ///   range differs from the requested one.
+    /// - Throws: `unproven` if no store could read the policy, if the form does not send this policy, if its length
+    ///   range differs from the requested one, or if it lets the holder choose an ACL.
     init(
         _ form: SignedPostForm, of request: PostPolicyRequest, binding: SchemeBinding
     ) throws(GatewayError) {
@@ -62,6 +62,7 @@ struct FormArtefact: Artefact {
         }
         guard let length, length == request.contentLength else { throw .unproven(.size) }
         self.length = length
+        if let accessList = binding.form?.accessList, !isExact(accessList) { throw .unproven(.policy) }
     }
 
     /// A time without the fraction that some schemes write, which is always zero.
@@ -103,15 +104,21 @@ struct FormArtefact: Artefact {
     func isDead(at end: Date) -> Bool { expiration <= end }
 
     func binds(header: NamedValue, at place: Int) -> Bool {
-        switch conditions[header.name] {
-        case .exactly(let value): value.isSameBytes(as: header.value)
-        // The decision covered each of these types.
-        case .oneOf(let values):
-            header.name == "content-type" && values.contains { $0.isSameBytes(as: header.value) }
-                && values.count == request.contentTypes.count
-                && zip(values, request.contentTypes).allSatisfy { $0.isSameBytes(as: $1) }
-        case .startsWith, nil: false
-        }
+        guard header.name == "content-type" else { return isExact(header) }
+        guard let field = binding.form?.typeField else { return false }
+        return isExact(NamedValue(field, header.value)) || isOneOfTypes(field, header.value)
+    }
+
+    private func isExact(_ field: NamedValue) -> Bool {
+        guard case .exactly(let value) = conditions[field.name.lowercased()] else { return false }
+        return value.isSameBytes(as: field.value)
+    }
+
+    /// Whether the field may have exactly the types that the decision covered, and the given one is among them.
+    private func isOneOfTypes(_ field: String, _ type: String) -> Bool {
+        guard case .oneOf(let values) = conditions[field.lowercased()] else { return false }
+        return values.contains { $0.isSameBytes(as: type) } && values.count == request.contentTypes.count
+            && zip(values, request.contentTypes).allSatisfy { $0.isSameBytes(as: $1) }
     }
 
     func binds(parameter: NamedValue, at place: Int) -> Bool { false }

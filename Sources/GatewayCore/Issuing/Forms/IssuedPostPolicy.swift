@@ -13,14 +13,22 @@ public struct IssuedPostPolicy: Sendable, CustomStringConvertible {
     public let url: String
     /// The form fields. They must precede the file, in this order. Anyone who holds them can use them.
     public let fields: Secret<[NamedValue]>
-    /// The content types that the client chooses from for the field `Content-Type`; empty if `fields` already sets it.
-    public let contentTypes: [String]
+    /// The content types from which the client chooses; `nil` if `fields` has the only one.
+    public let choice: TypeChoice?
     /// The instant from which the form is no longer valid, by the signing clock; a whole second.
     public let expiresAt: Date
     /// Lifetime in seconds.
     public let expiresIn: Int
     /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
+
+    /// A field that the client adds.
+    public struct TypeChoice: Sendable {
+        /// Name of the field.
+        public let field: String
+        /// The values that the store accepts.
+        public let types: [String]
+    }
 
     /// The issuance id, without the fields.
     public var description: String { "IssuedPostPolicy(\(id))" }

@@ -94,9 +94,18 @@ struct FormBody: ProvenBody {
         let (form, permit) = (draft.content.form, draft.content.permit)
         return IssuedPostPolicy(
             id: draft.proposal.id, bucket: request.bucket, key: request.key, url: form.url,
-            fields: Secret(form.fields), contentTypes: request.contentTypes.count > 1 ? request.contentTypes : [],
-            expiresAt: permit.expiresAt, expiresIn: permit.expiresIn, quotas: quotas
+            fields: Secret(form.fields), choice: choice(in: permit.bucket), expiresAt: permit.expiresAt,
+            expiresIn: permit.expiresIn, quotas: quotas
         )
+    }
+}
+
+extension FormBody {
+    /// What the client has to choose; `nil` if the form has one content type, which is then among its fields.
+    private func choice(in bucket: Bucket) -> IssuedPostPolicy.TypeChoice? {
+        let types = request.contentTypes
+        guard types.count > 1, let field = bucket.binding.form?.typeField else { return nil }
+        return IssuedPostPolicy.TypeChoice(field: field, types: types)
     }
 }
 
@@ -113,16 +122,18 @@ extension URLSigner {
     ///   can fix.
     func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
         let binding = permit.bucket.binding
+        guard let bound = binding.form else { throw .unproven(.scheme) }
         let types = request.contentTypes
-        var fields = types.count == 1 ? [NamedValue("Content-Type", types[0])] : []
+        var fields = types.count == 1 ? [NamedValue(bound.typeField, types[0])] : []
         for entry in request.uploads[0].metadata.entries {
             fields.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
         }
         if let status = request.successActionStatus {
             fields.append(NamedValue("success_action_status", String(status)))
         }
+        if let accessList = bound.accessList { fields.append(accessList) }
         var conditions = [PostPolicy.Condition.contentLengthRange(request.contentLength)]
-        if types.count > 1 { conditions.append(.oneOf(field: "content-type", values: types)) }
+        if types.count > 1 { conditions.append(.oneOf(field: bound.typeField, values: types)) }
         let form = try form(
             key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
             expiresIn: permit.signedSeconds, at: permit.signedAt

@@ -39,8 +39,10 @@ extension Sluice {
         public let url: URL
         /// Fields to send before the file.
         public let fields: [String: String]
-        /// One of these goes into the field `Content-Type`. Absent if `fields` has it.
+        /// One of these goes into the field ``contentTypeField``. Absent if `fields` has the type.
         public let contentTypes: [String]?
+        /// Name of the field for one of the ``contentTypes``.
+        public let contentTypeField: String?
         /// When the form ends.
         public let expiresAt: Date
         /// Life of the form in seconds.

@@ -37,7 +37,7 @@ extension Sluice.Form {
     /// What comes before the bytes of the file.
     fileprivate func head(_ boundary: String, _ fileName: String, _ contentType: String?) -> Data {
         var all = fields.sorted { $0.key < $1.key }
-        if let type = contentType ?? contentTypes?.first, contentTypes != nil { all.append(("Content-Type", type)) }
+        if let field = contentTypeField, let type = contentType ?? contentTypes?.first { all.append((field, type)) }
         var text = ""
         for (name, value) in all {
             text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"

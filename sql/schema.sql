@@ -944,8 +944,6 @@ DECLARE
     v_counted integer;
     -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
     v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
-        - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
-    v_counted_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
         - 86400 * (greatest(p_keep_days, 32) + 2))::bigint * 1000), 12, '0'), 32, '0')::uuid;
 BEGIN
     DELETE FROM store_events e
@@ -967,7 +965,7 @@ BEGIN
     DELETE FROM landed_uploads l
     WHERE p_keep_days IS NOT NULL AND l.issuance_id = ANY (ARRAY(
         SELECT o.issuance_id FROM landed_uploads o
-        WHERE o.issuance_id < v_counted_before
+        WHERE o.issuance_id < v_before
         ORDER BY o.issuance_id LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

@@ -260,6 +260,31 @@ import Testing
         #expect(try await prune(nil) == 1)
     }
 
+    /// A day of the ledger is dropped when all of it is past retention, so its last links are a day older by then.
+    @Test(.database(.migrated)) func noFindingGoesBeforeItsLink() async throws {
+        let ages = [32 * 24, 33 * 24 - 1, 33 * 24 + 23]
+        for kind in [UploadFinding.Kind.landed, .mismatched, .unverified, .absent] {
+            for hours in ages {
+                let id = try await upload("\(hours)/\(kind)", at: Date().addingTimeInterval(Double(-3600 * hours)))
+                let mismatches: [UploadFinding.Mismatch] = kind == .mismatched ? [.size] : []
+                _ = try await uploads.note(
+                    UploadFinding(kind: kind, mismatches: mismatches, source: .confirmation, size: 1), on: id)
+            }
+        }
+        try await world.connection.runScript("INSERT INTO landed_uploads SELECT issuance_id, 1 FROM landings")
+        let states = "SELECT object_key || ' ' || state FROM uploads ORDER BY object_key"
+        let before = try await world.connection.texts(states)
+        #expect(before.count == 4 * ages.count)
+        _ = try await world.connection.execute(LandingTable.prune, (32, 100))
+        let kept = try await world.connection.texts(
+            """
+            SELECT u.object_key || ' ' || u.state FROM uploads u
+            WHERE (u.issued_at AT TIME ZONE 'UTC')::date NOT IN (SELECT expired_issuances_days(32))
+            ORDER BY u.object_key
+            """)
+        #expect(!kept.isEmpty && Set(kept).isSubset(of: before), "\(Set(kept).subtracting(before))")
+    }
+
     @Test(.database(.migrated)) func secretsRotateAndGoWithTheirBucket() async throws {
         let admins = try AdminWorld()
         let bucket = try await admins.makeBucket()

@@ -1,9 +1,9 @@
 -- Deletes old reports of stores, and what was found of uploads past retention.
 --
--- No link lives longer than a week: after ten days no upload is left that a report could belong to. What was counted of
--- an upload is kept two days longer than its finding, until no day of the ledger has the upload.
+-- No link lives longer than a week: after ten days no upload is left that a report could belong to. What was found and
+-- counted of an upload is kept for two days after its retention, until no day of the ledger has the upload.
 --
---   p_keep_days  how long findings are kept, at least 32 days; NULL for ever
+--   p_keep_days  how long the ledger is kept, at least 32 days; NULL for ever
 --   p_most       how many rows of each kind to delete at most
 -- Result: how many rows were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
@@ -17,8 +17,6 @@ DECLARE
     v_counted integer;
     -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
     v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
-        - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
-    v_counted_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
         - 86400 * (greatest(p_keep_days, 32) + 2))::bigint * 1000), 12, '0'), 32, '0')::uuid;
 BEGIN
     DELETE FROM store_events e
@@ -40,7 +38,7 @@ BEGIN
     DELETE FROM landed_uploads l
     WHERE p_keep_days IS NOT NULL AND l.issuance_id = ANY (ARRAY(
         SELECT o.issuance_id FROM landed_uploads o
-        WHERE o.issuance_id < v_counted_before
+        WHERE o.issuance_id < v_before
         ORDER BY o.issuance_id LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

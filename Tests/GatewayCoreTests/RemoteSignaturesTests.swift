@@ -8,6 +8,9 @@ import Testing
 final class MemoryRemoteUploads: RemoteUploadStore {
     private let started = Mutex<[(upload: RemoteUpload, type: String, id: String?)]>([])
 
+    /// Content types of what was begun.
+    var types: [String] { started.withLock { $0.map(\.type) } }
+
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
         started.withLock { $0.append((upload, contentType, nil)) }
     }
@@ -208,6 +211,24 @@ struct RemoteSignaturesTests {
             Issue.record("The part is of an object of another type.")
             return
         }
+    }
+
+    @Test("that start an upload are remembered once they are on record, each once")
+    func startsOnRecord() async throws {
+        let start = "POST\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a?uploads"
+        let full = QuotaRefusal(quotaID: "q", metric: .urls, period: .day, limit: 10, remaining: 0, resetsIn: 5)
+        for verdict in [
+            Result<RecordVerdict, GatewayError>.success(.quotaExceeded(full)), .failure(.slowDown(retryAfter: 1)),
+        ] {
+            let ledger = ScriptedLedger { _, _ throws(GatewayError) in try verdict.get() }
+            await #expect(throws: GatewayError.self) { try await sign(start, ledger: ledger) }
+            #expect(ledger.proposals.count == 1 && uploads.types.isEmpty)
+        }
+        let changing = ScriptedLedger { proposal, before in
+            before == 0 ? .stale : .recorded(remaining: proposal.remainders)
+        }
+        _ = try await sign(start, ledger: changing)
+        #expect(changing.proposals.count == 2 && uploads.types == ["image/png"])
     }
 
     @Test("of OSS version 4 need the canonical request, and are of its day and bucket")

@@ -51,13 +51,16 @@ public struct RemoteSignatures: Sendable {
     ///   - scheme: The requested signature scheme.
     ///   - context: The caller and the circumstances of the request.
     /// - Throws: `invalidArgument` for a string that must not be signed for anyone; the refusal; or `slowDown`,
-    ///   `unavailable`, `unauthenticated`, `expiredToken`. If it throws, nothing was signed. No error repeats the
-    ///   string.
+    ///   `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no signature has left the process. No error
+    ///   repeats the string.
     public func sign(
         _ string: RemoteString, scheme: Scheme, in context: RequestContext
     ) async throws(GatewayError) -> RemoteSignature {
         let body = SignatureBody(string: string, scheme: scheme, place: try string.place(), uploads: uploads)
-        return try await issuing.issue(body, in: context)
+        let signature = try await issuing.issue(body, in: context)
+        // After the recording, so that refused requests leave nothing, and before the store can tell the client an id.
+        if let start = signature.start { try await uploads.begin(start.upload, contentType: start.contentType) }
+        return signature
     }
 
     /// Signs a request of AWS version 4.
@@ -103,6 +106,7 @@ struct SignatureBody: ProvenBody {
         let signature: Secret<String>
         let authorization: Secret<String>?
         let headers: [NamedValue]
+        let start: RemoteSignature.Start?
     }
 
     let string: RemoteString
@@ -142,8 +146,7 @@ struct SignatureBody: ProvenBody {
         return RemoteSignature(
             id: proposal.id, accessKeyID: content.accessKeyID, signature: content.signature,
             authorization: content.authorization, headers: content.headers, action: proposal.action,
-            method: proposal.method,
-            expiresAt: proposal.expiresAt, quotas: quotas)
+            method: proposal.method, expiresAt: proposal.expiresAt, quotas: quotas, start: content.start)
     }
 
     private func draft(
@@ -164,15 +167,14 @@ struct SignatureBody: ProvenBody {
         try prove(StringArtefact(permitted, for: bucket), by: permit, of: request)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
-        if permitted.permission.operation == .initiateMultipartUpload, let contentType {
-            try await uploads.begin(step.upload, contentType: contentType)
-        }
         return Draft(
             step.proposal(
                 id: id, permit, permitted.permission, expiresAt: expiresAt, requestID: context.requestID),
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
-                authorization: authorization.map { Secret($0) }, headers: headers),
+                authorization: authorization.map { Secret($0) }, headers: headers,
+                start: permitted.permission.operation == .initiateMultipartUpload
+                    ? contentType.map { RemoteSignature.Start(upload: step.upload, contentType: $0) } : nil),
             by: .store(step.string.scheme))
     }
 
@@ -217,6 +219,14 @@ public struct RemoteSignature: Sendable, CustomStringConvertible {
     public let expiresAt: Date
     /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
+    /// The multipart upload that the signature starts, if it starts one.
+    let start: Start?
+
+    /// A multipart upload that a client is about to start.
+    struct Start: Sendable {
+        let upload: RemoteUpload
+        let contentType: String
+    }
 
     /// The issuance id, without the signature.
     public var description: String { "RemoteSignature(\(id))" }
@@ -225,7 +235,7 @@ public struct RemoteSignature: Sendable, CustomStringConvertible {
 /// Remembers multipart uploads that clients start with signatures from this gateway. The store reports their ids only
 /// to the clients.
 public protocol RemoteUploadStore: Sendable {
-    /// Records that a user is about to start an upload.
+    /// Records that a user is about to start an upload, whose signature is on record.
     ///
     /// - Throws: `unavailable`.
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError)

@@ -151,10 +151,10 @@ import Testing
     }
 
     /// Nothing is recorded while the policy lock is held, so proposals gather. The first connection has one under way
-    /// and takes half a batch more; only then does another one connect.
+    /// and takes four more; only then does another one connect.
     @Test(.database(.migrated)) func aSecondConnectionTakesWhatTheFirstHasNoRoomFor() async throws {
         let connectionString = try TestDatabase.current.connectionString
-        try await withLedger(connectionString, limits: .init(connections: 3, maxBatch: 8)) { ledger, connection in
+        try await withLedger(connectionString, limits: .init(connections: 3, spillsAt: 4)) { ledger, connection in
             let connected = """
                 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ledger' AND datname = current_database()
                 """

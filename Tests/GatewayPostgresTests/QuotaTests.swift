@@ -19,7 +19,9 @@ import Testing
         let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<3 {
                 group.addTask {
-                    try await withLedger(database.connectionString, limits: .init(connections: 3, maxBatch: 16)) {
+                    try await withLedger(
+                        database.connectionString, limits: .init(connections: 3, maxBatch: 16, spillsAt: 8)
+                    ) {
                         ledger, _ in
                         try await hammer(ledger, at: position, tasks: 64 / 3 + 1) { user in
                             [try each.charge(by: user), try shared.charge(by: user)]

@@ -137,7 +137,9 @@ extension Ticket {
         let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<3 {
                 group.addTask {
-                    try await withLedger(database.connectionString, limits: .init(connections: 3, maxBatch: 8)) {
+                    try await withLedger(
+                        database.connectionString, limits: .init(connections: 3, maxBatch: 8, spillsAt: 4)
+                    ) {
                         ledger, _ in
                         try await withThrowingTaskGroup(of: Int.self) { users in
                             for _ in 0..<40 {

@@ -26,7 +26,7 @@ public final class LedgerFigures: Sendable {
     /// Time of one recording statement, from sending it to its answer.
     public let durations = Histogram.ofDurations()
     /// Number of proposals in one recording statement.
-    public let batchSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128])
+    public let batchSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
 
     /// Counts the proposals of a statement that was answered.
     func count(_ verdicts: [RecordVerdict]) {

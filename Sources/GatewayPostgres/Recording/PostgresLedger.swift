@@ -6,18 +6,20 @@ public import ServiceLifecycle
 
 /// The ledger in PostgreSQL. Each caller records as if alone, and proposals are sent to the database together.
 ///
-/// The first connection takes all proposals until half a batch waits for it, and only then does the next one take any:
-/// what a statement costs however many rows it writes is most of the cost of a small one. With 16 and 64 callers on two
-/// cores this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals evenly. A
-/// connection that failed, or that has not answered for a second, is passed over. The ledger records while ``run()``
-/// runs. Earlier proposals wait for it; later ones are refused.
+/// The first connection takes all proposals until 64 wait for it, and only then does the next one take any: what a
+/// statement costs however many rows it writes is most of the cost of a small one. With 16 and 64 callers on two cores
+/// this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals evenly. A connection
+/// that failed, or that has not answered for a second, is passed over. The ledger records while ``run()`` runs. Earlier
+/// proposals wait for it; later ones are refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// Limits on connections, batches and queues.
     public struct Limits: Sendable {
         /// Number of connections that record.
         public var connections: Int
-        /// Maximum number of proposals in one call.
+        /// Maximum number of proposals in one call. Only requests for many links make so many wait.
         public var maxBatch: Int
+        /// Number of proposals that wait for a connection before the next one takes any.
+        public var spillsAt: Int
         /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
         public var maxQueue: Int
         /// Time between two checks of the deadlines of waiting proposals.
@@ -25,11 +27,12 @@ public final class PostgresLedger: IssuanceLedger, Service {
 
         /// Sets the limits for the ledger as a whole and for each of its connections.
         public init(
-            connections: Int = 4, maxBatch: Int = 128, maxQueue: Int = 2048,
+            connections: Int = 4, maxBatch: Int = 512, spillsAt: Int = 64, maxQueue: Int = 2048,
             deadlineCheck: Duration = .milliseconds(20)
         ) {
             self.connections = connections
             self.maxBatch = maxBatch
+            self.spillsAt = spillsAt
             self.maxQueue = maxQueue
             self.deadlineCheck = deadlineCheck
         }
@@ -169,11 +172,10 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// Recovery takes a migration or the start of another version, so callers wait more than a second.
     private static let misfit = GatewayError.otherSchema(retryAfter: 5)
 
-    /// The connection for the next proposals: the first one that is well and has not half a batch waiting, or else the
-    /// one with the fewest waiting.
+    /// The connection for the next proposals: the first one that is well and has few proposals waiting, or else the one
+    /// with the fewest.
     private var nextLane: LedgerLane {
-        let few = max(1, limits.maxBatch / 2)
-        return lanes.first { $0.queue.count < few && $0.health.isWell }
+        lanes.first { $0.queue.count < limits.spillsAt && $0.health.isWell }
             ?? lanes.min { $0.queue.count < $1.queue.count } ?? lanes[0]
     }
 

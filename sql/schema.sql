@@ -2099,7 +2099,7 @@ BEGIN
     -- ledger would be read.
     WITH found AS MATERIALIZED (
         SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
-            u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
+            u.credential_id, u.landed_bytes AS size, coalesce(u.landed_bytes, 0) AS bytes,
             coalesce(l.bytes, 0) AS counted
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
@@ -2111,12 +2111,12 @@ BEGIN
             OFFSET 0
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
-        WHERE coalesce(u.landed_bytes, 0) <> coalesce(l.bytes, 0)
+        WHERE u.landed_bytes IS DISTINCT FROM l.bytes
             OR u.state = 'landed' AND l.issuance_id IS NULL
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)
-        SELECT f.id, f.bytes FROM found f
+        SELECT f.id, f.size FROM found f
         ON CONFLICT ON CONSTRAINT landed_uploads_pkey DO UPDATE SET bytes = excluded.bytes
     ),
     by_caller AS (
@@ -2589,7 +2589,7 @@ CREATE TABLE public.issuers (
 
 CREATE TABLE public.landed_uploads (
     issuance_id uuid NOT NULL,
-    bytes bigint NOT NULL
+    bytes bigint
 );
 
 CREATE TABLE public.landing_changes (
@@ -2853,7 +2853,7 @@ CREATE VIEW public.uploads AS
     (((i.action)::text = 'PutObject'::text) AND (((i.delivery)::text = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text])) OR (((i.delivery)::text = 'remote-signature'::text) AND ((i.method)::text = 'PUT'::text)))) AS is_upload,
         CASE
             WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN COALESCE(l.size, t.size, p.bytes)
-            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL) OR (k.issuance_id IS NOT NULL)) THEN COALESCE(t.size, p.bytes, NULLIF(k.bytes, 0))
+            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL) OR (k.issuance_id IS NOT NULL)) THEN COALESCE(t.size, p.bytes, k.bytes)
             ELSE NULL::bigint
         END AS landed_bytes
    FROM (((((((public.issuances i

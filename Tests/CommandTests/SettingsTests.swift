@@ -228,6 +228,14 @@ struct SettingsTests {
         }
     }
 
+    @Test func anEmptyPublicURLIsNone() throws {
+        for (value, isMistake) in [("", false), ("https://sluice.example", false), ("sluice.example", true)] {
+            let result = try Command.run(["serve"], environment: ["SLUICE_PUBLIC_URL": value])
+            #expect(result.status == 1 && result.errors.contains("SLUICE_DATABASE_URL"))
+            #expect(result.errors.contains("SLUICE_PUBLIC_URL") == isMistake, "\(value): \(result.errors)")
+        }
+    }
+
     @Test func theDocumentListsTheSettingsThatTheHelpLists() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let document = try String(contentsOf: root.appending(path: "docs/settings.md"), encoding: .utf8)

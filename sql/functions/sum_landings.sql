@@ -90,7 +90,7 @@ BEGIN
     -- ledger would be read.
     WITH found AS MATERIALIZED (
         SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
-            u.credential_id, coalesce(u.landed_bytes, 0) AS bytes,
+            u.credential_id, u.landed_bytes AS size, coalesce(u.landed_bytes, 0) AS bytes,
             coalesce(l.bytes, 0) AS counted
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
@@ -102,12 +102,12 @@ BEGIN
             OFFSET 0
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
-        WHERE coalesce(u.landed_bytes, 0) <> coalesce(l.bytes, 0)
+        WHERE u.landed_bytes IS DISTINCT FROM l.bytes
             OR u.state = 'landed' AND l.issuance_id IS NULL
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)
-        SELECT f.id, f.bytes FROM found f
+        SELECT f.id, f.size FROM found f
         ON CONFLICT ON CONSTRAINT landed_uploads_pkey DO UPDATE SET bytes = excluded.bytes
     ),
     by_caller AS (

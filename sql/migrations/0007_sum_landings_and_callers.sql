@@ -5,12 +5,12 @@
 
 CREATE TABLE landed_uploads (
     issuance_id uuid NOT NULL,
-    bytes bigint NOT NULL,
+    bytes bigint,
     CONSTRAINT landed_uploads_pkey PRIMARY KEY (issuance_id)
 );
 
 COMMENT ON TABLE landed_uploads IS 'Uploads that landed, and what landing_sums hold of each.';
-COMMENT ON COLUMN landed_uploads.bytes IS '0 also where the size is not known.';
+COMMENT ON COLUMN landed_uploads.bytes IS 'NULL where the size is not known.';
 
 -- What a link's upload landed is a column of its own, so that lists and sums tell the same. Reports of stores and
 -- uploads in parts are kept for some days only; what they told is in landed_uploads.
@@ -36,7 +36,7 @@ SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.princi
     CASE
         WHEN l.finding IN ('landed', 'mismatched', 'unverified') THEN coalesce(l.size, t.size, p.bytes)
         WHEN m.state = 'completed' OR t.made_at IS NOT NULL OR k.issuance_id IS NOT NULL
-            THEN coalesce(t.size, p.bytes, nullif(k.bytes, 0))
+            THEN coalesce(t.size, p.bytes, k.bytes)
     END AS landed_bytes
 FROM issuances i
 LEFT JOIN multipart_uploads m ON m.id = i.id AND i.delivery = 'multipart-start'

@@ -30,7 +30,7 @@ extension Settings {
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
         let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
         let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
-        let publicURL = reader.text(.publicURL).flatMap { $0.isEmpty ? nil : $0 }
+        let publicURL = reader.text(.publicURL)
         if let publicURL { reader.check(publicURL, isOriginFor: .publicURL, example: "https://sluice.example") }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {

@@ -9,7 +9,7 @@ final class ConnectAttempt: Sendable {
     private enum State: ~Copyable {
         case running
         case connected(Handle)
-        case failed(PostgresError)
+        case failed(PostgresError, at: ContinuousClock.Instant)
         case taken
     }
 
@@ -46,6 +46,16 @@ final class ConnectAttempt: Sendable {
         }
     }
 
+    /// Why and when the attempt failed; `nil` if it did not.
+    var failure: (error: PostgresError, instant: ContinuousClock.Instant)? {
+        state.withLock { state in
+            switch state {
+            case .failed(let error, let instant): (error, instant)
+            default: nil
+            }
+        }
+    }
+
     /// Returns the connection, once. Returns `nil` if the attempt has not ended or the connection has been taken.
     func take() throws(PostgresError) -> Handle? {
         var failure: PostgresError?
@@ -54,9 +64,9 @@ final class ConnectAttempt: Sendable {
             switch consume state {
             case .running: state = .running
             case .taken: state = .taken
-            case .failed(let error):
+            case .failed(let error, let instant):
                 failure = error
-                state = .failed(error)
+                state = .failed(error, at: instant)
             case .connected(let connected):
                 handle = consume connected
                 state = .taken
@@ -84,7 +94,7 @@ final class ConnectAttempt: Sendable {
         }
         // A server that is starting may take the login soon, whatever another one says.
         let failure = failures.last { !$0.isFinal } ?? failures.last ?? LoginFailure("no host")
-        finish(.failed(failure.error))
+        finish(.failed(failure.error, at: .now))
     }
 
     private func finish(_ end: consuming State) {

@@ -21,7 +21,11 @@ struct Reconnection {
 
     /// Returns the current attempt, or starts a new one. Throws if it is too early for one.
     mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
-        if let attempt, !attempt.isObsolete { return attempt }
+        if let attempt, !attempt.isObsolete {
+            guard let failure = attempt.failure else { return attempt }
+            // It failed when nobody waited for it any more, and may say nothing about the server as it is now.
+            fail(failure.error, at: failure.instant)
+        }
         attempt = nil
         if let nextAttempt, ContinuousClock.now < nextAttempt,
             configuration.primary?.hasReturned(since: failed) != true
@@ -57,11 +61,11 @@ struct Reconnection {
     }
 
     /// Records a failure to connect, and schedules the next attempt.
-    mutating func fail(_ error: PostgresError) {
+    mutating func fail(_ error: PostgresError, at instant: ContinuousClock.Instant = .now) {
         failures += 1
         configuration.outage?.failedConnections.add()
         let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
-        failed = .now
+        failed = instant
         nextAttempt = failed + delay
         configuration.primary?.doubt()
         lastFailure = error

@@ -78,6 +78,28 @@ struct RecoveryTests {
         try await cluster.stop()
     }
 
+    /// A server that stands still takes connections and answers none, so that callers stop waiting.
+    @Test func anAttemptThatFailedMeanwhileRefusesNobody() async throws {
+        let cluster = try await TestCluster(ClusterOptions())
+        var configuration = try PostgresConfiguration(
+            connectionString: cluster.connectionString(database: "postgres"), applicationName: "tests")
+        configuration.backoff = Backoff(base: .milliseconds(1), limit: .milliseconds(1))
+        let connection = PostgresConnection(configuration, logger: quiet)
+        #expect(try await connection.execute(Self.one) == [1])
+        try await cluster.kill()
+        #expect(await postgresError { _ = try await connection.execute(Self.one) } != nil)
+        try await cluster.start()
+        try await cluster.suspend()
+        try await eventually {
+            await postgresError { _ = try await connection.execute(Self.one) }
+                == .unavailable(reason: "still connecting")
+        }
+        try await cluster.kill()
+        try await cluster.start()
+        #expect(try await connection.execute(Self.one) == [1])
+        try await cluster.stop()
+    }
+
     @Test func theFirstServerThatIsAliveIsTaken() async throws {
         let database = try TestDatabase.current
         let alive = database.cluster.directory

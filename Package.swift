@@ -196,11 +196,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
-            dependencies: [
-                "DevStack", "GatewayCore", "HTTPServing", "LibCurl", "Signing", "StoreQualification", httpTypes,
-                logging,
-            ],
-            swiftSettings: strict),
+            dependencies: ["GatewayCore", "LibCurl", "Signing", "StoreQualification"], swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict
@@ -255,8 +251,8 @@ let package = Package(
         .testTarget(
             name: "DevStackTests",
             dependencies: [
-                "DevStack", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
-                httpTypes, logging, serviceLifecycle,
+                "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
+                "StoreQualification", httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["SDKs"],
             swiftSettings: strict

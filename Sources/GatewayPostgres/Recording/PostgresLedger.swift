@@ -16,7 +16,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     public struct Limits: Sendable {
         /// Number of connections that record.
         public var connections: Int
-        /// Maximum number of proposals in one call. Only requests for many links make so many wait.
+        /// Maximum number of proposals in one call.
         public var maxBatch: Int
         /// Number of proposals that wait for a connection before the next one takes any.
         public var spillsAt: Int

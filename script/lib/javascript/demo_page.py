@@ -7,6 +7,19 @@ from pathlib import Path
 from demo import demo
 from example import DROP, PICTURE
 
+# Sends a form of the OSS bucket, of which one type of two is chosen. The file names a third one, as browsers do.
+FORM = """async ([url, token]) => {
+    const { Sluice } = await import("/clients/javascript/sluice.js");
+    const client = new Sluice({ url, token });
+    const contentTypes = ["image/png", "image/webp"];
+    const form = await client.form({
+        bucket: "demo-oss", keyPrefix: "users/alice/", contentTypes, maxBytes: 1000 });
+    const file = new File(["<p>"], "page.html", { type: "text/html" });
+    const { key } = await client.sendForm(form, file, { contentType: "image/webp" });
+    const object = await (await client.download({ bucket: "demo-oss", key })).blob;
+    return [object.type, object.size];
+}"""
+
 
 def flaws(made, pages):
     with contextlib.ExitStack() as stack:
@@ -37,4 +50,7 @@ def flaws(made, pages):
             page.click("#gallery a:has-text('dropped.txt')")
         if Path(waiting.value.path()).read_text() != "Hello":
             yield "the download differs from the file"
+        sent = page.evaluate(FORM, [settings["SLUICE_URL"], settings["SLUICE_KEY"]])
+        if sent != ["image/webp", 3]:
+            yield f"a form for two types: {sent}"
         yield from complaints

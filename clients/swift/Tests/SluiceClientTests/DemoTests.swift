@@ -32,6 +32,23 @@ extension RunningTests {
             _ = try await client.sendForm(form, file: directory.file("form", bytes(10_000))).value
             let found = try await client.confirm(form.id)
             #expect(found.state == .landed)
+            // A policy of S3 fixes one type.
+            guard bucket == "demo-oss" else { return }
+            request.contentTypes.append("image/webp")
+            let either = try await client.form(request)
+            let sent = try await client.sendForm(
+                either, file: directory.file("either", bytes(10_000)), contentType: "image/webp"
+            ).value
+            let copy = try await client.download(
+                .init(bucket: bucket, key: sent.key), to: directory.appendingPathComponent("either-copy")
+            ).value
+            #expect(copy.contentType == "image/webp")
+            let refused = await refusal {
+                try await client.sendForm(
+                    either, file: directory.file("third", bytes(10)), contentType: "text/html"
+                ).value
+            }
+            #expect(refused?.source == .store && refused?.status == 403)
         }
     }
 }

@@ -326,7 +326,10 @@ function sendXHR(link, body, { signal, timeout, onBytes }) {
     xhr.onabort = fail;
     xhr.onload = () => {
       watch.end();
-      resolve({ status: xhr.status, text: xhr.responseText, header: (name) => xhr.getResponseHeader(name) });
+      // A browser logs an error where it is asked for a field that it may not show.
+      const lines = xhr.getAllResponseHeaders().split("\r\n").filter(Boolean);
+      const fields = new Headers(lines.map((line) => line.split(/: ?(.*)/, 2)));
+      resolve({ status: xhr.status, text: xhr.responseText, header: (name) => fields.get(name) });
     };
     watch.signal.addEventListener("abort", () => xhr.abort());
     xhr.send(body);

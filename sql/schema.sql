@@ -351,24 +351,18 @@ $_$;
 CREATE FUNCTION public.expired_issuances_days(p_keep_days integer) RETURNS SETOF date
     LANGUAGE plpgsql STABLE
     SET search_path TO 'public', 'pg_temp'
-    AS $_$
+    AS $$
 BEGIN
     IF p_keep_days < 32 THEN
         RAISE EXCEPTION 'the ledger keeps at least 32 days' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN QUERY
         SELECT p.day
-        FROM (
-            -- CASE, so that no date is read from another table's name: conditions have no order.
-            SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END AS day
-            FROM pg_inherits i
-            JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = 'public.issuances'::regclass
-        ) p
+        FROM issuances_partitions() p
         WHERE p.day < (clock_timestamp() AT TIME ZONE 'UTC')::date - p_keep_days
         ORDER BY p.day;
 END
-$_$;
+$$;
 
 CREATE FUNCTION public.forget_gateway(p_id uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -581,6 +575,17 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
             )
     );
 $$;
+
+CREATE FUNCTION public.issuances_partitions() RETURNS TABLE(day date, partition regclass)
+    LANGUAGE sql STABLE ROWS 60
+    AS $_$
+    -- CASE, so that no date is read from another table's name: conditions have no order.
+    SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END,
+        c.oid::regclass
+    FROM pg_inherits i
+    JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'public.issuances'::regclass;
+$_$;
 
 CREATE FUNCTION public.keep_membership() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -942,10 +947,13 @@ DECLARE
     v_events integer;
     v_landings integer;
     v_counted integer;
-    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
-    v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
-        - 86400 * (greatest(p_keep_days, 32) + 2))::bigint * 1000), 12, '0'), 32, '0')::uuid;
+    v_end timestamptz := clock_timestamp() - greatest(p_keep_days, 32) * interval '1 day';
+    v_before uuid;
 BEGIN
+    SELECT least(v_end, min(p.day)::timestamp AT TIME ZONE 'UTC') INTO v_end FROM issuances_partitions() p;
+    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
+    v_before := rpad(
+        lpad(to_hex(extract(epoch FROM v_end - interval '2 days')::bigint * 1000), 12, '0'), 32, '0')::uuid;
     DELETE FROM store_events e
     WHERE e.ctid = ANY (ARRAY(
         SELECT o.ctid FROM store_events o
@@ -1901,7 +1909,7 @@ CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET enable_sort TO 'off'
-    AS $_$
+    AS $$
 DECLARE
     v_now timestamptz;
     v_recording text[];
@@ -1930,13 +1938,9 @@ BEGIN
         d.pages
     INTO v_partition, v_day, v_end, v_from, v_pages, v_summed_pages
     FROM (
-        -- CASE, so that no date is read from another table's name: conditions have no order.
-        SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
-            CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END::timestamptz
-                AS starts_at
-        FROM pg_inherits i
-        JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'public.issuances'::regclass
+        SELECT i.partition, pg_relation_size(i.partition) / current_setting('block_size')::bigint AS pages,
+            i.day::timestamptz AS starts_at
+        FROM issuances_partitions() i
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
@@ -2020,7 +2024,7 @@ BEGIN
     END IF;
     RETURN v_to < v_now;
 END
-$_$;
+$$;
 
 CREATE FUNCTION public.sum_landings(p_most integer, p_patience interval) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER

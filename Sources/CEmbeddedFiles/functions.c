@@ -92,6 +92,10 @@ static const char is_unused[] = {
 #embed "../../sql/functions/is_unused.sql" suffix(, 0)
 };
 
+static const char issuances_partitions[] = {
+#embed "../../sql/functions/issuances_partitions.sql" suffix(, 0)
+};
+
 static const char keep_membership[] = {
 #embed "../../sql/functions/keep_membership.sql" suffix(, 0)
 };
@@ -274,6 +278,7 @@ static const struct {
     {"index_closed_day.sql", index_closed_day},
     {"is_live_gateway.sql", is_live_gateway},
     {"is_unused.sql", is_unused},
+    {"issuances_partitions.sql", issuances_partitions},
     {"keep_membership.sql", keep_membership},
     {"note_gateway.sql", note_gateway},
     {"note_landing.sql", note_landing},

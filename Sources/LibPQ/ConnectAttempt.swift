@@ -46,6 +46,19 @@ final class ConnectAttempt: Sendable {
         }
     }
 
+    /// Whether the attempt ended when nobody waited for it, too long ago to say something about the server as it is
+    /// now: it failed more than a second ago, or the server has closed the connection since.
+    var isOutdated: Bool {
+        state.withLock { state in
+            switch state {
+            case .failed(_, let instant): ContinuousClock.now - instant > .seconds(1)
+            // Unasked, a server writes little but a farewell.
+            case .connected(let handle): SocketWaiter.isReadable(handle.socket)
+            default: false
+            }
+        }
+    }
+
     /// Why and when the attempt failed; `nil` if it did not.
     var failure: (error: PostgresError, instant: ContinuousClock.Instant)? {
         state.withLock { state in

@@ -21,9 +21,9 @@ struct Reconnection {
 
     /// Returns the current attempt, or starts a new one. Throws if it is too early for one.
     mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
-        if let attempt, !attempt.isObsolete {
+        if let attempt, !attempt.isObsolete, !attempt.isOutdated {
             guard let failure = attempt.failure else { return attempt }
-            // It failed when nobody waited for it any more, and may say nothing about the server as it is now.
+            // It failed a moment ago, when nobody waited for it any more.
             fail(failure.error, at: failure.instant)
         }
         attempt = nil

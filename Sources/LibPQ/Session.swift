@@ -235,7 +235,7 @@ final class Session {
 
     /// Reads unsolicited messages of the server: notifications, or that it has closed the connection.
     func readUnasked() {
-        while !isBroken, waiter.isReadable(socket) {
+        while !isBroken, SocketWaiter.isReadable(socket) {
             if unsafe PQconsumeInput(handle.pointer) == 0 { return }
             // Lets libpq process messages between statements, such as the server's shutdown message.
             _ = unsafe PQisBusy(handle.pointer)

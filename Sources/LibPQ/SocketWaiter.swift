@@ -69,7 +69,7 @@ final class SocketWaiter: Sendable {
 
 extension SocketWaiter {
     /// Whether a socket has something to read; does not wait.
-    func isReadable(_ socket: Int32) -> Bool {
+    static func isReadable(_ socket: Int32) -> Bool {
         var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&descriptor, 1, 0) > 0
     }

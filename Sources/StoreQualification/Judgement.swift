@@ -18,7 +18,7 @@ public enum StorePromise: String, Sendable, CaseIterable, Codable {
     case content
     /// The size is the bound one, or in the bound range.
     case size
-    /// The metadata are the bound ones.
+    /// The metadata are the bound ones, and the ACL where a form binds it.
     case metadata
     /// The store obeys no header or parameter that is not signed.
     case nothingMore

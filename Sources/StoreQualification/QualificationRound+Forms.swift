@@ -27,7 +27,7 @@ extension QualificationRound {
             (.contentType, "another content type, in a form", Self.body, { $0.set(named.type, "text/html") }),
             (.metadata, "other metadata, in a form", Self.body, { $0.set(metadata, "mallory") }),
             (
-                .nothingMore, "another ACL, in a form", Self.body,
+                named.accessList == nil ? .nothingMore : .metadata, "another ACL, in a form", Self.body,
                 {
                     $0.set(more.name, nil)
                     $0.add(more.name, more.value)

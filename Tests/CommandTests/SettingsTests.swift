@@ -228,7 +228,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func anEmptyPublicURLIsNone() throws {
+    @Test func anEmptyVariableIsNotSet() throws {
         for (value, isMistake) in [("", false), ("https://sluice.example", false), ("sluice.example", true)] {
             let result = try Command.run(["serve"], environment: ["SLUICE_PUBLIC_URL": value])
             #expect(result.status == 1 && result.errors.contains("SLUICE_DATABASE_URL"))

@@ -7,11 +7,17 @@ import Testing
 /// Remembers uploads as PostgreSQL does.
 final class MemoryRemoteUploads: RemoteUploadStore {
     private let started = Mutex<[(upload: RemoteUpload, type: String, id: String?)]>([])
+    private let isDown: Bool
+
+    init(isDown: Bool = false) {
+        self.isDown = isDown
+    }
 
     /// Content types of what was begun.
     var types: [String] { started.withLock { $0.map(\.type) } }
 
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
+        guard !isDown else { throw .unavailable(retryAfter: 1, cause: "down") }
         started.withLock { $0.append((upload, contentType, nil)) }
     }
 
@@ -54,14 +60,15 @@ struct RemoteSignaturesTests {
 
     private func sign(
         _ content: String, as user: String = "alice", scheme: RemoteSignatures.Scheme = .oss,
-        canonicalRequest: String? = nil, ledger: ScriptedLedger = ScriptedLedger(), now: Date = Fixture.now
+        canonicalRequest: String? = nil, ledger: ScriptedLedger = ScriptedLedger(),
+        uploads: MemoryRemoteUploads? = nil, now: Date = Fixture.now
     ) async throws -> RemoteSignature {
         let cache = PolicyCache(source: source)
         let authenticator = CacheAuthenticator(cache: cache)
         let useCase = RemoteSignatures(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: { now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads ?? self.uploads)
         return try await useCase.sign(
             RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme), scheme: scheme,
             in: .test(try await authenticator.authenticate(Secret(user)), requestID: "request-1"))
@@ -229,6 +236,11 @@ struct RemoteSignaturesTests {
         }
         _ = try await sign(start, ledger: changing)
         #expect(changing.proposals.count == 2 && uploads.types == ["image/png"])
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1, cause: "down")) {
+            try await sign(start, ledger: ledger, uploads: MemoryRemoteUploads(isDown: true))
+        }
+        #expect(ledger.proposals.count == 1)
     }
 
     @Test("of OSS version 4 need the canonical request, and are of its day and bucket")

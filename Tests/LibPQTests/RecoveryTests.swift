@@ -79,10 +79,10 @@ struct RecoveryTests {
     }
 
     /// A server that stands still takes connections and answers none, so that callers stop waiting.
-    @Test func anAttemptThatFailedMeanwhileRefusesNobody() async throws {
+    @Test(arguments: [false, true]) func anAttemptThatEndedMeanwhileRefusesNobody(connects: Bool) async throws {
         let cluster = try await TestCluster(ClusterOptions())
         var configuration = try PostgresConfiguration(
-            connectionString: cluster.connectionString(database: "postgres"), applicationName: "tests")
+            connectionString: cluster.connectionString(database: "postgres"), applicationName: "unheeded")
         configuration.backoff = Backoff(base: .milliseconds(1), limit: .milliseconds(1))
         let connection = PostgresConnection(configuration, logger: quiet)
         #expect(try await connection.execute(Self.one) == [1])
@@ -93,6 +93,16 @@ struct RecoveryTests {
         try await eventually {
             await postgresError { _ = try await connection.execute(Self.one) }
                 == .unavailable(reason: "still connecting")
+        }
+        if connects {
+            try await cluster.resume()
+            let watcher = PostgresConnection(
+                try PostgresConfiguration(
+                    connectionString: cluster.connectionString(database: "postgres"), applicationName: "watcher"),
+                logger: quiet)
+            let sessions = query(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unheeded'", as: Int64.self)
+            try await eventually { try await watcher.execute(sessions) == [1] }
         }
         try await cluster.kill()
         try await cluster.start()

@@ -16,13 +16,7 @@ BEGIN
     END IF;
     RETURN QUERY
         SELECT p.day
-        FROM (
-            -- CASE, so that no date is read from another table's name: conditions have no order.
-            SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END AS day
-            FROM pg_inherits i
-            JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = 'public.issuances'::regclass
-        ) p
+        FROM issuances_partitions() p
         WHERE p.day < (clock_timestamp() AT TIME ZONE 'UTC')::date - p_keep_days
         ORDER BY p.day;
 END

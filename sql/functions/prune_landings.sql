@@ -1,7 +1,8 @@
 -- Deletes old reports of stores, and what was found of uploads past retention.
 --
 -- No link lives longer than a week: after ten days no upload is left that a report could belong to. What was found and
--- counted of an upload is kept for two days after its retention, until no day of the ledger has the upload.
+-- counted of an upload is kept for two days after its retention, and as long as the ledger has its day or an earlier
+-- one.
 --
 --   p_keep_days  how long the ledger is kept, at least 32 days; NULL for ever
 --   p_most       how many rows of each kind to delete at most
@@ -15,10 +16,13 @@ DECLARE
     v_events integer;
     v_landings integer;
     v_counted integer;
-    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
-    v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
-        - 86400 * (greatest(p_keep_days, 32) + 2))::bigint * 1000), 12, '0'), 32, '0')::uuid;
+    v_end timestamptz := clock_timestamp() - greatest(p_keep_days, 32) * interval '1 day';
+    v_before uuid;
 BEGIN
+    SELECT least(v_end, min(p.day)::timestamp AT TIME ZONE 'UTC') INTO v_end FROM issuances_partitions() p;
+    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
+    v_before := rpad(
+        lpad(to_hex(extract(epoch FROM v_end - interval '2 days')::bigint * 1000), 12, '0'), 32, '0')::uuid;
     DELETE FROM store_events e
     WHERE e.ctid = ANY (ARRAY(
         SELECT o.ctid FROM store_events o

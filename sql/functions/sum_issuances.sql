@@ -50,13 +50,9 @@ BEGIN
         d.pages
     INTO v_partition, v_day, v_end, v_from, v_pages, v_summed_pages
     FROM (
-        -- CASE, so that no date is read from another table's name: conditions have no order.
-        SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
-            CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END::timestamptz
-                AS starts_at
-        FROM pg_inherits i
-        JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'public.issuances'::regclass
+        SELECT i.partition, pg_relation_size(i.partition) / current_setting('block_size')::bigint AS pages,
+            i.day::timestamptz AS starts_at
+        FROM issuances_partitions() i
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')

@@ -72,9 +72,7 @@ extension Bucket {
             binding.createsOnlyHeader != nil, !binding.overrides.isEmpty, binding.closesUploads, binding.metadataPrefix
         )
     }
-}
 
-extension Bucket {
     /// Names of the fields that bind the content type and the ACL in the bucket's forms; `nil` if there are no forms.
     package var trialFormFields: (type: String, accessList: String?)? {
         binding.form.map { ($0.typeField, $0.accessList?.name) }

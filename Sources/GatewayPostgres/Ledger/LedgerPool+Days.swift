@@ -137,17 +137,9 @@ extension LedgerPool {
             """, encode: encode)
     }
 
-    /// A table of the days that have a partition. Without CASE, the planner may parse a date from the name of a table
-    /// that is no partition, and fail.
-    static let partitions = """
-        (
-            SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$'
-                THEN to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' END AS day
-            FROM pg_inherits i
-            JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = 'public.issuances'::regclass
-        )
-        """
+    /// A table of the starts of the days that have a partition.
+    static let partitions =
+        "(SELECT i.day::timestamp AT TIME ZONE 'UTC' AS day FROM issuances_partitions() i)"
 
     private static func days(
         _ selection: String, encode: @escaping @Sendable (IssuanceFilter) -> [any PostgresValue]

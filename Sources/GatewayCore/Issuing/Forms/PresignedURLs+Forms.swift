@@ -115,8 +115,8 @@ extension PostPolicyRequest {
 }
 
 extension URLSigner {
-    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata and status. Then proves the
-    /// form against the permit, including each content type.
+    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata, status and, at Alibaba OSS,
+    /// the ACL. Then proves the form against the permit, including each content type.
     ///
     /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
     ///   can fix.

@@ -51,8 +51,8 @@ public struct RemoteSignatures: Sendable {
     ///   - scheme: The requested signature scheme.
     ///   - context: The caller and the circumstances of the request.
     /// - Throws: `invalidArgument` for a string that must not be signed for anyone; the refusal; or `slowDown`,
-    ///   `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no signature has left the process. No error
-    ///   repeats the string.
+    ///   `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no signature has left the process; one that
+    ///   starts an upload may be on record and charged all the same. No error repeats the string.
     public func sign(
         _ string: RemoteString, scheme: Scheme, in context: RequestContext
     ) async throws(GatewayError) -> RemoteSignature {

@@ -6,11 +6,11 @@ public import ServiceLifecycle
 
 /// The ledger in PostgreSQL. Each caller records as if alone, and proposals are sent to the database together.
 ///
-/// The first connection takes all proposals until ``Limits/spillsAt`` wait for it, and only then does the next one take
-/// any: what a statement costs however many rows it writes is most of the cost of a small one. With 16 and 64 callers on two cores
-/// this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals evenly. A connection
-/// that failed, or that has not answered for a second, is passed over. The ledger records while ``run()`` runs. Earlier
-/// proposals wait for it; later ones are refused.
+/// The first connection takes all proposals until ``Limits/spillsAt`` wait for it, and only then does the next one
+/// take any: what a statement costs however many rows it writes is most of the cost of a small one. With 16 and 64
+/// callers on two cores this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals
+/// evenly. A connection that failed, or that has not answered for a second, is passed over. The ledger records while
+/// ``run()`` runs. Earlier proposals wait for it; later ones are refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// Limits on connections, batches and queues.
     public struct Limits: Sendable {

@@ -25,20 +25,17 @@ public struct GatewayClient: Sendable {
     ///   - timeout: Time without any progress after which a request has failed.
     ///   - retries: How often requests are repeated.
     public init(url: String, key: String, timeout: Duration, retries: Retries) throws(ClientFailure) {
-        guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme ?? ""),
-            parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
-        else { throw .usage("'\(url)' is not the URL of a gateway. An example: https://gateway.example") }
+        guard let origin = ServerOrigin(url) else {
+            throw .usage("'\(url)' is not the URL of a gateway. An example: https://gateway.example")
+        }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("The key is not a valid bearer token.")
         }
-        var origin = url
-        while origin.hasSuffix("/") { origin.removeLast() }
-        self.origin = origin
+        self.origin = origin.text
+        sendsKeyInClear = origin.isInClear
         self.key = key
         self.timeout = timeout
         self.retries = retries
-        let isNear = ["127.0.0.1", "localhost", "::1", "[::1]"].contains(parts.host ?? "")
-        sendsKeyInClear = parts.scheme == "http" && !isNear
     }
 
     /// Asks for a link.
@@ -133,12 +130,11 @@ extension GatewayClient {
     private func attempt(
         _ method: String, _ path: String, _ fields: [HTTPTransfer.Field], _ body: [UInt8]?
     ) async throws(ClientFailure) -> [UInt8] {
-        let rest = body.map { UnsentBytes($0) }
         let transfer = StreamedTransfer(
             method, origin + path, fields: fields,
-            upload: rest.map { rest in .stream(length: Int64(rest.count)) { rest.next($0) } } ?? .none,
+            upload: body.map { .bytes($0) } ?? .none,
             connectTimeout: min(timeout, .seconds(30)), idleTimeout: timeout)
-        let kept = KeptBytes(atMost: Self.maxBytes)
+        let kept = ReceivedBody(atMost: Self.maxBytes)
         let result = await blocking(until: retries.stop) {
             () -> Result<StreamedTransfer.Head, StreamedTransfer.Failure> in
             Result { () throws(StreamedTransfer.Failure) in try transfer.perform { _, bytes in kept.append(bytes) } }
@@ -170,43 +166,5 @@ extension ClientFailure {
                 .late(let reason), .failed(let reason):
                 .unreachable("\(origin): \(reason)")
             }
-    }
-}
-
-/// An answer's body, up to a limit.
-final class KeptBytes: Sendable {
-    private let limit: Int
-    private let state = Mutex<[UInt8]>([])
-
-    init(atMost limit: Int) { self.limit = limit }
-
-    var bytes: [UInt8] { state.withLock { $0 } }
-
-    /// Appends bytes; `false` if there are too many.
-    func append(_ more: [UInt8]) -> Bool {
-        state.withLock { kept in
-            guard kept.count + more.count <= limit else { return false }
-            kept += more
-            return true
-        }
-    }
-}
-
-/// A request's body that has not been sent yet.
-final class UnsentBytes: Sendable {
-    let count: Int
-    private let state: Mutex<ArraySlice<UInt8>>
-
-    init(_ bytes: [UInt8]) {
-        count = bytes.count
-        state = Mutex(bytes[...])
-    }
-
-    /// Takes the next bytes; none at the end.
-    func next(_ most: Int) -> [UInt8] {
-        state.withLock { rest in
-            defer { rest = rest.dropFirst(most) }
-            return Array(rest.prefix(most))
-        }
     }
 }

@@ -27,7 +27,7 @@ struct LinkTransfer: Sendable {
         }
         do throws(ClientFailure) {
             let answer = try await send(
-                link, fields: [], upload: .stream(length: Int64(range.count), next), kept: KeptBytes(atMost: 65_536))
+                link, fields: [], upload: .stream(length: Int64(range.count), next), kept: ReceivedBody(atMost: 65_536))
             return answer["ETag"].map { Self.unquoted($0) }
         } catch {
             sent.takeBack()
@@ -45,11 +45,11 @@ struct LinkTransfer: Sendable {
         _ link: Link, fields: [HTTPTransfer.Field],
         receive: @escaping @Sendable (StreamedTransfer.Head, [UInt8]) -> Bool
     ) async throws(ClientFailure) -> StreamedTransfer.Head {
-        try await send(link, fields: fields, upload: .none, kept: KeptBytes(atMost: 65_536), receive: receive)
+        try await send(link, fields: fields, upload: .none, kept: ReceivedBody(atMost: 65_536), receive: receive)
     }
 
     private func send(
-        _ link: Link, fields: [HTTPTransfer.Field], upload: StreamedTransfer.Upload, kept: KeptBytes,
+        _ link: Link, fields: [HTTPTransfer.Field], upload: StreamedTransfer.Upload, kept: ReceivedBody,
         receive: (@Sendable (StreamedTransfer.Head, [UInt8]) -> Bool)? = nil
     ) async throws(ClientFailure) -> StreamedTransfer.Head {
         // libcurl writes the length itself.

@@ -1,7 +1,8 @@
 import ObjectClient
+import Terminal
 
 extension ClientFailure {
-    /// Exit status of the process; the same as that of `sluice admin` for the same failure.
+    /// Exit status of the process.
     var exitCode: Int32 {
         switch self {
         case .usage: 64
@@ -9,18 +10,8 @@ extension ClientFailure {
         case .unreachable: 7
         case .different: 8
         case .stopped: 130
-        case .gateway(let problem, _): Self.exitCode(ofStatus: problem.status)
-        case .store(let refusal, _): Self.exitCode(ofStatus: refusal.status)
-        }
-    }
-
-    private static func exitCode(ofStatus status: Int) -> Int32 {
-        switch status {
-        case 401, 403: 3
-        case 404: 4
-        case 409, 412, 428: 5
-        case 429, 500...: 6
-        default: 2
+        case .gateway(let problem, _): ExitStatus.ofRefusal(problem.status)
+        case .store(let refusal, _): ExitStatus.ofRefusal(refusal.status)
         }
     }
 
@@ -71,19 +62,5 @@ extension ClientFailure {
                 code: refusal.code.isEmpty ? "StoreRefused" : refusal.code, detail: refusal.message,
                 status: refusal.status, retryAfter: seconds)
         }
-    }
-}
-
-extension String {
-    /// The text without control characters and marks that change the direction of text, which a terminal would obey.
-    var visible: String {
-        String(
-            String.UnicodeScalarView(
-                unicodeScalars.map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .lineSeparator, .paragraphSeparator, .format: "\u{FFFD}"
-                    default: scalar
-                    }
-                }))
     }
 }

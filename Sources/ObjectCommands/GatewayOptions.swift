@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import LocalFiles
 import ObjectClient
+import Terminal
 
 /// The options that `get`, `put` and `share` have in common.
 struct GatewayOptions: ParsableArguments {

@@ -2,6 +2,7 @@ public import ArgumentParser
 import Glibc
 import LocalFiles
 import ObjectClient
+import Terminal
 
 /// `sluice share`: prints a link that downloads an object.
 public struct ShareCommand: AsyncParsableCommand {

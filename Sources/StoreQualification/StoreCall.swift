@@ -85,21 +85,10 @@ extension StoreCall {
     }
 
     private func send(_ timeout: Duration) -> StoreAnswer? {
-        let upload: StreamedTransfer.Upload
-        if let body {
-            let rest = Mutex(body[...])
-            upload = .stream(length: isChunked ? nil : Int64(body.count)) { most in
-                rest.withLock { rest in
-                    defer { rest = rest.dropFirst(most) }
-                    return Array(rest.prefix(most))
-                }
-            }
-        } else {
-            upload = .none
-        }
         let transfer = StreamedTransfer(
-            method, url, fields: headers.map { HTTPTransfer.Field($0.name, $0.value) }, upload: upload,
-            connectTimeout: timeout, idleTimeout: timeout)
+            method, url, fields: headers.map { HTTPTransfer.Field($0.name, $0.value) },
+            upload: body.map { .bytes($0, isChunked: isChunked) } ?? .none, connectTimeout: timeout,
+            idleTimeout: timeout)
         let kept = Mutex<[UInt8]>([])
         let head: StreamedTransfer.Head
         do {

@@ -1,6 +1,7 @@
 -- Lists the partitions of the ledger.
 --
--- Result: the day (UTC) and the table of each. Locks and errors: none. Callers: the gateway's role; functions about days.
+-- Result: the day (UTC) and the table of each. Locks and errors: none. Callers: functions and the gateway's role, about
+-- days.
 CREATE OR REPLACE FUNCTION issuances_partitions() RETURNS TABLE (day date, partition regclass)
 LANGUAGE sql STABLE ROWS 60
 AS $$

@@ -9,7 +9,9 @@ struct AdminClient: Sendable {
     private let access: AdminAccess
     private let role: String
     private let timeout: Int
-    private let isPlain: Bool
+    private let sendsKeyInClear: Bool
+    /// The largest body that is kept. No page of a list is longer.
+    private static let maxBytes = 64 << 20
 
     /// An answer whose body is kept in memory.
     struct Answer: Sendable {
@@ -33,27 +35,23 @@ struct AdminClient: Sendable {
     ///   - role: The role that the operation requires, for error messages.
     ///   - timeout: Time allowed for a request, in seconds.
     init(_ access: AdminAccess, role: String, timeout: Int) throws(AdminFailure) {
-        guard let parts = URLComponents(string: access.url), ["http", "https"].contains(parts.scheme ?? ""),
-            parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
-        else {
+        guard let origin = ServerOrigin(access.url) else {
             throw .usage(
                 "'\(access.url)' is not the URL of a gateway. An example: https://gateway.example. \(access.urlSource)")
         }
         guard !access.key.contains(where: \.isNewline), access.key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("The key is not a valid bearer token. It comes from \(access.keySource).")
         }
-        var origin = access.url
-        while origin.hasSuffix("/") { origin.removeLast() }
-        self.origin = origin
+        self.origin = origin.text
+        sendsKeyInClear = origin.isInClear
         self.access = access
         self.role = role
         self.timeout = timeout
-        isPlain = parts.scheme == "http" && !["127.0.0.1", "localhost", "::1", "[::1]"].contains(parts.host ?? "")
     }
 
     /// Warns a user whose key travels in the clear.
     func warnAboutPlainHTTP() {
-        guard isPlain else { return }
+        guard sendsKeyInClear else { return }
         writeToStandardError("warning: the key is sent unencrypted to \(origin)\n")
     }
 
@@ -61,19 +59,19 @@ struct AdminClient: Sendable {
     func call(
         _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: Body = .none
     ) throws(AdminFailure) -> Answer {
-        let kept = ReceivedBody()
+        let kept = ReceivedBody(atMost: Self.maxBytes)
         let head = try send(method, target, headers: headers, body) { _, bytes in kept.append(bytes) }
         return Answer(head: head, body: kept.bytes)
     }
 
     /// Sends a request and passes on the body of a successful answer as it arrives.
     ///
-    /// - Throws: The gateway's refusal as ``AdminFailure/refused(status:problem:)``.
+    /// - Throws: The gateway's refusal as ``AdminFailure/refused(status:problem:advice:option:)``.
     func stream(
         _ method: String, _ target: String, headers: [(name: String, value: String)],
         _ take: @escaping @Sendable ([UInt8]) -> Bool
     ) throws(AdminFailure) {
-        let kept = ReceivedBody()
+        let kept = ReceivedBody(atMost: Self.maxBytes)
         let head = try send(method, target, headers: headers, .none) { head, bytes in
             200..<300 ~= head.status ? take(bytes) : kept.append(bytes)
         }
@@ -117,8 +115,7 @@ struct AdminClient: Sendable {
             upload = .none
         case .bytes(let bytes, let type):
             fields.append(HTTPTransfer.Field("Content-Type", type))
-            let rest = UnsentBody(bytes)
-            upload = .stream(length: Int64(bytes.count)) { rest.next($0) }
+            upload = .bytes(bytes)
         case .file(let file, let length, let type, let progress):
             fields.append(HTTPTransfer.Field("Content-Type", type))
             upload = .stream(length: length) { most in

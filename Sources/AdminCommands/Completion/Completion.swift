@@ -1,4 +1,5 @@
 import ContractModel
+import Terminal
 
 /// What may stand at the place of the last word of a command line.
 public struct Completion: Sendable {

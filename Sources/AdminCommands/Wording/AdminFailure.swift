@@ -23,14 +23,7 @@ enum AdminFailure: Error, Sendable {
         case .misuse: 64
         case .file, .declined: 1
         case .unreachable: 7
-        case .refused(let status, _, _, _):
-            switch status {
-            case 401, 403: 3
-            case 404: 4
-            case 409, 412, 428: 5
-            case 429, 500...: 6
-            default: 2
-            }
+        case .refused(let status, _, _, _): ExitStatus.ofRefusal(status)
         }
     }
 

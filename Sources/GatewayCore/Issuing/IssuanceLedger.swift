@@ -12,9 +12,9 @@ public protocol IssuanceLedger: Sendable {
 
     /// Records decisions durably and independently of each other.
     ///
-    /// - Returns: One result per proposal, in order: the verdict; ``GatewayError/slowDown(retryAfter:)`` if the queue
-    ///   is full or the deadline passed before sending; or ``GatewayError/unavailable(retryAfter:)`` if the database is
-    ///   gone or the outcome cannot be known. A credential whose proposal is not recorded must not leave the process.
+    /// - Returns: One result per proposal, in order: the verdict; ``GatewayError/slowDown(retryAfter:cause:)`` if the
+    ///   queue is full or the deadline passed before sending; or ``GatewayError/unavailable(retryAfter:cause:)`` if the
+    ///   database is gone or the outcome cannot be known. A credential whose proposal is not recorded must not leave the process.
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>]
@@ -162,7 +162,7 @@ public protocol QuotaUsageSource: Sendable {
     /// Reads what remains of each quota for its holder now, by the database's clock. The results are in the order of
     /// `holdings`.
     ///
-    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
     func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder]
 }
 

@@ -11,14 +11,14 @@ public struct PostgresAccess: AccessRows {
         self.pool = StorePool(pool: pool, logger: logger, complaint: "access cannot be reviewed")
     }
 
-    private static let byPrincipal = Listing(
+    private static let byPrincipal = PagedList(
         name: "access of a principal", filters: [.text("principal"), .text("bucket")],
         order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")], isNarrowed: true)
-    private static let byPrefix = Listing(
+    private static let byPrefix = PagedList(
         name: "access around a prefix", filters: [.text("bucket"), .text("prefix")],
         order: [.text("prefix"), .text("principal"), .uuid("id")], isNarrowed: true)
     // The review itself judges the principals of a key.
-    private static let byKey = Listing(
+    private static let byKey = PagedList(
         name: "access to a key", filters: [.text("bucket"), .text("key"), .text("members")],
         order: [.text("principal")], isNarrowed: true)
 

@@ -5,7 +5,7 @@ import Logging
 
 /// Lists the gateways that ``Heartbeat`` has announced.
 public struct PostgresGateways: GatewayDirectory {
-    private static let listing = Listing(name: "Gateway", filters: [], order: [.uuid("id")])
+    private static let listing = PagedList(name: "Gateway", filters: [], order: [.uuid("id")])
 
     private let pool: StorePool
 

@@ -5,7 +5,7 @@ import Logging
 
 /// Lists the groups that memberships and grants name.
 public struct PostgresGroups: GroupDirectory {
-    private static let listing = Listing(name: "Group", filters: [.text("member")], order: [.text("group")])
+    private static let listing = PagedList(name: "Group", filters: [.text("member")], order: [.text("group")])
 
     private let pool: StorePool
 

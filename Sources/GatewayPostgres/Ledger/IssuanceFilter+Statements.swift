@@ -33,7 +33,7 @@ extension IssuanceFilter {
     }
 
     /// The condition that a row `i` of the ledger must meet. It has the parameters `$1` to `$10`; see
-    /// ``parameters(in:)``.
+    /// ``parameters(from:to:)``.
     ///
     /// PostgreSQL plans it anew for each set of values. Absent filters then drop out, and days out of range are not
     /// opened. If a prefix contains the first two segments of its keys, an index on these finds the rows.

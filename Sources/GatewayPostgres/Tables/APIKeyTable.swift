@@ -100,7 +100,7 @@ extension AdminTable<APIKey> {
     static var apiKeys: Self {
         AdminTable(
             kind: .apiKey,
-            listing: Listing(
+            listing: PagedList(
                 of: .apiKey,
                 filters: [
                     .text("principal"), .text("prefix"), .text("role"), .instant("activeAt"),

@@ -7,8 +7,8 @@ struct AdminTable<Resource: ManagedRow>: Sendable {
     /// The kind of resource.
     let kind: ResourceKind
     /// The list of its rows.
-    let listing: Listing
-    /// Returns a row's values for ``Listing/order``.
+    let listing: PagedList
+    /// Returns a row's values for ``PagedList/order``.
     let position: @Sendable (Resource) -> [String]
     /// Returns the identifier of a row.
     let identifier: @Sendable (Resource) -> String

@@ -59,7 +59,7 @@ enum AuditTable {
         try row.next()
     }
 
-    static let listing = Listing(
+    static let listing = PagedList(
         name: "Audit",
         filters: [
             .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"),

@@ -175,7 +175,7 @@ extension AdminTable<Bucket> {
     static var buckets: Self {
         AdminTable(
             kind: .bucket,
-            listing: Listing(
+            listing: PagedList(
                 of: .bucket, filters: [.text("provider"), .uuid("credentialID"), .text("scheme")],
                 order: [.text("name")], isNarrowed: true),
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },

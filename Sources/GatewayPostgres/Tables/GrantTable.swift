@@ -74,7 +74,7 @@ enum GrantTable {
     ) { row throws(PostgresError) in try Grant(&row) }
 
     /// Describes lists and exports of grants. ``isListed`` takes the values of the filters as its first parameters.
-    static let listing = Listing(
+    static let listing = PagedList(
         of: .grant,
         filters: [
             .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"),

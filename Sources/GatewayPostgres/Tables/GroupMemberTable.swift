@@ -65,7 +65,7 @@ extension AdminTable<GroupMember> {
     static var groupMembers: Self {
         AdminTable(
             kind: .groupMember,
-            listing: Listing(
+            listing: PagedList(
                 of: .groupMember, filters: [.text("group"), .text("member")], order: [.text("group"), .text("member")]),
             position: { [$0.group.rawValue, $0.member.rawValue] }, identifier: \.identifier,
             isIdentifier: { !$0.utf8.contains(0) && $0.utf8.count { $0 == 0x1f } == 1 },

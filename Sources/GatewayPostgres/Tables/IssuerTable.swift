@@ -158,7 +158,7 @@ extension AdminTable<Issuer> {
     static func issuers(keys: MasterKeyRing) -> Self {
         let table = IssuerTable(keys: keys)
         return AdminTable(
-            kind: .issuer, listing: Listing(of: .issuer, filters: [.text("issuer")], order: [.uuid("id")]),
+            kind: .issuer, listing: PagedList(of: .issuer, filters: [.text("issuer")], order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the issuer.",
             insert: { issuer, transaction in

@@ -157,7 +157,7 @@ enum MultipartUploadTable {
         try row.next()
     }
 
-    static let listing = Listing(
+    static let listing = PagedList(
         of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
 
     /// Reads a page of uploads, newest first.

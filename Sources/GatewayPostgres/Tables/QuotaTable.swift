@@ -163,7 +163,7 @@ extension AdminTable<Quota> {
     static var quotas: Self {
         AdminTable(
             kind: .quota,
-            listing: Listing(
+            listing: PagedList(
                 of: .quota,
                 filters: [
                     .text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period"),

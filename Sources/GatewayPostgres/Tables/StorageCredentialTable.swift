@@ -165,7 +165,7 @@ extension AdminTable<StorageCredential> {
         let table = StorageCredentialTable(keys: keys)
         return AdminTable(
             kind: .storageCredential,
-            listing: Listing(
+            listing: PagedList(
                 of: .storageCredential, filters: [.text("name"), .text("kind"), .instant("expiresBefore")],
                 order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },

@@ -157,7 +157,7 @@ extension AdminTable<Ticket> {
         let table = TicketTable(keys: keys)
         return AdminTable(
             kind: .ticket,
-            listing: Listing(
+            listing: PagedList(
                 of: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")], order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the ticket.",

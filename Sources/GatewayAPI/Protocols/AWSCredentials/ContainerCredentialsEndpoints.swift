@@ -16,12 +16,12 @@ struct ContainerCredentialsEndpoints: Sendable {
     /// Issues credentials that live for at least another quarter of an hour.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["actions", "durationSeconds"])
-        let (bucket, prefix) = try CredentialScope.parts(of: request.parameter(0))
+        let (bucket, prefix) = try SessionPlace.parts(of: request.parameter(0))
         let actions = try request.words("actions", Action.self)
         let duration = try request.query("durationSeconds").map { Int($0) ?? 0 }
         let wanted = try SessionRequest(
             bucket: bucket, prefix: prefix, actions: actions.isEmpty ? nil : actions, duration: duration,
-            leastLife: CredentialScope.leastLife)
+            leastLife: SessionPlace.leastLife)
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
         let credential = issued.credential
         var response = ServerResponse.json(.ok) { json in
@@ -52,7 +52,7 @@ struct ContainerCredentialsEndpoints: Sendable {
 }
 
 /// What the credentials of both protocols are for.
-enum CredentialScope {
+enum SessionPlace {
     /// Least remaining life of the credentials in an answer, in seconds. The SDKs ask for new ones when a quarter of an
     /// hour is left, and wait for them when ten minutes are.
     static let leastLife = 900

@@ -23,7 +23,7 @@ struct RoleARN: Equatable {
         }
         do throws(GatewayError) {
             let scope = String(Substring(text.utf8.dropFirst(Self.beginning.utf8.count)))
-            (bucket, prefix) = try CredentialScope.parts(of: scope)
+            (bucket, prefix) = try SessionPlace.parts(of: scope)
         } catch .invalidArgument(_, let reason) {
             throw Self.refusal(reason)
         }

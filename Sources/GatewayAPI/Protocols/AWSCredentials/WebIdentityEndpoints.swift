@@ -16,10 +16,10 @@ struct WebIdentityEndpoints: Sendable {
         let form = try WebIdentityForm(request)
         let duration = form.duration ?? SessionRequest.defaultDuration
         // Who asks for the least life that there is gets what is left of it.
-        let isShort = duration < CredentialScope.leastLife + SessionRequest.freshness
+        let isShort = duration < SessionPlace.leastLife + SessionRequest.freshness
         let wanted = try SessionRequest(
             bucket: form.role.bucket, prefix: form.role.prefix, actions: nil, duration: duration,
-            leastLife: isShort ? SessionRequest.defaultLeastLife : CredentialScope.leastLife)
+            leastLife: isShort ? SessionRequest.defaultLeastLife : SessionPlace.leastLife)
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
         var response = STSAnswer.response(.ok, STSAnswer.credentials(issued, for: form, of: caller, request.id))
         response.setRateLimit(issued.quotas)

@@ -1,9 +1,9 @@
 extension String {
     /// The number of columns that the text takes at a terminal.
-    var terminalWidth: Int { reduce(0) { $0 + ($1.isWide ? 2 : 1) } }
+    public var terminalWidth: Int { reduce(0) { $0 + ($1.isWide ? 2 : 1) } }
 
     /// The text with an ellipsis at its end, if it takes more columns than allowed.
-    func shortened(to columns: Int) -> String {
+    public func shortened(to columns: Int) -> String {
         guard terminalWidth > columns else { return self }
         var text = ""
         var left = columns - 1
@@ -16,7 +16,7 @@ extension String {
     }
 
     /// The text with control characters escaped, since a terminal would obey them.
-    var visible: String {
+    public var visible: String {
         guard unicodeScalars.contains(where: \.isObeyed) else { return self }
         var text = ""
         for scalar in unicodeScalars {

@@ -3,7 +3,7 @@ import GatewayCore
 import LibPQ
 
 /// Describes a list that is read page by page: its filters and the order of its rows.
-struct Listing: Sendable {
+struct PagedList: Sendable {
     /// Name of the list in page tokens. A token is valid for its own list only.
     let name: String
     /// Filters, in the order of the page statement's first parameters.
@@ -64,7 +64,7 @@ struct Listing: Sendable {
     }
 }
 
-extension Listing {
+extension PagedList {
     /// Describes a list of resources of a kind.
     init(of kind: ResourceKind, filters: [ListColumn], order: [ListColumn], isNarrowed: Bool = false) {
         self.init(name: kind.rawValue, filters: filters, order: order, isNarrowed: isNarrowed)
@@ -116,7 +116,7 @@ struct PageRequest: Sendable {
     /// The values of ``parameters``, then the reach.
     var narrowedParameters: [any PostgresValue] { parameters + [reach] }
 
-    /// The values of all parameters, in the order of ``Listing/filters`` and ``Listing/order``, then the limit.
+    /// The values of all parameters, in the order of ``PagedList/filters`` and ``PagedList/order``, then the limit.
     var parameters: [any PostgresValue] {
         filters.map { $0 as any PostgresValue } + after.map { $0 as any PostgresValue } + [limit]
     }

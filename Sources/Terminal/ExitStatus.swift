@@ -1,0 +1,13 @@
+/// Exit statuses of the commands that call a gateway.
+public enum ExitStatus {
+    /// Returns the exit status for a request that was refused with a status of HTTP.
+    public static func ofRefusal(_ status: Int) -> Int32 {
+        switch status {
+        case 401, 403: 3
+        case 404: 4
+        case 409, 412, 428: 5
+        case 429, 500...: 6
+        default: 2
+        }
+    }
+}

@@ -77,22 +77,6 @@ public struct IssuerProbe: IssuerDocuments {
             ("code_verifier", "sluice-tests-this-endpoint-and-has-no-code-for-it"),
         ]
         if let origin { pairs.append(("redirect_uri", origin + "/console/")) }
-        return Array(pairs.map { "\($0.0)=\(escaped($0.1))" }.joined(separator: "&").utf8)
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                bytes.append(byte)
-            default:
-                bytes += "%".utf8
-                bytes += (byte < 16 ? "0" : "").utf8
-                bytes += String(byte, radix: 16, uppercase: true).utf8
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        return Array(pairs.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&").utf8)
     }
 }

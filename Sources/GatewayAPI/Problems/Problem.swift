@@ -31,7 +31,9 @@ struct Problem: Sendable {
     }
 
     /// Writes the problem as one object.
-    func write(to json: inout JSONWriter, requestID: String) {
+    ///
+    /// - Parameter requestID: Identifier of the request; `nil` for a problem within an answer that is not itself one.
+    func write(to json: inout JSONWriter, requestID: String?) {
         json.object { json in
             json.member("type", kind.type)
             json.member("title", kind.title)
@@ -46,20 +48,9 @@ struct Problem: Sendable {
         }
     }
 
-    /// Writes the problem as a member of an answer that is not itself a problem. It carries no request id.
-    func write(as name: String, to json: inout JSONWriter) {
-        json.name(name)
-        json.object { json in
-            json.member("type", kind.type)
-            json.member("title", kind.title)
-            json.member("status", kind.status.code)
-            json.member("detail", detail)
-            json.member("code", code)
-            for member in members {
-                json.name(member.name)
-                json.value(member.value)
-            }
-        }
+    /// Gives an answer of another form the header fields of this one.
+    func addHeaders(to response: inout ServerResponse) {
+        for field in headers { response.head.headerFields[field.name] = field.value }
     }
 
     fileprivate mutating func setRetryAfter(_ seconds: Int) {

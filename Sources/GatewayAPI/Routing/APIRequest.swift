@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
@@ -94,6 +95,14 @@ final class APIRequest: Sendable {
 
     /// The segment that matches the template's parameter at an index.
     func parameter(_ index: Int) -> String { match.parameters[index] }
+
+    /// The identifier that the path names first.
+    ///
+    /// - Throws: ``GatewayError/notFound(_:)`` for a text that is no identifier of any row.
+    func rowID(of kind: ResourceKind) throws(GatewayError) -> UUID {
+        guard let id = UUID(uuidString: parameter(0)) else { throw .notFound(kind) }
+        return id
+    }
 
     // MARK: The query
 

@@ -14,7 +14,8 @@ public protocol IssuanceLedger: Sendable {
     ///
     /// - Returns: One result per proposal, in order: the verdict; ``GatewayError/slowDown(retryAfter:cause:)`` if the
     ///   queue is full or the deadline passed before sending; or ``GatewayError/unavailable(retryAfter:cause:)`` if the
-    ///   database is gone or the outcome cannot be known. A credential whose proposal is not recorded must not leave the process.
+    ///   database is gone or the outcome cannot be known. A credential whose proposal is not recorded must not leave
+    ///   the process.
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>]

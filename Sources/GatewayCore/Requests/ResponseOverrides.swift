@@ -1,3 +1,5 @@
+import Signing
+
 /// Headers that the response to a download must have, in place of the object's own.
 ///
 /// A class, because few requests have overrides.
@@ -117,18 +119,11 @@ public final class ResponseOverrides: Sendable {
             || scalar.properties.generalCategory == .paragraphSeparator
     }
 
+    /// `attr-char` of RFC 8187.
+    private static let attributeCharacters = PercentEncoding.unreserved.union("!#$&+^`|")
+
     private static func extended(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            // `attr-char` of RFC 8187 is a token byte, except for three that the extended form itself uses.
-            if ASCII.isToken(byte), !"*'%".utf8.contains(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: PercentEncoding.encode(text, keeping: attributeCharacters), as: UTF8.self)
     }
 
     private static func header(_ text: String?, _ field: String) throws(GatewayError) -> String? {

@@ -209,7 +209,6 @@ extension PostgresAdminStore {
     ) async throws(GatewayError) -> Result {
         do {
             return try await pool.withTransaction { transaction in
-                try transaction.runScript("SET LOCAL lock_timeout = '2s'")
                 try transaction.mark(change)
                 return try body(transaction)
             }

@@ -33,7 +33,6 @@ public struct PostgresOffboarding: OffboardingStore {
         let removed: Int64?
         do {
             removed = try await pool.withTransaction { transaction in
-                try transaction.runScript("SET LOCAL lock_timeout = '2s'")
                 try transaction.mark(change)
                 return try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
             }

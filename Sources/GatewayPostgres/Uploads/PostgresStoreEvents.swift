@@ -57,7 +57,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
                 return kept
             }
         } catch {
-            throw translated(error)
+            throw translated(error, requestID: change.requestID)
         }
     }
 
@@ -72,13 +72,14 @@ public struct PostgresStoreEvents: StoreEventRecords {
         let entry = try auditEntry()
         do {
             return try await pool.withTransaction { transaction in
+                try transaction.mark(change)
                 guard let name = try transaction.execute(EventSecretTable.remove, bucket).first else { return false }
                 let act = AuditedAct(.delete, .eventSecret, bucket.rawValue, details: ["name": name])
                 _ = try transaction.execute(AuditTable.note, (entry, act, change))
                 return true
             }
         } catch {
-            throw translated(error)
+            throw translated(error, requestID: change.requestID)
         }
     }
 
@@ -97,9 +98,15 @@ public struct PostgresStoreEvents: StoreEventRecords {
         }
     }
 
-    private func translated(_ error: any Error) -> GatewayError {
+    /// Logs an error and returns the error for the caller.
+    ///
+    /// - Parameter requestID: Identifier of the request that changes something; `nil` for other statements.
+    private func translated(_ error: any Error, requestID: String? = nil) -> GatewayError {
         if let error = error as? GatewayError { return error }
-        logger.report(error, "events of stores cannot be read or written", in: pool.outage)
-        return (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
+        logger.report(
+            error, "events of stores cannot be read or written", in: pool.outage,
+            metadata: requestID.map { ["request.id": "\($0)"] } ?? [:])
+        guard let error = error as? PostgresError else { return .unexpected(error) }
+        return requestID == nil ? error.asGatewayError : error.asRefusalOfChange
     }
 }

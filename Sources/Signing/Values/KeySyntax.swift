@@ -1,3 +1,5 @@
+import LibCrypto
+
 /// The names of buckets and the object keys that no client, proxy or store rewrites on the way.
 public enum KeySyntax {
     /// Whether a text is a valid bucket name: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends
@@ -123,8 +125,8 @@ public enum KeySyntax {
         var decoded: [UInt8] = []
         var index = 0
         while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = digit(bytes[index + 1]),
-                let low = digit(bytes[index + 2])
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = Hex.value(of: bytes[index + 1]),
+                let low = Hex.value(of: bytes[index + 2])
             {
                 decoded.append(high << 4 | low)
                 index += 3
@@ -134,14 +136,5 @@ public enum KeySyntax {
             }
         }
         return decoded.count == bytes.count ? nil : decoded
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

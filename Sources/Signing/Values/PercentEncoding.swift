@@ -1,11 +1,11 @@
 import LibCrypto
 
 /// Percent-encoding of RFC 3986: letters, digits and `-._~` are kept, every other byte becomes `%XX` in upper case.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// A set of ASCII bytes that are kept, one bit for each.
     ///
     /// The sets of the fast path are written as bits, so that using them neither computes nor initialises anything.
-    struct ByteSet: Sendable {
+    package struct ByteSet: Sendable {
         private let low: UInt64
         private let high: UInt64
 
@@ -22,13 +22,19 @@ enum PercentEncoding {
             (low, high) = bits
         }
 
+        /// The set with further characters.
+        package func union(_ characters: String) -> ByteSet {
+            let other = ByteSet(characters)
+            return ByteSet(low: low | other.low, high: high | other.high)
+        }
+
         func contains(_ byte: UInt8) -> Bool {
             byte < 128 && ((byte < 64 ? low : high) >> UInt64(byte & 63)) & 1 == 1
         }
     }
 
     /// Kept in the name or value of a query parameter: letters, digits and `-._~`.
-    static let unreserved = ByteSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
+    package static let unreserved = ByteSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// Kept in a path, where `/` separates segments.
     static let unreservedAndSlash = ByteSet(low: 0x03FF_E000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// What RFC 3986, section 3.3, allows in a path.
@@ -97,14 +103,14 @@ enum PercentEncoding {
         buffer.append(addingCapacity: bytes.count * 3) { append(bytes, keeping: kept, to: &$0) }
     }
 
-    static func encode(_ text: String, keeping kept: ByteSet) -> [UInt8] {
+    package static func encode(_ text: String, keeping kept: ByteSet) -> [UInt8] {
         var buffer: [UInt8] = []
         append(text, keeping: kept, to: &buffer)
         return buffer
     }
 
     /// Undoes the encoding; `nil` when a `%` is not followed by two hexadecimal digits.
-    static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
+    package static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
         var rest = bytes.makeIterator()

@@ -9,7 +9,10 @@ extension Explanation {
     func write(to json: inout JSONWriter) {
         json.member("permitted", isPermitted)
         json.member("reason", reason.rawValue)
-        if let error { Problem(error).write(as: "told", to: &json) }
+        if let error {
+            json.name("told")
+            Problem(error).write(to: &json, requestID: nil)
+        }
         json.name("principals")
         json.array(members) { json, member in
             json.object { json in
@@ -65,7 +68,8 @@ extension Explanation.Match {
         case .denies: json.member("outcome", "denies")
         case .fails(let error):
             json.member("outcome", "fails")
-            Problem(error).write(as: "failure", to: &json)
+            json.name("failure")
+            Problem(error).write(to: &json, requestID: nil)
         }
     }
 }

@@ -20,7 +20,7 @@ struct IssuanceEndpoints: Sendable {
     /// `GET /admin/v1/issuances/{id}`.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuance) }
+        let id = try request.rowID(of: .issuance)
         let row = try await reader.issuance(id, within: request.reach(of: caller))
         return .json(.ok) { row.write(to: &$0) }
     }

@@ -18,7 +18,7 @@ struct IssuerValidationEndpoints: Sendable {
             throw body.invalid("origin", "The value must be 'http(s)://host[:port]', as browsers write it.")
         }
         try body.end()
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuer) }
+        let id = try request.rowID(of: .issuer)
         // The console sends its requests from the page whose origin counts.
         let page = request.headers[.origin].flatMap { Self.isOrigin($0) ? $0 : nil }
         let validation = try await useCase.validate(

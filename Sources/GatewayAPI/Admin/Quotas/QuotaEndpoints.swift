@@ -12,7 +12,8 @@ struct QuotaEndpoints: Sendable {
     /// `GET /admin/v1/quotas/{id}`: one row, with its use.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let stored = try await rows.store.get(id(in: request).lowercaseText, within: request.reach(of: caller))
+        let stored = try await rows.store.get(
+            request.rowID(of: .quota).lowercaseText, within: request.reach(of: caller))
         let summary = try await uses.summaries(of: [stored.id])[stored.id]
         var response = ServerResponse.json(.ok) { json in
             stored.row.write(to: &json)
@@ -37,7 +38,7 @@ struct QuotaEndpoints: Sendable {
     /// `GET /admin/v1/quotas/{id}/usage`: how much each principal used, the largest first.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let query = try request.listQuery(request.listFilters([.principal("holder")]), for: caller)
-        let id = try id(in: request)
+        let id = try request.rowID(of: .quota)
         let quota = try await rows.store.get(id.lowercaseText, within: request.reach(of: caller)).row
         let page = try await uses.uses(of: id, query)
         return .json(.ok) { json in
@@ -58,16 +59,12 @@ struct QuotaEndpoints: Sendable {
         let isForAll = try body.bool("all") ?? false
         try body.end()
         let reset = try await uses.reset(
-            id(in: request), of: QuotaHolders(holder: holder, isForAll: isForAll), by: caller.change(in: request))
+            request.rowID(of: .quota), of: QuotaHolders(holder: holder, isForAll: isForAll),
+            by: caller.change(in: request))
         return .json(.ok) { json in
             json.member("holders", reset.holders)
             json.member("released", reset.released)
         }
-    }
-
-    private func id(in request: APIRequest) throws(GatewayError) -> UUID {
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.quota) }
-        return id
     }
 }
 

@@ -125,7 +125,8 @@ extension Simulation {
             json.object { json in
                 json.name("issuance")
                 json.object { example.issuance.write(to: &$0) }
-                Problem(example.error).write(as: "told", to: &json)
+                json.name("told")
+                Problem(example.error).write(to: &json, requestID: nil)
                 if let decidedBy = example.decidedBy {
                     json.name("decidedBy")
                     json.object { decidedBy.write(to: &$0) }

@@ -13,7 +13,7 @@ struct StorageCredentialEndpoints: Sendable {
     /// its former key.
     @Sendable func dependents(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }
+        let id = try request.rowID(of: .storageCredential)
         let credential = try await rows.store.get(id.lowercaseText).row
         let found = try await dependency.dependents(of: id)
         return .json(.ok) { json in

@@ -66,7 +66,7 @@ struct UsageEndpoints: Sendable {
     /// `GET /admin/v1/grants/{id}/blast-radius`.
     @Sendable func blastRadiusOfGrant(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.grant) }
+        let id = try request.rowID(of: .grant)
         let radius = try await radius.radius(of: id, within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }
@@ -74,7 +74,7 @@ struct UsageEndpoints: Sendable {
     /// `GET /admin/v1/storage-credentials/{id}/blast-radius`.
     @Sendable func blastRadiusOfCredential(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }
+        let id = try request.rowID(of: .storageCredential)
         let radius = try await reports.blastRadius(of: .credential(id), within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }

@@ -46,7 +46,7 @@ struct ContainerCredentialsEndpoints: Sendable {
             json.member("message", problem.detail ?? problem.kind.title)
             json.member("requestId", requestID)
         }
-        for field in problem.headers { response.head.headerFields[field.name] = field.value }
+        problem.addHeaders(to: &response)
         return response
     }
 }

@@ -37,9 +37,8 @@ struct WebIdentityEndpoints: Sendable {
             <Message>\(STSAnswer.escaped(problem.detail ?? problem.kind.title))</Message></Error>\
             <RequestId>\(STSAnswer.escaped(requestID))</RequestId></ErrorResponse>
             """)
-        for field in problem.headers where field.name != .wwwAuthenticate {
-            response.head.headerFields[field.name] = field.value
-        }
+        problem.addHeaders(to: &response)
+        response.head.headerFields[.wwwAuthenticate] = nil
         return response
     }
 }

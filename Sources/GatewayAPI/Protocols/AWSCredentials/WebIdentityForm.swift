@@ -2,6 +2,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import Signing
 
 /// The form of `AssumeRoleWithWebIdentity`, API version 2011-06-15.
 ///
@@ -132,22 +133,8 @@ struct FormFields {
     }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard rest.count >= 2, let value = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self))
-                else { return nil }
-                decoded += value
-                rest = rest.dropFirst(2)
-            case 0x21...0x7E: decoded.append(byte)
-            default: return nil
-            }
-        }
-        return String(validating: decoded, as: UTF8.self)
+        guard bytes.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+        return PercentEncoding.decode(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     private static func refusal(_ reason: String) -> GatewayError {

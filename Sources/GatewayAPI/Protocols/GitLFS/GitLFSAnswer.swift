@@ -21,7 +21,7 @@ enum GitLFSAnswer {
     /// Makes the answer for a refusal of a whole request.
     @Sendable static func refusal(_ problem: Problem, requestID: String) -> ServerResponse {
         var answer = refusal(problem.lfsStatus, problem.lfsMessage, requestID)
-        for field in problem.headers { answer.head.headerFields[field.name] = field.value }
+        problem.addHeaders(to: &answer)
         // Clients look here first for the scheme, and browsers do not look here at all.
         if problem.lfsStatus == .unauthorized { answer.head.headerFields[.lfsAuthenticate] = #"Basic realm="sluice""# }
         return answer

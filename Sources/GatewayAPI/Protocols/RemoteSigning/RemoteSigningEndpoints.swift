@@ -87,7 +87,7 @@ enum RemoteSigningAnswer {
                 json.member("code", problem.kind.status.code)
             }
         }
-        for field in problem.headers { answer.head.headerFields[field.name] = field.value }
+        problem.addHeaders(to: &answer)
         return answer
     }
 }

@@ -198,7 +198,7 @@ struct CompanionEndpoints: Sendable {
             json.member("code", problem.code)
             json.member("requestId", requestID)
         }
-        for field in problem.headers { response.head.headerFields[field.name] = field.value }
+        problem.addHeaders(to: &response)
         return response
     }
 

@@ -14,14 +14,14 @@ extension MultipartUploadEndpoints {
     /// Shows an upload of any user.
     @Sendable func adminGet(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let upload = try await useCase.upload(id(in: request))
+        let upload = try await useCase.upload(request.rowID(of: .multipartUpload))
         return .json(.ok) { upload.writeForAdmins(to: &$0) }
     }
 
     /// Aborts an upload of any user.
     @Sendable func adminAbort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try await useCase.abort(id(in: request), by: caller.change(in: request))
+        try await useCase.abort(request.rowID(of: .multipartUpload), by: caller.change(in: request))
         return .noContent
     }
 }

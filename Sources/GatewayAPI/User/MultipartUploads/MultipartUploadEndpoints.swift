@@ -38,7 +38,7 @@ struct MultipartUploadEndpoints: Sendable {
     /// Shows one of the caller's uploads.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let upload = try await useCase.upload(id(in: request), of: caller)
+        let upload = try await useCase.upload(request.rowID(of: .multipartUpload), of: caller)
         return .json(.ok) { upload.write(to: &$0) }
     }
 
@@ -62,7 +62,7 @@ struct MultipartUploadEndpoints: Sendable {
             try part.end()
         }
         let answers = try await useCase.issue(
-            wishes, of: id(in: request), in: request.context(of: caller, timeout: timeout))
+            wishes, of: request.rowID(of: .multipartUpload), in: request.context(of: caller, timeout: timeout))
         metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.name("results")
@@ -85,7 +85,8 @@ struct MultipartUploadEndpoints: Sendable {
     @Sendable func listParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["pageSize", "pageToken"])
         let page = try await useCase.storedParts(
-            of: id(in: request), request.listQuery([:], for: caller), in: request.context(of: caller, timeout: timeout))
+            of: request.rowID(of: .multipartUpload), request.listQuery([:], for: caller),
+            in: request.context(of: caller, timeout: timeout))
         return .json(.ok, capacity: 64 + 128 * page.items.count) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
@@ -108,19 +109,14 @@ struct MultipartUploadEndpoints: Sendable {
             }
         }
         let upload = try await useCase.complete(
-            id(in: request), parts: parts, in: request.context(of: caller, timeout: timeout))
+            request.rowID(of: .multipartUpload), parts: parts, in: request.context(of: caller, timeout: timeout))
         return .json(.ok) { upload.write(to: &$0) }
     }
 
     /// Aborts one of the caller's uploads.
     @Sendable func abort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try await useCase.abort(id(in: request), by: caller)
+        try await useCase.abort(request.rowID(of: .multipartUpload), by: caller)
         return .noContent
-    }
-
-    func id(in request: APIRequest) throws(GatewayError) -> UUID {
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.multipartUpload) }
-        return id
     }
 }

@@ -45,22 +45,17 @@ struct TicketEndpoints: Sendable {
     /// `GET /v1/tickets/{id}`: shows one of the caller's own tickets.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        return RowEndpoints.answer(.ok, try await useCase.get(id(in: request), of: caller))
+        return RowEndpoints.answer(.ok, try await useCase.get(request.rowID(of: .ticket), of: caller))
     }
 
     /// `DELETE /v1/tickets/{id}`: revokes a ticket. Once it is answered, every gateway refuses the ticket.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let ticket = try await useCase.get(id(in: request), of: caller)
+        let ticket = try await useCase.get(request.rowID(of: .ticket), of: caller)
         let revision = try await request.ifMatch().revision(
             of: ticket.row.identifier, in: rows.store, within: request.reach(of: caller))
         try revocations.take(from: caller.principal, at: request.start)
         try await useCase.revoke(ticket.row, revision: revision, by: caller.change(in: request))
         return .noContent
-    }
-
-    private func id(in request: APIRequest) throws(GatewayError) -> UUID {
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.ticket) }
-        return id
     }
 }

@@ -8,7 +8,7 @@ extension UploadEndpoints {
     @Sendable func adminConfirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
-        let upload = try await useCase.confirm(id(in: request))
+        let upload = try await useCase.confirm(request.rowID(of: .issuance))
         return .json(.ok) { upload.writeForAdmins(to: &$0) }
     }
 

@@ -11,12 +11,7 @@ struct UploadEndpoints: Sendable {
     @Sendable func confirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
-        let upload = try await useCase.confirm(id(in: request), by: caller)
+        let upload = try await useCase.confirm(request.rowID(of: .issuance), by: caller)
         return .json(.ok) { upload.write(to: &$0) }
-    }
-
-    func id(in request: APIRequest) throws(GatewayError) -> UUID {
-        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.issuance) }
-        return id
     }
 }

@@ -49,6 +49,14 @@ extension QualificationRound {
         }
         await expectRefused(
             delivery, .scope, "deletion", at: key, await use("DELETE", key, session), unless: Self.body)
+        if bucket.provider == .oss {
+            let publishing = NamedValue("x-oss-object-acl", "public-read")
+            let published = key + "-published"
+            touch(published)
+            await expectRefused(
+                delivery, .scope, "publishing an object", at: published,
+                await use("PUT", published, session, headers: [publishing]))
+        }
         expectUnread(delivery, .scope, "reading the ACL", await use("GET", key, session, [NamedValue("acl", "")]))
         expectUnread(delivery, .scope, "listing", await use("GET", nil, session))
         var other = session
@@ -58,7 +66,8 @@ extension QualificationRound {
 
     /// Sends a request that the holder of a session signed.
     private func use(
-        _ method: String, _ key: String?, _ session: SessionCredential, _ query: [NamedValue] = []
+        _ method: String, _ key: String?, _ session: SessionCredential, _ query: [NamedValue] = [],
+        headers more: [NamedValue] = []
     ) async -> StoreAnswer? {
         var holder = credential
         holder.secretKind = .accessKey
@@ -66,7 +75,7 @@ extension QualificationRound {
         holder.secretAccessKey = session.secretAccessKey
         holder.sessionToken = session.sessionToken
         let type = NamedValue("content-type", Self.type)
-        let headers = method == "PUT" ? [type] : []
+        let headers = (method == "PUT" ? [type] : []) + more
         guard
             let url = try? URLSigner().url(
                 method, of: key.map { (text) throws(GatewayError) in try ObjectKey(text) }, in: bucket, with: holder,

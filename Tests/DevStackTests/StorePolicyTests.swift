@@ -1,3 +1,4 @@
+import GatewayCore
 import LibCrypto
 import Signing
 import Testing
@@ -34,10 +35,24 @@ import Testing
             "Resource":["arn:aws:s3:::b"],"Condition":{"StringLike":{"s3:prefix":["team/a/*","team/b/*"]}}}]}
             """#, language: .aws)
         func lists(_ prefix: String?, in bucket: String = "b") -> Bool {
-            policy.permits("s3:ListBucket", on: PolicyLanguage.aws.resource(.bucket(bucket)), prefix: prefix)
+            policy.permits(
+                "s3:ListBucket", on: PolicyLanguage.aws.resource(.bucket(bucket)),
+                properties: prefix.map { [.prefix: $0] } ?? [:])
         }
         #expect(lists("team/a/") && lists("team/b/c"))
         #expect(!lists(nil) && !lists("") && !lists("team/") && !lists("team/ab/") && !lists("team/a/", in: "c"))
+    }
+
+    @Test func `a session of OSS uploads nothing that everybody can read`() throws {
+        let scope = try SessionScope(tryingIn: BucketName("photos"), below: "a/")
+        let policy = try SessionPolicy(SessionPolicyDialect.alibaba.policy(of: scope), language: .alibaba)
+        func uploads(_ acl: String?, _ key: String = "a/x") -> Bool {
+            policy.permits(
+                "oss:PutObject", on: PolicyLanguage.alibaba.resource(.object(ObjectName(bucket: "photos", key: key))),
+                properties: acl.map { [.objectACL: $0] } ?? [:])
+        }
+        #expect(uploads(nil) && uploads("default") && uploads("private"))
+        #expect(!uploads("public-read") && !uploads("public-read-write") && !uploads(nil, "b/x"))
     }
 
     @Test func `a deny overrides every allow, and nothing is allowed by itself`() throws {

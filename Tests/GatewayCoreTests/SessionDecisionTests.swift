@@ -45,7 +45,7 @@ struct SessionDecisionTests {
                 """#)
         #expect(
             SessionPolicyDialect.alibaba.policy(of: scope) == #"""
-                {"Version":"1","Statement":[{"Effect":"Allow","Action":["oss:PutObject","oss:AbortMultipartUpload","oss:ListParts"],"Resource":["acs:oss:*:*:demo-bucket/team/a/*","acs:oss:*:*:demo-bucket/team/b.txt"]},{"Effect":"Allow","Action":["oss:GetObject"],"Resource":["acs:oss:*:*:demo-bucket/team/*"]}]}
+                {"Version":"1","Statement":[{"Effect":"Allow","Action":["oss:PutObject","oss:AbortMultipartUpload","oss:ListParts"],"Resource":["acs:oss:*:*:demo-bucket/team/a/*","acs:oss:*:*:demo-bucket/team/b.txt"]},{"Effect":"Allow","Action":["oss:GetObject"],"Resource":["acs:oss:*:*:demo-bucket/team/*"]},{"Effect":"Deny","Action":["oss:PutObject"],"Resource":["acs:oss:*:*:demo-bucket/*"],"Condition":{"StringEquals":{"oss:x-oss-object-acl":["public-read","public-read-write"]}}}]}
                 """#)
     }
 

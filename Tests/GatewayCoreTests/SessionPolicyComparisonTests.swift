@@ -10,11 +10,22 @@ private struct PolicyReader: Decodable {
             case effect = "Effect"
             case actions = "Action"
             case resources = "Resource"
+            case conditions = "Condition"
         }
 
         let effect: String
         let actions: [String]
         let resources: [String]
+        /// Values by operator and name.
+        let conditions: [String: [String: [String]]]?
+
+        func holds(withACL acl: String?) -> Bool {
+            guard let conditions else { return true }
+            guard conditions.keys.elementsEqual(["StringEquals"]), let names = conditions["StringEquals"],
+                names.keys.elementsEqual(["oss:x-oss-object-acl"])
+            else { return false }
+            return acl.map { names["oss:x-oss-object-acl"]?.contains($0) == true } ?? false
+        }
     }
 
     enum CodingKeys: String, CodingKey {
@@ -25,9 +36,10 @@ private struct PolicyReader: Decodable {
     let version: String
     let rules: [Rule]
 
-    func permits(_ action: String, on resource: String) -> Bool {
+    func permits(_ action: String, on resource: String, acl: String? = nil) -> Bool {
         let matching = rules.filter { rule in
-            rule.actions.contains(action) && rule.resources.contains { Self.matches($0[...], resource[...]) }
+            rule.holds(withACL: acl) && rule.actions.contains(action)
+                && rule.resources.contains { Self.matches($0[...], resource[...]) }
         }
         return matching.contains { $0.effect == "Allow" } && !matching.contains { $0.effect == "Deny" }
     }
@@ -93,7 +105,7 @@ struct SessionPolicyComparisonTests {
             let text = dialect.policy(of: permit.scope)
             let reader = try JSONDecoder().decode(PolicyReader.self, from: Data(text.utf8))
             #expect(reader.version == (dialect == .aws ? "2012-10-17" : "1"))
-            carved += reader.rules.contains { $0.effect == "Deny" } ? 1 : 0
+            carved += reader.rules.contains { $0.effect == "Deny" && $0.conditions == nil } ? 1 : 0
             for _ in 0..<40 {
                 let text = prefix(&random) + Self.segments[Int.random(in: 0..<6, using: &random)]
                 guard let key = try? ObjectKey(text) else { continue }
@@ -104,6 +116,10 @@ struct SessionPolicyComparisonTests {
                         : ("oss:\(action.rawValue)", "acs:oss:x:1:demo-bucket/\(key)")
                     guard reader.permits(name, on: resource) else { continue }
                     permitted += 1
+                    for acl in ["public-read", "public-read-write"] where dialect == .alibaba && action == .putObject {
+                        #expect(!reader.permits(name, on: resource, acl: acl), "\(text) with \(acl)")
+                    }
+                    #expect(reader.permits(name, on: resource, acl: "private"))
                     // The holder of the keys can request any type for the answer.
                     var response = ResponseOverrides.Fields()
                     response.contentType = "text/html"

@@ -157,9 +157,11 @@ public final class EmbeddedStore: HTTPResponder {
         }
         guard let caller = try verifier.verify(request, at: instant) else { throw StoreError.accessDenied }
         let operation = try StoreOperation.of(request)
-        let prefix = operation.name == .listObjects ? try request.parameter("prefix") : nil
-        let permits = { (place: StorePlace) in
-            caller.session?.permits(operation, on: place, prefix: prefix) ?? true
+        var properties: [RequestProperty: String] = [:]
+        properties[.prefix] = operation.name == .listObjects ? try request.parameter("prefix") : nil
+        properties[.objectACL] = request.headers["x-oss-object-acl"]
+        let permits = { [properties] (place: StorePlace) in
+            caller.session?.permits(operation, on: place, properties: properties) ?? true
         }
         guard operation.name == .deleteObjects || permits(request.place) else { throw StoreError.accessDenied }
         let fields = RequestFields(request, signedBy: caller.scheme)

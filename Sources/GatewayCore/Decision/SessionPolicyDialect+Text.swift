@@ -26,8 +26,21 @@ extension SessionPolicyDialect {
                     resources: group.areas.map { resource($0, in: scope.bucket) })
             }
         }
+        if self == .alibaba, scope.areas[.putObject]?.allowed.isEmpty == false {
+            statements.append(keepingPrivate(scope.bucket))
+        }
         if let areas = scope.areas[.listObjects] { statements += listing(areas.allowed, in: scope.bucket) }
         return PolicyJSON.text(version: version, statements)
+    }
+
+    /// Returns the statement that keeps uploads from publishing their objects. AWS has a permission of its own for
+    /// that; with OSS, `oss:PutObject` suffices.
+    /// - SeeAlso: Alibaba Cloud OSS, "Authorization syntax and elements", "Condition".
+    private func keepingPrivate(_ bucket: BucketName) -> PolicyJSON.Statement {
+        PolicyJSON.Statement(
+            effect: "Deny", actions: ["oss:PutObject"], resources: [resource("\(bucket)/*")],
+            condition: PolicyJSON.Condition(
+                test: "StringEquals", name: "oss:x-oss-object-acl", values: ["public-read", "public-read-write"]))
     }
 
     /// Returns the statement that allows listing some areas. Listing is a permission on the bucket; a condition narrows
@@ -35,7 +48,8 @@ extension SessionPolicyDialect {
     private func listing(_ areas: [KeyArea], in bucket: BucketName) -> [PolicyJSON.Statement] {
         guard !areas.isEmpty else { return [] }
         let isWhole = areas.contains { $0.prefix.rawValue.isEmpty }
-        let condition = PolicyJSON.Condition(name: prefixKey, patterns: areas.map { $0.prefix.rawValue + "*" })
+        let condition = PolicyJSON.Condition(
+            test: "StringLike", name: prefixKey, values: areas.map { $0.prefix.rawValue + "*" })
         return [
             PolicyJSON.Statement(
                 effect: "Allow", actions: names(of: .listObjects), resources: [resource(bucket.rawValue)],
@@ -91,10 +105,12 @@ extension SessionPolicyDialect {
 
 /// Writes policies as JSON. Everything outside ASCII is escaped, because AWS accepts no character beyond Latin-1.
 enum PolicyJSON {
-    /// The texts that a property of the request may match.
+    /// The texts, any one of which a property of the request must match.
     struct Condition {
+        /// How they are compared.
+        let test: String
         let name: String
-        let patterns: [String]
+        let values: [String]
     }
 
     struct Statement {
@@ -117,10 +133,10 @@ enum PolicyJSON {
                     guard let condition = statement.condition else { return }
                     json.name("Condition")
                     json.object { json in
-                        json.name("StringLike")
+                        json.name(condition.test)
                         json.object { json in
                             json.name(condition.name)
-                            json.strings(condition.patterns)
+                            json.strings(condition.values)
                         }
                     }
                 }

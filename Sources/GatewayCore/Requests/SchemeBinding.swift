@@ -30,7 +30,7 @@ final class SchemeBinding: Sendable {
     /// Whether the scheme distinguishes a parameter from the end of the value before it. If not, the holder can encode
     /// the `&` between two parameters, and the store sees the first one alone.
     let separatesParameters: Bool
-    /// Whether the scheme distinguishes a `?` in a key from a `?` that ends the key.
+    /// Whether no signature for the bucket takes a `?` in a key for the `?` that ends the key.
     let takesQuestionMarks: Bool
     /// What browser forms bind; `nil` if the scheme has none.
     let form: Form?
@@ -182,10 +182,11 @@ extension SchemeBinding {
         createsOnlyHeader: nil, overrides: Set(Override.allCases), signsListings: false, processParameter: nil,
         separatesParameters: false, takesQuestionMarks: true
     )
+    // Clients that sign with the gateway's help may use version 1 for these buckets too; see there.
     static let ossV4 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        processParameter: "x-oss-process", takesQuestionMarks: true, form: .oss
+        processParameter: "x-oss-process", takesQuestionMarks: false, form: .oss
     )
     // The string to sign holds keys unescaped: `a?acl` could be an object, or the ACL of `a`.
     static let ossV1 = SchemeBinding(

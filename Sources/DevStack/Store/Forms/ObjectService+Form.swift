@@ -27,7 +27,10 @@ extension ObjectService {
         let policy = try FormPolicy(base64: policyText)
         try policy.check(form, dialect, at: instant)
         let operation = try StoreOperation.of(request)
-        guard caller.session?.permits(operation, on: .object(name)) ?? true else { throw StoreError.accessDenied }
+        let properties = form["x-oss-object-acl"].map { [RequestProperty.objectACL: $0] } ?? [:]
+        guard caller.session?.permits(operation, on: .object(name), properties: properties) ?? true else {
+            throw StoreError.accessDenied
+        }
         if dialect == .oss, let type = form["x-oss-content-type"] ?? file.contentType { form["content-type"] = type }
         let put = try PutRequest(form: RequestFields(form: form, dialect: dialect))
         try refuseOverwriting(name, put.overwriting)

@@ -15,11 +15,11 @@ enum PolicyLanguage: String, Sendable, Codable {
         }
     }
 
-    /// The name of a listing's prefix in conditions.
-    var prefixKey: String {
+    /// What conditions may compare: the property of a request, the operator, and the name.
+    var conditions: [(property: RequestProperty, test: String, name: String)] {
         switch self {
-        case .aws: "s3:prefix"
-        case .alibaba: "oss:Prefix"
+        case .aws: [(.prefix, "StringLike", "s3:prefix")]
+        case .alibaba: [(.prefix, "StringLike", "oss:Prefix"), (.objectACL, "StringEquals", "oss:x-oss-object-acl")]
         }
     }
 
@@ -38,6 +38,14 @@ enum PolicyLanguage: String, Sendable, Codable {
     }
 }
 
+/// What conditions compare.
+enum RequestProperty {
+    /// The prefix of a listing.
+    case prefix
+    /// The ACL that an upload gives its object.
+    case objectACL
+}
+
 /// The policy of a session. It is read strictly: what the store cannot evaluate is refused when the session is opened,
 /// so a session never has more than its policy says.
 ///
@@ -52,8 +60,19 @@ struct SessionPolicy: Sendable {
         let isAllow: Bool
         let actions: [String]
         let resources: [String]
-        /// Patterns of which the prefix of a listing must match one; `nil` for no condition.
-        let prefixes: [String]?
+        let condition: Condition?
+    }
+
+    /// Texts, one of which a property of the request must match. A request without the property does not.
+    private struct Condition {
+        let property: RequestProperty
+        let hasPatterns: Bool
+        let texts: [String]
+
+        func holds(_ properties: [RequestProperty: String]) -> Bool {
+            guard let value = properties[property] else { return false }
+            return texts.contains { hasPatterns ? SessionPolicy.matches($0, value) : $0 == value }
+        }
     }
 
     private let statements: [Statement]
@@ -80,14 +99,14 @@ struct SessionPolicy: Sendable {
 
     /// Whether the policy permits an action: a statement allows it, and none denies it.
     ///
-    /// - Parameter prefix: The prefix of a listing; `nil` if the request has none.
-    func permits(_ action: String, on resource: String, prefix: String? = nil) -> Bool {
+    /// - Parameter properties: What conditions compare, as far as the request has it.
+    func permits(
+        _ action: String, on resource: String, properties: [RequestProperty: String] = [:]
+    ) -> Bool {
         let matches = statements.filter { statement in
             statement.actions.contains { Self.matches($0.lowercased(), action.lowercased()) }
                 && statement.resources.contains { Self.covers($0, resource) }
-                && statement.prefixes.map { patterns in
-                    prefix.map { prefix in patterns.contains { Self.matches($0, prefix) } } ?? false
-                } ?? true
+                && statement.condition?.holds(properties) ?? true
         }
         return !matches.isEmpty && matches.allSatisfy(\.isAllow)
     }
@@ -98,25 +117,28 @@ struct SessionPolicy: Sendable {
         let effect = members.take("Effect")?.string
         let actions = texts(members.take("Action"))
         let resources = texts(members.take("Resource"))
-        var prefixes: [String]?
-        if let condition = members.take("Condition") { prefixes = try Self.prefixes(condition, language) }
+        let condition = try members.take("Condition").map { (node) throws(Malformed) in
+            try Self.condition(node, language)
+        }
         if let other = members.firstLeft {
             throw Malformed(reason: "This store does not evaluate '\(other)' in a statement.")
         }
         guard effect == "Allow" || effect == "Deny", let actions, let resources else {
             throw Malformed(reason: "A statement must have Effect, Action and Resource.")
         }
-        return Statement(isAllow: effect == "Allow", actions: actions, resources: resources, prefixes: prefixes)
+        return Statement(isAllow: effect == "Allow", actions: actions, resources: resources, condition: condition)
     }
 
-    /// Reads the only condition that this store evaluates: patterns for the prefix of a listing.
-    private static func prefixes(_ node: JSONNode, _ language: PolicyLanguage) throws(Malformed) -> [String] {
-        if var condition = JSONMembers(node), let like = condition.take("StringLike"), condition.firstLeft == nil,
-            var names = JSONMembers(like), let patterns = texts(names.take(language.prefixKey)), names.firstLeft == nil
-        {
-            return patterns
+    /// Reads a condition on one property.
+    private static func condition(_ node: JSONNode, _ language: PolicyLanguage) throws(Malformed) -> Condition {
+        for (property, test, name) in language.conditions {
+            guard var tests = JSONMembers(node), let compared = tests.take(test), tests.firstLeft == nil,
+                var names = JSONMembers(compared), let texts = texts(names.take(name)), names.firstLeft == nil
+            else { continue }
+            return Condition(property: property, hasPatterns: test == "StringLike", texts: texts)
         }
-        throw Malformed(reason: "The only condition that this store evaluates is StringLike of \(language.prefixKey).")
+        let known = language.conditions.map { "\($0.test) of \($0.name)" }.joined(separator: " and ")
+        throw Malformed(reason: "The conditions that this store evaluates are \(known), one in a statement.")
     }
 
     /// Reads a text or a list of texts; `nil` for anything else, and for an empty list.

@@ -12,12 +12,14 @@ struct StoreSession: Sendable, Codable, Equatable {
 
     /// Whether the session permits an operation.
     ///
-    /// - Parameter prefix: The prefix of a listing; `nil` if the request has none.
-    func permits(_ operation: StoreOperation, on place: StorePlace, prefix: String? = nil) -> Bool {
+    /// - Parameter properties: What conditions compare, as far as the request has it.
+    func permits(
+        _ operation: StoreOperation, on place: StorePlace, properties: [RequestProperty: String]
+    ) -> Bool {
         guard let policy else { return true }
         guard let read = try? SessionPolicy(policy, language: language) else { return false }
         let action = language == .aws ? operation.permission.aws : operation.permission.alibaba
-        return read.permits(action, on: language.resource(place), prefix: prefix)
+        return read.permits(action, on: language.resource(place), properties: properties)
     }
 }
 

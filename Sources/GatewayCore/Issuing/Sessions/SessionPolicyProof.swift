@@ -104,6 +104,14 @@ extension SessionPolicyDialect {
                 }
             }
         }
+        if self == .alibaba, !scope.allowed(.putObject).isEmpty {
+            for access in ["public-read", "public-read-write"] {
+                clauses.insert(
+                    Clause(
+                        effect: "Deny", action: "oss:PutObject", resource: place + "*",
+                        condition: "StringEquals oss:x-oss-object-acl \(access)"))
+            }
+        }
         return clauses
     }
 

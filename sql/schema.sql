@@ -106,46 +106,6 @@ CREATE FUNCTION public.beginnings(p_place text) RETURNS SETOF text
     ) s
 $$;
 
-CREATE FUNCTION public.bind_remote_upload(p_principal text, p_bucket text, p_object_key text, p_upload_id text) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-DECLARE
-    v_upload remote_uploads;
-BEGIN
-    IF EXISTS (
-        SELECT FROM multipart_uploads m
-        WHERE m.bucket = p_bucket AND m.object_key = p_object_key AND m.store_upload_id = p_upload_id
-    ) THEN
-        RETURN NULL;
-    END IF;
-    -- Twice, since another call may bind the identifier between the two statements.
-    FOR i IN 1..2 LOOP
-        SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
-        IF FOUND THEN
-            RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-                AND v_upload.started_at > clock_timestamp() - interval '7 days' THEN v_upload.content_type END;
-        END IF;
-        BEGIN
-            UPDATE remote_uploads u
-            SET upload_id = p_upload_id
-            WHERE u.id = (
-                SELECT o.id FROM remote_uploads o
-                WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
-                ORDER BY o.started_at DESC LIMIT 1
-                FOR UPDATE SKIP LOCKED
-            )
-            RETURNING u.* INTO v_upload;
-            RETURN v_upload.content_type;
-        EXCEPTION WHEN unique_violation THEN
-            NULL;
-        END;
-    END LOOP;
-    RETURN NULL;
-END
-$$;
-
 CREATE FUNCTION public.claim_idempotency_key(p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea, OUT verdict text, OUT id uuid, OUT attempt uuid, OUT retry_after integer, OUT issuance_ids uuid[], OUT sealed bytea, OUT key_id text) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -1528,6 +1488,53 @@ BEGIN
         ) d
         WHERE u.id = v_upload_id AND (d.known > 0 OR d.unknown > 0);
     END LOOP;
+END
+$$;
+
+CREATE FUNCTION public.remote_upload_types(p_principal text, p_bucket text, p_object_key text, p_upload_id text) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_upload remote_uploads;
+BEGIN
+    IF EXISTS (
+        SELECT FROM multipart_uploads m
+        WHERE m.bucket = p_bucket AND m.object_key = p_object_key AND m.store_upload_id = p_upload_id
+    ) THEN
+        RETURN NULL;
+    END IF;
+    -- Twice, since another call may bind the identifier between the two statements.
+    <<binding>>
+    FOR i IN 1..2 LOOP
+        SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
+        EXIT binding WHEN FOUND;
+        BEGIN
+            UPDATE remote_uploads u
+            SET upload_id = p_upload_id
+            WHERE u.id = (
+                SELECT o.id FROM remote_uploads o
+                WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
+                ORDER BY o.started_at DESC LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING u.* INTO v_upload;
+            EXIT binding;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
+    END LOOP;
+    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
+        AND v_upload.started_at > clock_timestamp() - interval '7 days'
+    THEN
+        RETURN array_prepend(v_upload.content_type, ARRAY(
+            SELECT DISTINCT o.content_type FROM remote_uploads o
+            WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                AND o.started_at > clock_timestamp() - interval '7 days' AND o.content_type <> v_upload.content_type
+        ));
+    END IF;
+    RETURN NULL;
 END
 $$;
 

@@ -24,10 +24,6 @@ static const char beginnings[] = {
 #embed "../../sql/functions/beginnings.sql" suffix(, 0)
 };
 
-static const char bind_remote_upload[] = {
-#embed "../../sql/functions/bind_remote_upload.sql" suffix(, 0)
-};
-
 static const char claim_idempotency_key[] = {
 #embed "../../sql/functions/claim_idempotency_key.sql" suffix(, 0)
 };
@@ -200,6 +196,10 @@ static const char release_multipart_parts[] = {
 #embed "../../sql/functions/release_multipart_parts.sql" suffix(, 0)
 };
 
+static const char remote_upload_types[] = {
+#embed "../../sql/functions/remote_upload_types.sql" suffix(, 0)
+};
+
 static const char repair_quota_usage[] = {
 #embed "../../sql/functions/repair_quota_usage.sql" suffix(, 0)
 };
@@ -261,7 +261,6 @@ static const struct {
     {"audit_quotas.sql", audit_quotas},
     {"begin_remote_upload.sql", begin_remote_upload},
     {"beginnings.sql", beginnings},
-    {"bind_remote_upload.sql", bind_remote_upload},
     {"claim_idempotency_key.sql", claim_idempotency_key},
     {"covering_prefixes.sql", covering_prefixes},
     {"create_issuances_partition.sql", create_issuances_partition},
@@ -305,6 +304,7 @@ static const struct {
     {"record_refusals.sql", record_refusals},
     {"refuse_session_values.sql", refuse_session_values},
     {"release_multipart_parts.sql", release_multipart_parts},
+    {"remote_upload_types.sql", remote_upload_types},
     {"repair_quota_usage.sql", repair_quota_usage},
     {"reserve_multipart_parts.sql", reserve_multipart_parts},
     {"reset_quota.sql", reset_quota},

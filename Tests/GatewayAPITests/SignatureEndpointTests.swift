@@ -11,7 +11,7 @@ import Testing
 /// A store without remote uploads.
 struct NoRemoteUploads: RemoteUploadStore {
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {}
-    func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String? { nil }
+    func contentTypes(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> [String]? { nil }
 }
 
 @Suite("Signatures for clients")

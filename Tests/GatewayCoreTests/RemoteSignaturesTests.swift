@@ -21,14 +21,15 @@ final class MemoryRemoteUploads: RemoteUploadStore {
         started.withLock { $0.append((upload, contentType, nil)) }
     }
 
-    func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String? {
+    func contentTypes(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> [String]? {
         started.withLock { started in
-            if let known = started.first(where: { $0.id == id && $0.upload.bucket == upload.bucket }) {
-                return known.upload == upload ? known.type : nil
-            }
-            guard let index = started.firstIndex(where: { $0.upload == upload && $0.id == nil }) else { return nil }
+            let known = started.firstIndex { $0.id == id && $0.upload.bucket == upload.bucket }
+            guard let index = known ?? started.lastIndex(where: { $0.upload == upload && $0.id == nil }),
+                started[index].upload == upload
+            else { return nil }
             started[index].id = id
-            return started[index].type
+            let own = started[index].type
+            return [own] + Set(started.filter { $0.upload == upload }.map(\.type)).subtracting([own]).sorted()
         }
     }
 }
@@ -218,6 +219,27 @@ struct RemoteSignaturesTests {
             Issue.record("The part is of an object of another type.")
             return
         }
+    }
+
+    @Test("of uploads in parts need a grant for the type of each start of the key")
+    func startsOfSeveralTypes() async throws {
+        func start(_ type: String) -> String { "POST\n\n\(type)\n\(Self.date)\n/demo-bucket/team/a?uploads" }
+        let part = put("/demo-bucket/team/a?partNumber=1&uploadId=X1", type: "application/octet-stream")
+        #expect(await error(start("text/html")) == nil)
+        func allow(_ types: Set<String>) throws {
+            source.change([.principal(try Principal("user:alice"))]) {
+                $0.grants[0].conditions.contentTypes = types.sorted()
+            }
+        }
+        try allow(["image/png"])
+        #expect(await error(start("image/png")) == nil)
+        // The store may have given X1 to the first start, which nobody but the client knows.
+        guard case .conditionFailed? = await error(part) else {
+            Issue.record("The part may be of an object of the other type.")
+            return
+        }
+        try allow(["image/png", "text/html"])
+        #expect(await error(part) == nil)
     }
 
     @Test("that start an upload are remembered once they are on record, each once")

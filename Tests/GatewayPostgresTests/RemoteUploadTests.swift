@@ -22,15 +22,15 @@ import Testing
 
     @Test(.database(.migrated)) func anIDBelongsToWhoStartedOneOfTheKeyAndCameFirst() async throws {
         let store = try store()
-        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
         try await store.begin(upload(), contentType: "image/png")
         try await store.begin(upload("bob"), contentType: "text/plain")
-        #expect(try await store.contentType(ofUpload: "X", upload("alice", "team/b")) == nil)
-        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
-        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
-        #expect(try await store.contentType(ofUpload: "X", upload("bob")) == nil)
-        #expect(try await store.contentType(ofUpload: "Y", upload()) == nil)
-        #expect(try await store.contentType(ofUpload: "Y", upload("bob")) == "text/plain")
+        #expect(try await store.contentTypes(ofUpload: "X", upload("alice", "team/b")) == nil)
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == ["image/png"])
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == ["image/png"])
+        #expect(try await store.contentTypes(ofUpload: "X", upload("bob")) == nil)
+        #expect(try await store.contentTypes(ofUpload: "Y", upload()) == nil)
+        #expect(try await store.contentTypes(ofUpload: "Y", upload("bob")) == ["text/plain"])
     }
 
     @Test(.database(.migrated)) func oneStartBindsOneIDHoweverManyCome() async throws {
@@ -38,7 +38,7 @@ import Testing
         try await store.begin(upload(), contentType: "image/png")
         let bound = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<40 {
-                group.addTask { try await store.contentType(ofUpload: "X\(number % 8)", upload()) != nil }
+                group.addTask { try await store.contentTypes(ofUpload: "X\(number % 8)", upload()) != nil }
             }
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
@@ -47,19 +47,31 @@ import Testing
         #expect(1...5 ~= bound)
     }
 
+    /// The client alone knows which of its starts got the identifier.
+    @Test(.database(.migrated)) func anUploadMayHaveTheTypeOfEachStart() async throws {
+        let store = try store()
+        try await store.begin(upload(), contentType: "text/html")
+        #expect(try await store.contentTypes(ofUpload: "invented", upload()) == ["text/html"])
+        try await store.begin(upload(), contentType: "image/png")
+        try await store.begin(upload("bob"), contentType: "text/css")
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == ["image/png", "text/html"])
+        #expect(try await store.contentTypes(ofUpload: "invented", upload()) == ["text/html", "image/png"])
+        #expect(try await store.contentTypes(ofUpload: "X", upload("bob")) == nil)
+    }
+
     /// Else a part could be signed so late that the row is gone when its bytes are settled.
     @Test(.database(.migrated)) func anUploadGetsSignaturesForSevenDays() async throws {
         let store = try store()
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await store.begin(upload(), contentType: "image/png")
-        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == ["image/png"])
         for (days, type) in [(6, "image/png"), (8, nil)] {
             try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '\(days) days'")
-            #expect(try await store.contentType(ofUpload: "X", upload()) == type)
+            #expect(try await store.contentTypes(ofUpload: "X", upload()) == type.map { [$0] })
         }
         // Nor does the identifier of the old upload take a new start of the same key.
         try await store.begin(upload(), contentType: "text/plain")
-        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
     }
 
     @Test(.database(.migrated)) func oldStartsBindNothingAndAreForgotten() async throws {
@@ -67,7 +79,7 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await store.begin(upload(), contentType: "image/png")
         try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '8 days'")
-        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
         try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '19 days'")
         try await store.begin(upload("bob"), contentType: "image/png")
         #expect(try await connection.number("SELECT count(*) FROM remote_uploads") == 1)

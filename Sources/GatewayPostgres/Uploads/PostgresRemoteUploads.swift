@@ -21,10 +21,11 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
         _ = try await pool.execute(Self.begin, (upload, contentType))
     }
 
-    /// Binds the identifier of an upload to a user who has started an upload of the key.
-    public func contentType(
+    /// Binds the identifier of an upload to a user who has started an upload of the key, and returns the content types
+    /// that it may have.
+    public func contentTypes(
         ofUpload id: String, _ upload: RemoteUpload
-    ) async throws(GatewayError) -> String? {
+    ) async throws(GatewayError) -> [String]? {
         try await pool.execute(Self.bind, (upload, id)).first ?? nil
     }
 
@@ -36,8 +37,8 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
         try row.next()
     }
 
-    static let bind = Statement<(upload: RemoteUpload, id: String), String?>(
-        "SELECT bind_remote_upload($1, $2, $3, $4)"
+    static let bind = Statement<(upload: RemoteUpload, id: String), [String]?>(
+        "SELECT remote_upload_types($1, $2, $3, $4)"
     ) {
         [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.id]
     } decode: { row throws(PostgresError) in

@@ -160,10 +160,13 @@ struct SignatureBody: ProvenBody {
                 ? permitted.permission.key.isEmpty && permitted.permission.operation == .listObjects
                 : ExactText(permitted.permission.key) == ExactText(place.key.rawValue)
         else { throw .accessDenied }
-        let contentType = try await contentType(of: permitted.permission, step)
+        let types = try await contentTypes(of: permitted.permission, step)
         let id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
+        for other in types.dropFirst() {
+            _ = try step.decided(permitted.permission, in: bucket, contentType: other, id: id, decided: &decided)
+        }
         let (request, permit) = try step.decided(
-            permitted.permission, in: bucket, contentType: contentType, id: id, decided: &decided)
+            permitted.permission, in: bucket, contentType: types.first, id: id, decided: &decided)
         try prove(StringArtefact(permitted, for: bucket), by: permit, of: request)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
@@ -174,28 +177,29 @@ struct SignatureBody: ProvenBody {
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
                 authorization: authorization.map { Secret($0) }, headers: headers,
                 start: permitted.permission.operation == .initiateMultipartUpload
-                    ? contentType.map { RemoteSignature.Start(upload: step.upload, contentType: $0) } : nil),
+                    ? types.first.map { RemoteSignature.Start(upload: step.upload, contentType: $0) } : nil),
             by: .store(step.string.scheme))
     }
 
-    /// Returns the object's content type: from this request, or from the request that started the multipart upload.
-    private func contentType(
+    /// Returns the content types that the object may get, all of which must be permitted: the one of this request, or
+    /// those of the requests of which one started the multipart upload. None if nothing is uploaded.
+    private func contentTypes(
         of permission: StringPermission, _ step: RemoteStep
-    ) async throws(GatewayError) -> String? {
-        guard permission.operation.isUpload else { return nil }
+    ) async throws(GatewayError) -> [String] {
+        guard permission.operation.isUpload else { return [] }
         guard let uploadID = permission.uploadID else {
-            return permission.contentType ?? StringPermission.defaultContentType
+            return [permission.contentType ?? StringPermission.defaultContentType]
         }
-        guard let type = try await uploads.contentType(ofUpload: uploadID, step.upload) else { throw .accessDenied }
+        guard let types = try await uploads.contentTypes(ofUpload: uploadID, step.upload) else { throw .accessDenied }
         // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or
         // of a request whose first parameter ends with the second. So it may bind only the type of the upload, or the
         // one that SDKs send with parts.
         if case .plain = step.string, permission.operation == .uploadPart, let own = permission.contentType,
-            own != type, own != StringPermission.defaultContentType
+            !types.contains(own), own != StringPermission.defaultContentType
         {
-            throw .conditionFailed(.contentType(allowed: [type, StringPermission.defaultContentType]))
+            throw .conditionFailed(.contentType(allowed: types + [StringPermission.defaultContentType]))
         }
-        return type
+        return types
     }
 }
 
@@ -240,12 +244,13 @@ public protocol RemoteUploadStore: Sendable {
     /// - Throws: `unavailable`.
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError)
 
-    /// Binds an upload id to a user who started an upload to the key, unless the id is already bound.
+    /// Binds an upload id to a user who started an upload to the key, unless the id is already bound. Which of several
+    /// starts it was, only the client knows.
     ///
-    /// - Returns: The content type that the upload was started with; `nil` if the id is bound to another user or key,
-    ///   or if the user started no upload.
+    /// - Returns: The content types of these starts, that of the bound one first; `nil` if the id is bound to another
+    ///   user or key, or if the user started no upload.
     /// - Throws: `unavailable`.
-    func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String?
+    func contentTypes(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> [String]?
 }
 
 /// A principal and the key that it uploads to.

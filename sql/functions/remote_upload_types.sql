@@ -1,18 +1,21 @@
--- Binds the identifier that a store gave to an upload to a user who started an upload of the same key.
+-- Binds the identifier that a store gave to an upload to a user who started an upload of the same key, and tells the
+-- content types that the upload may have.
 --
 -- The store tells the identifier to the client alone, so it is bound when the gateway first sees it: to the latest
--- start of the same user and key of the last seven days, once for each start. Seven days after its start, an upload
--- gets no more signatures: its row must outlive the settling of its last part.
+-- start of the same user and key of the last seven days, once for each start. Which start it really was, only the
+-- client knows. Seven days after its start, an upload gets no more signatures: its row must outlive the settling of its
+-- last part.
 --
 --   p_principal, p_bucket, p_object_key  who asks for a signature, and for what
 --   p_upload_id                          the store's identifier
--- Result: the content type with which the upload was started; NULL where the identifier belongs to another user or key,
--- the user started none in the last seven days, or the gateway started the upload itself and keeps its sizes and parts.
+-- Result: the content types of the user's starts of the key in the last seven days, that of the bound one first; NULL
+-- where the identifier belongs to another user or key, the user started none in that time, or the gateway started the
+-- upload itself and keeps its sizes and parts.
 -- Locks: the row of the start; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
-CREATE OR REPLACE FUNCTION bind_remote_upload(
+CREATE OR REPLACE FUNCTION remote_upload_types(
     p_principal text, p_bucket text, p_object_key text, p_upload_id text
-) RETURNS text
+) RETURNS text[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
@@ -26,12 +29,10 @@ BEGIN
         RETURN NULL;
     END IF;
     -- Twice, since another call may bind the identifier between the two statements.
+    <<binding>>
     FOR i IN 1..2 LOOP
         SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
-        IF FOUND THEN
-            RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-                AND v_upload.started_at > clock_timestamp() - interval '7 days' THEN v_upload.content_type END;
-        END IF;
+        EXIT binding WHEN FOUND;
         BEGIN
             UPDATE remote_uploads u
             SET upload_id = p_upload_id
@@ -43,11 +44,20 @@ BEGIN
                 FOR UPDATE SKIP LOCKED
             )
             RETURNING u.* INTO v_upload;
-            RETURN v_upload.content_type;
+            EXIT binding;
         EXCEPTION WHEN unique_violation THEN
             NULL;
         END;
     END LOOP;
+    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
+        AND v_upload.started_at > clock_timestamp() - interval '7 days'
+    THEN
+        RETURN array_prepend(v_upload.content_type, ARRAY(
+            SELECT DISTINCT o.content_type FROM remote_uploads o
+            WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                AND o.started_at > clock_timestamp() - interval '7 days' AND o.content_type <> v_upload.content_type
+        ));
+    END IF;
     RETURN NULL;
 END
 $$;

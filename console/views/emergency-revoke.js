@@ -10,8 +10,14 @@ import { commandLines } from "../shell.js";
 import { toast } from "../toast.js";
 import { collect, lies, reaches } from "./emergency-rows.js";
 
-/** The most rows that one step ends. */
+/** The most tickets and uploads that are read. Grants and buckets are all read. */
 const most = 1000;
+
+/** The most grants that one call writes or deletes. */
+const batchSize = 10_000;
+
+/** The actions that grants can name before `sluice migrate --finish` ends an update. */
+const earlyActions = ["PutObject", "GetObject"];
 
 const actionsOf = (page) => page.contract.schema("Action").enum;
 
@@ -26,9 +32,10 @@ export function revokePerson(page, who) {
     async plan() {
       const path = { principal: who };
       const { data } = await page.call("offboardPrincipal", { path, body: { dryRun: true } });
-      const buckets = await collect(page, "listBuckets", {}, most);
-      const denied = await collect(page, "listGrants", { principal: who, effect: "deny" }, most);
-      const missing = buckets.rows.filter(({ name }) => !denied.rows.some((grant) => deniesAll(page, grant, name, "")));
+      const buckets = await collect(page, "listBuckets", {}, Infinity);
+      const denied = await collect(page, "listGrants", { principal: who, effect: "deny" }, Infinity);
+      const places = buckets.rows.map(({ name }) => ({ bucket: name, prefix: "" }));
+      const missing = undenied(places, denied.rows, actionsOf(page));
       const { counts } = data;
       return [
         missing.length && {
@@ -39,12 +46,8 @@ export function revokePerson(page, who) {
           choose: (chosen) => {
             denies = chosen;
           },
-          calls: [
-            {
-              id: "applyGrants",
-              call: { body: { writes: missing.map(({ name }) => denial(page, who, name, "")) } },
-            },
-          ],
+          calls: denials(page, who, missing, denied.rows),
+          atOnce: 1,
         },
         {
           title: data.count ? `Remove ${count(data.count, "row")}` : "Remove what gives access",
@@ -107,50 +110,74 @@ export function revokePlace(page, bucket, prefix) {
   });
 }
 
-function denial(page, who, bucket, prefix) {
-  return { principal: who, bucket, prefix, effect: "deny", actions: actionsOf(page), note: "Emergency" };
+/** Returns the places where none of the grants denies all of these actions, always. */
+function undenied(places, grants, actions) {
+  return places.filter(
+    ({ bucket, prefix }) =>
+      !grants.some(
+        (grant) =>
+          grant.bucket === bucket &&
+          grant.prefix === prefix &&
+          grant.effect === "deny" &&
+          !grant.notBefore &&
+          !grant.notAfter &&
+          !Object.keys(grant.conditions ?? {}).length &&
+          actions.every((action) => grant.actions.includes(action)),
+      ),
+  );
 }
 
-/** Tests whether a grant denies all actions at a place, always. */
-function deniesAll(page, grant, bucket, prefix) {
-  return (
-    grant.bucket === bucket &&
-    grant.prefix === prefix &&
-    grant.effect === "deny" &&
-    !grant.notBefore &&
-    !grant.notAfter &&
-    !Object.keys(grant.conditions ?? {}).length &&
-    actionsOf(page).every((action) => grant.actions.includes(action))
+/** Returns the calls that deny all actions at places, some of which `grants` may deny already. */
+function denials(page, who, places, grants) {
+  const denying = (some, actions) => ({
+    body: { writes: some.map((place) => ({ principal: who, ...place, effect: "deny", actions, note: "Emergency" })) },
+  });
+  return batches(places).map((some) => ({
+    id: "applyGrants",
+    call: denying(some, actionsOf(page)),
+    early: denying(undenied(some, grants, earlyActions), earlyActions),
+  }));
+}
+
+function batches(rows) {
+  return Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, index) =>
+    rows.slice(index * batchSize, (index + 1) * batchSize),
   );
 }
 
 async function denialStep(page, bucket, prefix) {
-  const found = await collect(page, "listGrants", { bucket, prefix, principal: "*", effect: "deny" }, 100);
-  if (found.rows.some((grant) => deniesAll(page, grant, bucket, prefix)))
-    return { title: "Everybody is denied already", text: "A grant says so.", calls: [] };
+  const query = { bucket, prefix, principal: "*", effect: "deny" };
+  const found = await collect(page, "listGrants", query, Infinity);
+  const missing = undenied([{ bucket, prefix }], found.rows, actionsOf(page));
+  if (!missing.length) return { title: "Everybody is denied already", text: "A grant says so.", calls: [] };
   return {
     title: "Deny everybody",
     text: "One grant for everyone. Remove it to open the place again; no other grant is touched.",
-    calls: [{ id: "applyGrants", call: { body: { writes: [denial(page, "*", bucket, prefix)] } } }],
+    calls: denials(page, "*", missing, found.rows),
   };
 }
 
 async function removal(page, bucket, prefix) {
   const isFolder = prefix === "" || prefix.endsWith("/");
   const found = isFolder
-    ? await collect(page, "reviewAccess", { bucket, prefix }, most)
-    : await collect(page, "listGrants", { bucket, prefix }, most);
+    ? await collect(page, "reviewAccess", { bucket, prefix }, Infinity)
+    : await collect(page, "listGrants", { bucket, prefix }, Infinity);
   const grants = found.rows
     .map((row) => row.grant ?? row)
     .filter((grant) => grant.effect !== "deny" && (grant.template ?? grant.prefix).startsWith(prefix));
   const wider = found.rows.filter((row) => row.grant && !(row.grant.template ?? row.grant.prefix).startsWith(prefix));
   return {
     title: grants.length ? `Remove ${count(grants.length, "grant")}` : "No grant is only for this place",
+    // A limited admin does not see the grants outside of the scopes.
     text:
-      isFolder && !wider.length
+      isFolder && !wider.length && !page.session.isLimited
         ? "No other grant reaches it."
         : "Grants for places above stay, and may still reach it. Deny everybody to be sure.",
-    calls: grants.length ? [{ id: "applyGrants", call: { body: { deletes: grants.map(({ id }) => ({ id })) } } }] : [],
+    calls: batches(grants).map((some) => ({
+      id: "applyGrants",
+      call: { body: { deletes: some.map(({ id }) => ({ id })) } },
+    })),
+    atOnce: 1,
   };
 }
 
@@ -169,6 +196,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
       on: { input: () => judge() },
     });
     let steps = null;
+    let latest = null;
     let isDone = false;
     const live = () => (steps ?? []).filter((step) => (!step.isOptional || step.isChosen) && !step.done);
     const act = button("Revoke", { tone: "danger", disabled: true, run: () => run() });
@@ -180,8 +208,13 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
       steps = null;
       judge();
       fill(place, skeleton(3));
+      const planned = plan();
+      latest = planned;
       try {
-        steps = (await plan()).filter(Boolean);
+        const found = await planned;
+        // Another choice was made meanwhile.
+        if (latest !== planned) return;
+        steps = found.filter(Boolean);
         fill(
           place,
           h("ol", { class: "checks-list" }, steps.map(stepLine)),
@@ -194,7 +227,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
           }),
         );
       } catch (error) {
-        if (!isAbort(error)) fill(place, problemBox(error, { retry: draw }));
+        if (!isAbort(error) && latest === planned) fill(place, problemBox(error, { retry: draw }));
       }
       judge();
     }
@@ -266,7 +299,13 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
         return;
       }
       isDone = true;
-      toast("Revoked on every gateway", { note: "What was issued works until it expires: see below." });
+      const isEarly = steps.some((step) => step.calls.some((item) => item.isEarly));
+      toast("Revoked on every gateway", {
+        note: isEarly
+          ? "The update of the database is not finished. Afterwards, deny the other actions as well."
+          : "What was issued works until it expires: see below.",
+        seconds: isEarly ? 12 : 6,
+      });
       close(isDone);
     }
 
@@ -303,7 +342,7 @@ function shownCalls(page, calls) {
   ];
 }
 
-/** Makes the calls of a step, four at a time. Returns how many rows were gone already. */
+/** Makes the calls of a step, some of them at a time. Returns how many rows were gone already. */
 async function callAll(page, step) {
   const waiting = step.calls.filter((item) => !item.done);
   let gone = 0;
@@ -312,20 +351,49 @@ async function callAll(page, step) {
   const turn = async () => {
     for (let item = waiting.shift(); item; item = waiting.shift()) {
       try {
-        await page.call(item.id, item.call);
+        const lost = await send(page, item);
+        gone += lost;
         item.done = true;
       } catch (error) {
         if (isAbort(error)) throw error;
-        if (error.status === 404) {
-          gone += 1;
-          item.done = true;
-        } else problem ??= error;
+        problem ??= error;
       }
       count += 1;
       if (step.calls.length > 1) fill(step.words, `${count} of ${step.calls.length}`);
     }
   };
-  await Promise.all([turn(), turn(), turn(), turn()]);
+  await Promise.all(Array.from({ length: step.atOnce ?? 4 }, turn));
   if (problem) throw problem;
   return gone;
+}
+
+/** Makes one call of a step. Returns how many of its rows were gone already. */
+async function send(page, item) {
+  let { call } = item;
+  for (let gone = 0; ; ) {
+    try {
+      await page.call(item.id, call);
+      return gone;
+    } catch (error) {
+      if (item.early && call !== item.early && isBeforeFinish(error)) {
+        call = item.early;
+        item.isEarly = true;
+        continue;
+      }
+      if (error.status !== 404) throw error;
+      if (item.id !== "applyGrants") return gone + 1;
+      // Because of these, none of the batch was deleted.
+      const lost = new Set(
+        error.errors?.filter((row) => row.array === "deletes" && row.code === error.code).map((row) => row.index),
+      );
+      if (!lost.size) throw error;
+      gone += lost.size;
+      call = { body: { deletes: call.body.deletes.filter((_, index) => !lost.has(index)) } };
+    }
+  }
+}
+
+/** Tests whether the database refused actions that only the end of an update admits. */
+function isBeforeFinish(error) {
+  return error.status === 409 && Boolean(error.detail?.includes("sluice migrate --finish"));
 }

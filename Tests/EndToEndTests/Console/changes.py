@@ -1,6 +1,8 @@
 """One change through each form. What was changed is read from the gateway, not from the page."""
 
+import json
 import time
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
@@ -280,6 +282,68 @@ def a_place_is_closed_in_one_step(walk):
     visit.settle()
     finish(visit, world.bucket)
     assert world.issue(user, "leak/a.txt") is None, "nobody gets it any more"
+
+
+@step
+def all_grants_of_a_place_are_removed_in_one_step(walk):
+    """There are more than a page of a list holds, and one of them goes while the question is open."""
+    visit, world = walk.admin, walk.world
+    writes = [
+        {"principal": "user:spiller", "bucket": world.bucket, "prefix": f"spill/{index}/", "actions": ["GetObject"]}
+        for index in range(1101)]
+    made = world.gateway.admin("POST", "grants:apply", {"writes": writes})["writes"]
+    visit.go(f"#/emergency?about=place&bucket={world.bucket}&prefix=spill/")
+    visit.press("Revoke all of it")
+    visit.dialog.get_by_text("Remove the grants here", exact=True).click()
+    seen(visit.page, "Remove 1,101 grants")
+    visit.settle()
+    visit.judge("the removal of many grants")
+    world.gateway.admin("DELETE", f"grants/{made[500]['id']}")
+    with visit.refused(404):
+        finish(visit, world.bucket)
+    left = world.gateway.items("grants?principal=user:spiller")
+    assert not left, f"{len(left)} grants or more are left"
+
+
+@step
+def an_emergency_is_ended_before_an_update_is(walk):
+    """Until `sluice migrate --finish`, the database refuses grants that name actions of the new version."""
+    visit, world = walk.admin, walk.world
+    user = world.person("early")
+    world.grant("user:early", "early/")
+    assert world.issue(user, "early/a.txt")
+    refusal = json.dumps({
+        "title": "The change contradicts existing rows", "status": 409, "code": "Conflict",
+        "detail": "The update of the database is not finished, and gateways of the version before know neither "
+                  "ListObjects and DeleteObject nor links to a CDN. Run 'sluice migrate --finish' first."})
+
+    def answer(route):
+        if "ListObjects" in route.request.post_data:
+            route.fulfill(status=409, content_type="application/problem+json", body=refusal)
+        else:
+            route.continue_()
+
+    def denied(principal: str, prefix: str) -> list:
+        rows = world.gateway.items(f"grants?principal={quote(principal)}&effect=deny&prefix={prefix}")
+        return [row["actions"] for row in rows if row["bucket"] == world.bucket]
+
+    visit.page.route("**/grants:apply*", answer)
+    # Who revokes twice asks for what is there already.
+    for _ in range(2):
+        visit.go(f"#/emergency?about=place&bucket={world.bucket}&prefix=early/")
+        visit.press("Revoke all of it")
+        visit.settle()
+        with visit.refused(409):
+            finish(visit, world.bucket)
+        assert denied("*", "early/") == [["GetObject", "PutObject"]], "at a place"
+        visit.go("#/emergency?principal=user:caught")
+        visit.press("Revoke all of it")
+        visit.settle()
+        with visit.refused(409):
+            finish(visit, "user:caught")
+        assert denied("user:caught", "") == [["GetObject", "PutObject"]], "a person"
+    visit.page.unroute("**/grants:apply*")
+    assert world.issue(user, "early/a.txt") is None, "nobody gets it any more"
 
 
 @step

@@ -1,6 +1,7 @@
 import ContractTesting
 import Foundation
 import HTTPTesting
+import LibCrypto
 import Testing
 
 /// Admins whose roles are limited to scopes, at the running program, on every admin operation of the contract.
@@ -334,6 +335,10 @@ import Testing
                 Inside { _ in Call(target: "/admin/v1/access?principal=user:team-a.bob") },
                 Inside { _ in Call(target: "/admin/v1/access?bucket=photos&key=team-a/x") },
                 Inside { _ in Call(target: "/admin/v1/access?bucket=photos&key=team-a/x&expandGroups=true") },
+                // A group outside comes before the user inside. No page token may name it.
+                Inside { _ in
+                    Call(target: "/admin/v1/access?bucket=photos&key=team-a/refused/x&expandGroups=true&pageSize=2")
+                },
                 Inside { _ in Call(target: "/admin/v1/access?bucket=photos&key=team-a/x&principal=user:team-a.bob") },
                 Inside { _ in Call(target: "/admin/v1/access?bucket=photos&prefix=team-a/") },
             ],
@@ -583,6 +588,10 @@ import Testing
             let note: Comment = "\(operation.name) \(target) as \(isAdmin ? "admin" : "auditor"): \(answer.text)"
             let visible = answer.text.replacing(/"(detail|requestId)":"[^"]*"/, with: "")
             #expect(!visible.contains(mark), note)
+            for token in answer.text.matches(of: /"nextPageToken":"([^"]*)"/) {
+                let place = try #require(Base64URL.decode(token.1.utf8), note)
+                #expect(!String(decoding: place, as: UTF8.self).contains(mark), note)
+            }
             guard isAdmin || operation.access == "auditor" else {
                 #expect(answer.status == 403 && answer.json["type"] == "/problems/role-required", note)
                 #expect(changes == 0, note)

@@ -40,6 +40,31 @@ struct ExplainEndpointTests {
         #expect(quota["remaining"] as? Int == 42 && quota["takes"] as? Int == 1)
     }
 
+    @Test("names a quota that is used up to a delegated admin only where it lies inside")
+    func hiddenQuota() async throws {
+        var quota = try StubPolicy.quota()
+        quota.metric = .bytes
+        let question = """
+            {"principal":"user:alice","action":"PutObject","bucket":"photos","key":"uploads/a.png",
+             "contentType":"image/png","contentLength":43}
+            """
+        for isNamed in [false, true] {
+            let scope = try AdminScope(
+                bucket: BucketName("photos"), prefix: "uploads/",
+                principals: isNamed ? [PrincipalPattern("user:alice")] : nil)
+            let gateway = TestGateway(
+                policy: StubPolicy(quota: quota), authenticator: DelegatedAuditor(scope: scope))
+            let answer = await gateway.send(.post, "/admin/v1/explain", token: "any", json: question)
+            #expect(answer.string("reason") == "quota-exceeded", "\(answer.text)")
+            let told = try #require(answer.json["told"] as? [String: Any])
+            #expect(told["code"] as? String == "QuotaExceeded" && told["status"] as? Int == 429)
+            for member in ["quota", "remaining", "detail"] {
+                #expect((told[member] != nil) == isNamed, "\(answer.text)")
+            }
+            #expect((answer.json["quotas"] as? [[String: Any]])?.isEmpty == !isNamed)
+        }
+    }
+
     @Test(
         "says of a request that nobody may make what is wrong with it",
         arguments: [
@@ -109,5 +134,16 @@ struct ExplainEndpointTests {
     func malformed(_ json: String, _ field: String) async {
         let answer = await explain(json)
         #expect(answer.status == 400 && answer.string("field") == field, "\(answer.text)")
+    }
+}
+
+/// Accepts every token as that of an auditor who is limited to a scope.
+private struct DelegatedAuditor: Authenticator {
+    let scope: AdminScope
+
+    func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+        Caller(
+            principal: try .user("auditor"), groups: [], roles: [ConferredRole(.auditor, in: [scope])], claims: [:],
+            expiresAt: nil, token: token, scope: nil, position: StubPolicy.position)
     }
 }

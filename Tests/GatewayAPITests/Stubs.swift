@@ -197,7 +197,7 @@ final class MemoryStore<Resource: ManagedRow>: AdminStore {
     let queries = Mutex<[ListQuery]>([])
     let changes = Mutex<[ChangeContext]>([])
     /// Every row ever written, with its author.
-    let history = Mutex<[(row: Resource, actor: Principal)]>([])
+    let history = Mutex<[(row: Resource, maker: CredentialUse.Maker)]>([])
 
     init(
         _ kind: ResourceKind, areTwins: @escaping @Sendable (Resource, Resource) -> Bool = { _, _ in false },
@@ -221,7 +221,8 @@ final class MemoryStore<Resource: ManagedRow>: AdminStore {
             return true
         }
         guard isNew else { throw .alreadyExists(kind) }
-        history.withLock { $0.append((resource, change.actor)) }
+        let maker = CredentialUse.Maker(actor: change.actor, credential: change.credential)
+        history.withLock { $0.append((resource, maker)) }
         return stored
     }
 
@@ -240,7 +241,8 @@ final class MemoryStore<Resource: ManagedRow>: AdminStore {
         rows.withLock { rows in
             for index in rows.indices where rows[index].id == id { rows[index].row = stored }
         }
-        history.withLock { $0.append((resource, change.actor)) }
+        let maker = CredentialUse.Maker(actor: change.actor, credential: change.credential)
+        history.withLock { $0.append((resource, maker)) }
         return stored
     }
 
@@ -363,7 +365,7 @@ struct StubDependency: CredentialDependency {
         let live = try await buckets.list(ListQuery(pageSize: 1000)).items
         let wasUsed = buckets.history.withLock { $0.contains { $0.row.credentialID == credential } }
         let makers = credentials.history.withLock { history in
-            Set(history.filter { $0.row.id == credential }.map(\.actor))
+            Set(history.filter { $0.row.id == credential }.map(\.maker))
         }
         return CredentialUse(
             signsForEndpoint: live.contains { $0.credentialID == credential && $0.endpoint == endpoint },

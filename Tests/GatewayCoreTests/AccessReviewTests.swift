@@ -99,6 +99,38 @@ import Testing
         #expect(group.quotas.map { $0.remainder == nil } == [false, true])
     }
 
+    @Test func `a delegated admin sees the groups that a scope names, or that have a row inside`() async throws {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.credential = Fixture.credential()
+        let groups = ["group:inside", "group:outside", "group:quota", "group:many", "group:elsewhere", "group:none"]
+        tables.members = [try Principal("user:alice"): try groups.map { try Principal($0) }]
+        tables.grants = [
+            try Fixture.grant(1, to: "group:inside", on: "team/"), try Fixture.grant(2, to: "group:outside", on: "te"),
+        ]
+        // More grants than the cache holds of one principal.
+        for (number, prefix) in ["a/", "b/", "c/", "d/", "team/x/"].enumerated() {
+            tables.grants.append(try Fixture.grant(10 + number, to: "group:many", on: prefix))
+            tables.grants.append(try Fixture.grant(20 + number, to: "group:elsewhere", on: "of-" + prefix))
+        }
+        tables.quotas = [try Fixture.quota(30, for: "group:quota", bucket: "demo-bucket")]
+        let review = review(ScriptedPolicy(tables))
+        func members(_ prefix: String, _ principals: [String]? = nil) async throws -> [String] {
+            let scope = try AdminScope(
+                bucket: BucketName("demo-bucket"), prefix: prefix,
+                principals: principals?.map { try PrincipalPattern($0) })
+            let page = ListQuery(reach: .limited([scope]))
+            return try await review.access(of: Principal("user:alice"), in: nil, page).members
+                .map(\.principal.rawValue).sorted()
+        }
+        #expect(try await members("team/") == ["*", "group:inside", "group:many", "user:alice"])
+        #expect(
+            try await members("")
+                == ["*"] + groups.filter { $0 != "group:none" }.sorted() + ["user:alice"])
+        #expect(try await members("team/", ["user:alice"]) == ["user:alice"])
+        #expect(try await members("x/", ["user:a*", "group:n*"]) == ["group:none", "user:alice"])
+    }
+
     @Test func `a principal in too many groups is the question's fault, not the admin's`() async throws {
         var tables = ScriptedPolicy.Tables()
         tables.bucket = try Fixture.bucket()
@@ -241,7 +273,10 @@ private struct ScriptedAccess: AccessRows {
     func grants(
         of principals: [Principal], in bucket: BucketName?, _ page: ListQuery
     ) async throws(GatewayError) -> Page<Grant> {
-        let rows = grants.filter { principals.contains($0.principal) && (bucket == nil || bucket == $0.bucket) }
+        let rows = grants.filter {
+            principals.contains($0.principal) && (bucket == nil || bucket == $0.bucket)
+                && $0.isVisible(within: page.reach)
+        }
         return Page(items: rows.sorted { $0.principal.rawValue < $1.principal.rawValue }, nextPageToken: nil)
     }
 

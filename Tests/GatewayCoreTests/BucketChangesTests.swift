@@ -14,8 +14,23 @@ import Testing
         BucketChanges(buckets: buckets, credentials: credentials, dependency: use)
     }
 
-    private func change(by name: String = "admin") throws -> ChangeContext {
-        ChangeContext(actor: try .user(name), requestID: "request-1")
+    private func change(
+        by name: String = "admin", with credential: PolicyScope? = .issuer("https://id.example")
+    ) throws -> ChangeContext {
+        ChangeContext(actor: try .user(name), requestID: "request-1", credential: credential)
+    }
+
+    /// Changes that the maker of a credential does not make: by another name, or by the same name with another
+    /// credential, as any admin can make one.
+    private func changesOfOthers() throws -> [ChangeContext] {
+        [
+            try change(by: "eve"), try change(with: .apiKey(prefix: "abcdefghij01")),
+            try change(with: .issuer("https://eve.example")), try change(with: nil),
+        ]
+    }
+
+    private func setMaker() throws {
+        use.set(soleMaker: CredentialUse.Maker(actor: try .user("admin"), credential: .issuer("https://id.example")))
     }
 
     private func addCredential() async throws {
@@ -59,10 +74,12 @@ import Testing
 
     @Test func `nothing is shown by the one who entered the secret of an unused credential`() async throws {
         try await addCredential()
-        use.set(soleMaker: try .user("admin"))
+        try setMaker()
         let bucket = try Fixture.bucket()
-        await #expect(throws: Self.missing) {
-            try await changes.create(bucket, showing: ShownSecrets(), by: change(by: "eve"))
+        for change in try changesOfOthers() {
+            await #expect(throws: Self.missing) {
+                try await changes.create(bucket, showing: ShownSecrets(), by: change)
+            }
         }
         _ = try await changes.create(bucket, showing: ShownSecrets(), by: change())
     }
@@ -238,9 +255,11 @@ import Testing
         let old = try await addBucket()
         var row = old.row
         row.publicEndpoints[.cdn] = Self.cdn(600)
-        use.set(soleMaker: try .user("admin"))
-        await #expect(throws: Self.missingForCDN) {
-            try await changes.update(row, over: old, showing: ShownSecrets(), by: change(by: "eve"))
+        try setMaker()
+        for change in try changesOfOthers() {
+            await #expect(throws: Self.missingForCDN) {
+                try await changes.update(row, over: old, showing: ShownSecrets(), by: change)
+            }
         }
         _ = try await changes.update(row, over: old, showing: ShownSecrets(), by: change())
     }
@@ -257,9 +276,9 @@ import Testing
 
 /// The buckets for which each credential signs; none until a test sets them. Tests ask only for credentials that exist.
 private final class CredentialUses: CredentialDependency {
-    private let known = Mutex<(endpoint: String?, soleMaker: Principal?)>((nil, nil))
+    private let known = Mutex<(endpoint: String?, soleMaker: CredentialUse.Maker?)>((nil, nil))
 
-    func set(_ endpoint: String? = nil, soleMaker: Principal? = nil) {
+    func set(_ endpoint: String? = nil, soleMaker: CredentialUse.Maker? = nil) {
         known.withLock { $0 = (endpoint, soleMaker) }
     }
 

@@ -21,7 +21,8 @@ import Testing
 
         func explain(
             _ request: (inout IssueRequest.Fields) -> Void = { _ in }, groups: [String] = [],
-            claims: [String: String] = [:], from address: String? = nil, at instant: Date? = nil
+            claims: [String: String] = [:], from address: String? = nil, at instant: Date? = nil,
+            within reach: AdminReach = .unlimited
         ) async throws -> Explanation {
             var fields = IssueRequest.Fields()
             fields.action = "GetObject"
@@ -32,7 +33,7 @@ import Testing
                 ExplainQuestion(
                     subject: Subject(principal: try Principal("user:alice"), claims: claims),
                     groups: try groups.map { try Principal($0) }, fields: fields,
-                    sourceAddress: address.flatMap { IPAddress($0) }, at: instant), within: .unlimited)
+                    sourceAddress: address.flatMap { IPAddress($0) }, at: instant), within: reach)
         }
 
         var explainer: Explainer {
@@ -80,6 +81,14 @@ import Testing
             guard let row = rows.first(where: { $0.id == id }) else { throw .notFound(.issuance) }
             return row
         }
+    }
+
+    private static func reach(_ prefix: String, _ principals: String...) throws -> AdminReach {
+        let patterns = try principals.map { try PrincipalPattern($0) }
+        return .limited([
+            try AdminScope(
+                bucket: BucketName("demo-bucket"), prefix: prefix, principals: patterns.isEmpty ? nil : patterns)
+        ])
     }
 
     private static func outcomes(_ explanation: Explanation) -> [String] {
@@ -215,6 +224,45 @@ import Testing
         #expect(try await world.explain(upload).isPermitted)
     }
 
+    @Test func hidesAQuotaOutsideAlsoWhereItRefuses() async throws {
+        var world = try World([Fixture.grant(1)], quotas: [Fixture.quota(8, metric: .bytes)])
+        world.remaining = 49
+        let upload: (inout IssueRequest.Fields) -> Void = {
+            $0.action = "PutObject"
+            $0.contentType = "image/png"
+            $0.contentLength = 50
+        }
+        let hidden = try await world.explain(upload, within: Self.reach("team/"))
+        #expect(hidden.reason == .quotaExceeded && !hidden.isPermitted)
+        #expect(hidden.quotas.isEmpty && hidden.error == nil)
+        let shown = try await world.explain(upload, within: Self.reach("team/", "user:alice"))
+        #expect(shown.reason == .quotaExceeded && shown.quotas.count == 1)
+        guard case .quotaExceeded(let refusal)? = shown.error else {
+            Issue.record("no quota is named")
+            return
+        }
+        #expect(refusal.quotaID == Fixture.id(8).lowercaseText)
+    }
+
+    @Test func showsADelegatedAdminTheGroupsWhoseRowsItShows() async throws {
+        var world = try World([
+            Fixture.grant(1, to: "group:inside"), Fixture.grant(2, to: "group:outside", on: ""),
+            Fixture.grant(3, to: "group:named", on: ""),
+        ])
+        let groups = ["group:inside", "group:outside", "group:named", "group:none"]
+        world.tables.members = [try Principal("user:alice"): try groups.map { try Principal($0) }]
+        func members(_ reach: AdminReach, asked: [String] = []) async throws -> Set<String> {
+            Set(try await world.explain(groups: asked, within: reach).members.map(\.principal.rawValue))
+        }
+        #expect(try await members(.unlimited) == Set(["user:alice", "*"] + groups))
+        #expect(try await members(Self.reach("team/")) == ["user:alice", "group:inside", "*"])
+        #expect(try await members(Self.reach("team/", "user:a*", "group:named")) == ["user:alice", "group:named"])
+        // What the admin has said is not kept from the admin.
+        #expect(
+            try await members(Self.reach("team/"), asked: ["group:token"])
+                == ["user:alice", "group:token", "group:inside", "*"])
+    }
+
     @Test func goesBackInTime() async throws {
         var world = try World([Fixture.grant(1, effect: .deny)])
         world.past = [try Fixture.grant(2, to: "group:old", until: Fixture.now.addingTimeInterval(-10))]
@@ -252,5 +300,10 @@ import Testing
         await #expect(throws: GatewayError.notFound(.issuance)) {
             try await world.explainer.explain(issuance: Fixture.id(78), within: .unlimited)
         }
+        // The row names the group that matched; another of the caller's groups shows nothing inside.
+        world.pastGroups = [try Principal("group:tenants"), try Principal("group:others")]
+        let limited = try await world.explainer.explain(issuance: row.id, within: Self.reach("tenants/acme/"))
+        #expect(limited.decidedBy == nil && limited.issuance == row)
+        #expect(limited.members.map(\.principal.rawValue) == ["user:alice", "group:tenants", "*"])
     }
 }

@@ -132,7 +132,11 @@ import Testing
                 try TestDatabase.current.configuration(
                     sessionSettings: PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")]),
                 size: 2, logger: .silent), logger: .silent)
-        var seen = 0
+        for member in ["user:a", "user:ab", "user:m"] {
+            let row = GroupMember(group: try .group("a"), member: try Principal(member), createdAt: Date())
+            _ = try await world.stores.members.create(row, by: AdminWorld.change)
+        }
+        var (seen, reachers) = (0, 0)
         for round in 0..<40 {
             let (scopes, reach) = try Self.reach(&random)
             let note: Comment = "round \(round): \(scopes)"
@@ -170,6 +174,21 @@ import Testing
             }
             let wide = try await access.grants(around: ExactText("a/"), in: bucket, ListQuery(pageSize: 1000)).items
             #expect(around.map(\.grant.id) == wide.map(\.grant).filter(isInside).map(\.id), note)
+            for (key, expands) in [("a/b/c", true), ("a/b/c", false), ("a0/x", true), ("x/y/z", true)] {
+                func reaching(_ size: Int, _ reach: AdminReach) async throws -> [String] {
+                    try await all(size) { token in
+                        let page = try await access.principals(
+                            reaching: ObjectKey(key), in: bucket, includesMembers: expands,
+                            ListQuery(pageSize: size, pageToken: token, reach: reach))
+                        return (page.items, page.nextPageToken)
+                    }.map(\.rawValue)
+                }
+                let inside = try await reaching(1000, .unlimited).filter { name in
+                    scopes.contains { $0.contains(bucket.rawValue, key, [name]) }
+                }
+                #expect(try await reaching(1 + round % 3, reach) == inside, note)
+                reachers += inside.count
+            }
             let names = try await list(world.stores.buckets, [:], reach, size: 1).map(\.name.rawValue)
             #expect(names == Self.buckets.filter { name in scopes.contains { $0.bucket == name } }, note)
             let limits = try await list(world.stores.quotas, [:], reach, size: size)
@@ -184,7 +203,7 @@ import Testing
             #expect(limits.map(\.id) == shown.map(\.id), note)
             #expect(quotas.filter { $0.isVisible(within: reach) }.map(\.id) == shown.map(\.id), note)
         }
-        #expect(seen > 500)
+        #expect(seen > 500 && reachers > 0)
     }
 
     @Test(.database(.migrated)) func `a change of many grants takes effect only if all of them lie inside`()

@@ -89,7 +89,7 @@ import LibCrypto
     @Test(.database(.migrated)) func theCredentialOfACDNIsKeptWhileABucketNamesIt() async throws {
         let world = try AdminWorld()
         let stores = world.stores
-        let root = try Principal("user:root")
+        let root = CredentialUse.Maker(actor: try Principal("user:root"), credential: nil)
         let store = try await stores.credentials.create(.sample(name: "store"), by: AdminWorld.change)
         var pair = StorageCredential.sample(name: "cdn")
         pair.secretKind = .keyPair
@@ -151,7 +151,7 @@ import LibCrypto
         func use(_ id: UUID, _ endpoint: String = "https://s3.example") async throws -> CredentialUse {
             try await stores.dependency.use(of: id, at: endpoint)
         }
-        let root = try Principal("user:root")
+        let root = CredentialUse.Maker(actor: try Principal("user:root"), credential: nil)
         let credential = try await stores.credentials.create(.sample(name: "a"), by: AdminWorld.change)
         let id = credential.id
         #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: root))
@@ -182,6 +182,21 @@ import LibCrypto
         third.row.name = "d"
         _ = try await stores.credentials.update(third.row, from: third.revision, by: other)
         #expect(try await use(third.id).soleMaker == nil)
+
+        // Another credential with the same name may be another admin's.
+        let byIssuer = ChangeContext(
+            actor: root.actor, requestID: "request-9", credential: .issuer("https://id.example"))
+        let byKey = ChangeContext(
+            actor: root.actor, requestID: "request-9", credential: .apiKey(prefix: "abcdefghij01"))
+        var fourth = try await stores.credentials.create(.sample(name: "e"), by: byIssuer)
+        let maker = CredentialUse.Maker(actor: root.actor, credential: byIssuer.credential)
+        #expect(try await use(fourth.id).soleMaker == maker)
+        fourth.row.name = "f"
+        fourth = try await stores.credentials.update(fourth.row, from: fourth.revision, by: byIssuer)
+        #expect(try await use(fourth.id).soleMaker == maker)
+        fourth.row.name = "g"
+        _ = try await stores.credentials.update(fourth.row, from: fourth.revision, by: byKey)
+        #expect(try await use(fourth.id).soleMaker == nil)
         await #expect(throws: GatewayError.notFound(.storageCredential)) { try await use(UUID()) }
     }
 

@@ -12,7 +12,8 @@ import LibCrypto
 /// required for every new address and every other credential.
 ///
 /// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
-/// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket.
+/// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket. The admin
+/// must come by the same issuer or API key as then: another admin can make a key with the same name.
 public struct BucketChanges: Sendable {
     private let buckets: any AdminStore<Bucket>
     private let credentials: any AdminStore<StorageCredential>
@@ -40,7 +41,7 @@ public struct BucketChanges: Sendable {
         _ bucket: Bucket, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
         let bucket = try bucket.validated()
-        try await check(secrets, for: bucket, over: nil, by: change.actor)
+        try await check(secrets, for: bucket, over: nil, by: change)
         return try await buckets.create(bucket, by: change)
     }
 
@@ -57,16 +58,16 @@ public struct BucketChanges: Sendable {
         _ bucket: Bucket, over old: Stored<Bucket>, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
         let bucket = try bucket.validated()
-        try await check(secrets, for: bucket, over: old.row, by: change.actor)
+        try await check(secrets, for: bucket, over: old.row, by: change)
         return try await buckets.update(bucket, from: old.revision, by: change)
     }
 
     private func check(
-        _ secrets: ShownSecrets, for new: Bucket, over old: Bucket?, by actor: Principal
+        _ secrets: ShownSecrets, for new: Bucket, over old: Bucket?, by change: ChangeContext
     ) async throws(GatewayError) {
         do throws(GatewayError) {
-            try await checkStore(secrets.secretAccessKey, for: new, over: old, by: actor)
-            try await checkCDN(secrets.cdnSecret, for: new, over: old, by: actor)
+            try await checkStore(secrets.secretAccessKey, for: new, over: old, by: change)
+            try await checkCDN(secrets.cdnSecret, for: new, over: old, by: change)
         } catch {
             guard case .notFound = error else { throw error }
             // For a new row, the store itself reports a missing credential.
@@ -75,7 +76,7 @@ public struct BucketChanges: Sendable {
     }
 
     private func checkStore(
-        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
+        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by change: ChangeContext
     ) async throws(GatewayError) {
         let known = old.map { $0.credentialID == new.credentialID ? $0.origins : [] } ?? []
         let origins = new.origins.subtracting(known).sorted()
@@ -83,7 +84,7 @@ public struct BucketChanges: Sendable {
         if let secret { return try await compare(secret, with: new.credentialID, "secretAccessKey") }
         for origin in origins {
             let use = try await dependency.use(of: new.credentialID, at: origin)
-            guard use.signsForEndpoint || use.soleMaker == actor else {
+            guard use.signsForEndpoint || use.isSoleMaker(change) else {
                 throw .invalidArgument(
                     field: "secretAccessKey",
                     reason: "The credential does not yet sign for this endpoint, so its secret is required.")
@@ -92,7 +93,7 @@ public struct BucketChanges: Sendable {
     }
 
     private func checkCDN(
-        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by actor: Principal
+        _ secret: Secret<String>?, for new: Bucket, over old: Bucket?, by change: ChangeContext
     ) async throws(GatewayError) {
         guard let place = new.at(.cdn), let kind = place.cdn?.scheme.credentialKind else { return }
         let old = old?.at(.cdn)
@@ -108,7 +109,7 @@ public struct BucketChanges: Sendable {
             return
         }
         if let secret { return try await compare(secret, with: place.credentialID, "cdnSecret") }
-        guard try await dependency.use(of: place.credentialID, at: place.endpoint).soleMaker == actor else {
+        guard try await dependency.use(of: place.credentialID, at: place.endpoint).isSoleMaker(change) else {
             throw .invalidArgument(
                 field: "cdnSecret",
                 reason: "The credential does not yet sign for this CDN and bucket, so its secret is required.")

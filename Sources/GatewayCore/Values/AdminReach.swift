@@ -56,6 +56,12 @@ public enum AdminReach: Sendable, Equatable {
         return scopes.contains { $0.principals?.contains { $0.matches(principal.rawValue) } ?? true }
     }
 
+    /// Whether a scope names a principal. A scope for all principals names none.
+    public func names(_ principal: Principal) -> Bool {
+        guard let scopes else { return true }
+        return scopes.contains { $0.principals?.contains { $0.matches(principal.rawValue) } ?? false }
+    }
+
     /// Throws unless everything is reached.
     ///
     /// - Throws: `outsideAdminScope`.

@@ -17,7 +17,6 @@ public struct PostgresAccess: AccessRows {
     private static let byPrefix = PagedList(
         name: "access around a prefix", filters: [.text("bucket"), .text("prefix")],
         order: [.text("prefix"), .text("principal"), .uuid("id")], isNarrowed: true)
-    // The review itself judges the principals of a key.
     private static let byKey = PagedList(
         name: "access to a key", filters: [.text("bucket"), .text("key"), .text("members")],
         order: [.text("principal")], isNarrowed: true)
@@ -185,17 +184,30 @@ enum AccessStatements {
     }
 
     /// Reads the principals of grants at the texts that may cover a key and, if asked for, the members of the groups
-    /// among them. ';' is the byte after ':'.
+    /// among them. ';' is the byte after ':'. Of a limited reach are the principals for whom the key lies inside; the
+    /// groups through which they reach it may lie outside. Each name or beginning of names is a range of an index, so
+    /// that nothing outside is read.
     static let reachingKey = Statement<AccessQuestion, Principal>(
         """
         WITH texts AS MATERIALIZED (
             SELECT DISTINCT p.text COLLATE "C" AS text FROM covering_prefixes($1, $2) AS p (text)
         ),
+        named AS MATERIALIZED (
+            SELECT '' AS low, '~' AS high WHERE $6::text IS NULL
+            UNION
+            SELECT CASE WHEN s.principal IS NULL THEN '' WHEN right(s.principal, 1) = '*' THEN left(s.principal, -1)
+                    ELSE s.principal END,
+                CASE WHEN s.principal IS NULL THEN '~'
+                    WHEN right(s.principal, 1) = '*' THEN left(s.principal, -1) || repeat(chr(1114111), 256)
+                    ELSE s.principal END
+            FROM \(ReachCondition.scopes("$6"))
+            WHERE s.bucket = $1 AND starts_with($2, s.prefix)
+        ),
         direct AS (
-            SELECT d.principal FROM texts t CROSS JOIN LATERAL (
+            SELECT d.principal FROM texts t CROSS JOIN named n CROSS JOIN LATERAL (
                 SELECT DISTINCT g.principal FROM grants g
                 WHERE g.bucket = $1 AND g.prefix = t.text AND g.removed_at IS NULL
-                    AND g.principal > coalesce($4, '')
+                    AND g.principal > coalesce($4, '') AND g.principal >= n.low AND g.principal <= n.high
                 ORDER BY g.principal LIMIT $5
             ) d
         ),
@@ -208,9 +220,10 @@ enum AccessStatements {
             WHERE $3
         ),
         members AS (
-            SELECT m.member_principal FROM reaching g CROSS JOIN LATERAL (
+            SELECT m.member_principal FROM reaching g CROSS JOIN named n CROSS JOIN LATERAL (
                 SELECT m.member_principal FROM group_members m
                 WHERE m.group_principal = g.principal AND m.member_principal > coalesce($4, '')
+                    AND m.member_principal >= n.low AND m.member_principal <= n.high
                 ORDER BY m.member_principal LIMIT $5
             ) m
         )
@@ -220,7 +233,7 @@ enum AccessStatements {
         ORDER BY u.principal LIMIT $5
         """, onlyReads: true
     ) {
-        [$0.bucket?.rawValue, $0.place, $0.includesMembers] + $0.end
+        [$0.bucket?.rawValue, $0.place, $0.includesMembers] + $0.end + [$0.page.reach]
     } decode: { row throws(PostgresError) in
         try row.nextParsed(Principal.init(_:))
     }

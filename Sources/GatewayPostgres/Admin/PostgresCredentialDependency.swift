@@ -68,8 +68,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
 
     /// Reads the use of a credential.
     ///
-    /// The audit tells who entered the credential and which buckets have ever used it. If the audit has no line for the
-    /// credential's creation, the statement names no maker.
+    /// The audit tells who entered the credential, and by which issuer or API key, and which buckets have ever used it.
+    /// If the audit has no line for the credential's creation, the statement names no maker.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
         SELECT EXISTS (
@@ -81,28 +81,31 @@ public struct PostgresCredentialDependency: CredentialDependency {
                         WHERE e.value ->> 'url' = $2 AND NOT e.value ? 'signing'
                     )
                 )
-            ),
-            CASE WHEN NOT EXISTS (
-                SELECT FROM admin_audit a
-                WHERE a.kind = 'Bucket' AND c.id::text IN (
-                    a.before ->> 'credentialID', a.after ->> 'credentialID',
-                    a.before #>> '{publicEndpoints,cdn,signing,credentialID}',
-                    a.after #>> '{publicEndpoints,cdn,signing,credentialID}'
-                )
-            ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
-            THEN (
-                SELECT min(a.actor) FROM admin_audit a
-                WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text
-                HAVING count(DISTINCT a.actor) = 1 AND bool_or(a.operation = 'create')
-            ) END
+            ), m.actor, m.credential
         FROM storage_credentials c
+        LEFT JOIN LATERAL (
+            SELECT min(a.actor) AS actor, min(a.credential) AS credential FROM admin_audit a
+            WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text
+            HAVING count(DISTINCT (a.actor, a.credential)) = 1 AND bool_or(a.operation = 'create')
+        ) m ON NOT EXISTS (
+            SELECT FROM admin_audit a
+            WHERE a.kind = 'Bucket' AND c.id::text IN (
+                a.before ->> 'credentialID', a.after ->> 'credentialID',
+                a.before #>> '{publicEndpoints,cdn,signing,credentialID}',
+                a.after #>> '{publicEndpoints,cdn,signing,credentialID}'
+            )
+        ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
         WHERE c.id = $1
         """, onlyReads: true
     ) {
         [$0.credential, $0.endpoint]
     } decode: { row throws(PostgresError) in
         let signs: Bool = try row.next()
-        let maker: String? = try row.next()
-        return CredentialUse(signsForEndpoint: signs, soleMaker: maker.flatMap { try? Principal($0) })
+        let name: String? = try row.next()
+        let credential: String? = try row.next()
+        let maker = name.flatMap { try? Principal($0) }.map { actor in
+            CredentialUse.Maker(actor: actor, credential: credential.map { PolicyScope(rawValue: $0) })
+        }
+        return CredentialUse(signsForEndpoint: signs, soleMaker: maker)
     }
 }

@@ -9,9 +9,9 @@ extension Explanation {
     func write(to json: inout JSONWriter) {
         json.member("permitted", isPermitted)
         json.member("reason", reason.rawValue)
-        if let error {
+        if let told {
             json.name("told")
-            Problem(error).write(to: &json, requestID: nil)
+            told.write(to: &json, requestID: nil)
         }
         json.name("principals")
         json.array(members) { json, member in
@@ -54,6 +54,12 @@ extension Explanation {
             json.name("issuance")
             json.object { issuance.write(to: &$0) }
         }
+    }
+
+    /// What the caller is told; without the quota that refuses, if it must not be shown.
+    private var told: Problem? {
+        if let error { return Problem(error) }
+        return reason == .quotaExceeded ? Problem(kind: .quotaExceeded) : nil
     }
 }
 

@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// Where a key is given, the decision function decides. Groups that only tokens or API keys name are not known here.
 ///
 /// Verdicts follow from all rows, also for a delegated admin who asks about a key inside. What is shown of the rows
-/// lies inside.
+/// lies inside. Of a principal's groups, a delegated admin sees those that a scope names, or that have a row inside.
 public struct AccessReview: Sendable {
     /// Maximum number of grants listed for one principal and one key.
     public static let maxGrantsOfKey = 100
@@ -56,8 +56,7 @@ public struct AccessReview: Sendable {
         let remainders = counted.isEmpty ? [] : try await usage.usage(of: counted)
         let left = Dictionary(remainders.map { ($0.quotaID, $0) }) { first, _ in first }
         return PrincipalAccess(
-            members: acting.filter { $0 == principal || page.reach.touches($0) }
-                .map { .init(principal: $0, origin: Self.origin(of: $0, for: principal)) },
+            members: try await members(of: principal, under: policy, within: page.reach),
             grants: Page(
                 items: grants.items.map { grant in
                     .init(
@@ -79,19 +78,16 @@ public struct AccessReview: Sendable {
         to key: ObjectKey, in bucket: BucketName, of principal: Principal?, includesMembers: Bool, _ page: ListQuery
     ) async throws(GatewayError) -> Page<KeyAccess> {
         let reach = page.reach
-        func isInside(_ principal: Principal) -> Bool {
-            reach.holds(bucket: bucket.rawValue, place: key.rawValue, principals: [principal.rawValue])
-        }
-        guard principal.map(isInside) ?? reach.touches(bucket: bucket, place: key.rawValue) else {
-            throw .outsideAdminScope
-        }
+        let isInside =
+            principal.map { reach.holds(bucket: bucket.rawValue, place: key.rawValue, principals: [$0.rawValue]) }
+            ?? reach.touches(bucket: bucket, place: key.rawValue)
+        guard isInside else { throw .outsideAdminScope }
         try await cache.advance()
-        var found: Page<Principal>
+        let found: Page<Principal>
         if let principal {
             found = Page(items: [principal], nextPageToken: nil)
         } else {
             found = try await rows.principals(reaching: key, in: bucket, includesMembers: includesMembers, page)
-            found.items = found.items.filter(isInside)
         }
         let grants = try await rows.grants(
             of: found.items, reaching: key, in: bucket, limit: Self.maxGrantsOfKey)
@@ -125,6 +121,34 @@ public struct AccessReview: Sendable {
                     grant: $0.grant, relation: $0.relation, memberCount: counts[$0.grant.principal],
                     standing: GrantStanding(of: $0.grant, at: instant))
             }, nextPageToken: found.nextPageToken)
+    }
+
+    /// Returns what a principal acts as, as far as an admin may see it.
+    private func members(
+        of principal: Principal, under policy: AccessPolicy, within reach: AdminReach
+    ) async throws(GatewayError) -> [Explanation.Member] {
+        var members: [Explanation.Member] = []
+        for acting in policy.principals where principal.isUser || !acting.principal.isUser {
+            let name = acting.principal
+            if name.isGroup, name != principal {
+                guard try await shows(acting, within: reach) else { continue }
+            } else {
+                guard name == principal || reach.touches(name) else { continue }
+            }
+            members.append(.init(principal: name, origin: Self.origin(of: name, for: principal)))
+        }
+        return members
+    }
+
+    /// Whether a delegated admin may learn who is in a group: a scope names it, or one of its rows lies inside.
+    private func shows(_ group: PrincipalPolicy, within reach: AdminReach) async throws(GatewayError) -> Bool {
+        if reach.names(group.principal) { return true }
+        if group.grants.contains(where: { $0.isVisible(within: reach) }) { return true }
+        if group.quotas.contains(where: { $0.isVisible(within: reach) }) { return true }
+        // The policy does not hold all grants of a group that has many.
+        guard !group.isComplete else { return false }
+        let found = try await rows.grants(of: [group.principal], in: nil, ListQuery(pageSize: 1, reach: reach))
+        return !found.items.isEmpty
     }
 
     private func verdicts(

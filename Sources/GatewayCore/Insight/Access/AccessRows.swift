@@ -21,7 +21,10 @@ public protocol AccessRows: Sendable {
 
     /// Reads the principals of grants that cover a key, or may cover it for some identity.
     ///
-    /// - Parameter includesMembers: Whether to include the members of these groups, as far as rows name them.
+    /// - Parameters:
+    ///   - includesMembers: Whether to include the members of these groups, as far as rows name them.
+    ///   - page: Size and token of the page. Its reach narrows the principals to those for whom the key lies inside, so
+    ///     that no token names another.
     func principals(
         reaching key: ObjectKey, in bucket: BucketName, includesMembers: Bool, _ page: ListQuery
     ) async throws(GatewayError) -> Page<Principal>

@@ -93,7 +93,8 @@ public struct Explanation: Sendable {
 
     /// The main reason.
     public var reason: Reason
-    /// The error that the caller receives; `nil` if the request is permitted.
+    /// The error that the caller receives; `nil` if the request is permitted, or if the error describes a quota that
+    /// must not be shown.
     public var error: GatewayError?
     /// All principals that the caller acts as.
     public var members: [Member] = []
@@ -120,12 +121,35 @@ public struct Explanation: Sendable {
     func shown(within reach: AdminReach) -> Explanation {
         guard !reach.isUnlimited else { return self }
         var explanation = self
-        explanation.members = members.filter { $0.origin == .caller || reach.touches($0.principal) }
         if decidedBy?.isVisible(within: reach) == false { explanation.decidedBy = nil }
         explanation.matches = matches.filter { $0.grant.isVisible(within: reach) }
         explanation.nearMisses = nearMisses.filter { $0.grant.isVisible(within: reach) }
         explanation.quotas = quotas.filter { $0.quota.isVisible(within: reach) }
+        if case .quotaExceeded(let refusal)? = error,
+            !explanation.quotas.contains(where: { $0.quota.identifier == refusal.quotaID })
+        {
+            explanation.error = nil
+        }
+        let named = explanation.namedPrincipals
+        explanation.members = members.filter { member in
+            switch member.origin {
+            // The admin has named these.
+            case .caller, .credential: true
+            case .everyone: reach.touches(member.principal)
+            case .membership, .ledger: reach.names(member.principal) || named.contains(member.principal)
+            }
+        }
         return explanation
+    }
+
+    /// The principals of the rows that the explanation shows.
+    private var namedPrincipals: Set<Principal> {
+        var named = Set(matches.map(\.grant.principal))
+        named.formUnion(nearMisses.map(\.grant.principal))
+        named.formUnion(quotas.map(\.quota.principal))
+        if let decidedBy { named.insert(decidedBy.principal) }
+        if let issuance, let matched = try? Principal(issuance.matchedPrincipal) { named.insert(matched) }
+        return named
     }
 
     /// Whether the request is, or was, permitted.

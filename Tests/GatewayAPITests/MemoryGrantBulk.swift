@@ -12,6 +12,8 @@ final class MemoryGrantBulk: GrantBulkStore {
     let filters = Mutex<[[String: String]]>([])
     let options = Mutex<[GrantImportOptions]>([])
     let lines = Mutex<[ProposedGrant]>([])
+    /// Number of imports whose lines have all been read.
+    let imports = Mutex(0)
 
     func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
         if let failure = failure.withLock({ $0 }) { throw failure }
@@ -44,6 +46,7 @@ final class MemoryGrantBulk: GrantBulkStore {
     ) async throws -> GrantImportResult {
         self.options.withLock { $0.append(options) }
         while let lines = try await nextLines() { self.lines.withLock { $0 += lines } }
+        imports.withLock { $0 += 1 }
         if let failure = failure.withLock({ $0 }) { throw failure }
         let lines = lines.withLock { $0 }
         var changed = lines.map {

@@ -87,6 +87,54 @@ struct UploadTests {
                 == "landed")
     }
 
+    /// An object that was written a number of seconds after the link's end.
+    private static func written(_ seconds: TimeInterval, size: Int64 = 10, etag: String = "tag") -> StoredObject {
+        StubObjects.fitting {
+            $0.modifiedAt = TestGateway.now.addingTimeInterval(840 + seconds)
+            $0.size = size
+            $0.etag = etag
+        }
+    }
+
+    @Test("does not take what was put there long after the link's end for an upload, and tells nothing of it")
+    func later() async {
+        #expect(await state(of: Self.written(902)).state == "landed")
+        #expect(await state(of: Self.written(903)).state == "issued")
+        #expect(await state(of: Self.written(14 * 86_400, size: 99), isDead: true).state == "expired")
+        let gateway = TestGateway()
+        gateway.objects.answer.withLock { $0 = .success(Self.written(14 * 86_400)) }
+        let answer = await confirm(gateway, gateway.records.add(isDead: true))
+        #expect(answer.status == 200 && answer.string("state") == "expired", "\(answer.text)")
+        for member in ["size", "etag", "mismatches"] { #expect(answer.json[member] == nil, "\(answer.text)") }
+    }
+
+    @Test("takes an upload for one that began in time, if its bytes may have needed until then")
+    func slow() async {
+        let size: Int64 = 600 * 65_536
+        for bound in [size, nil] {
+            #expect(await state(of: Self.written(1502, size: size)) { $0.contentLength = bound }.state == "landed")
+            #expect(await state(of: Self.written(1503, size: size)) { $0.contentLength = bound }.state == "issued")
+        }
+        // More than was permitted needs no more time than that.
+        #expect(await state(of: Self.written(903, size: size)).state == "issued")
+    }
+
+    @Test("knows an upload in parts by its tag however late it was completed, and until its end if that is forgotten")
+    func lateParts() async {
+        func found(_ seconds: TimeInterval, _ change: (inout UploadRecord) -> Void) async -> String? {
+            await state(of: Self.written(seconds, etag: "a-2"), delivery: "multipart-start") {
+                $0.contentMD5 = nil
+                change(&$0)
+            }.state
+        }
+        #expect(await found(14 * 86_400) { $0.completedETag = "a-2" } == "landed")
+        #expect(await found(14 * 86_400) { $0.completedETag = "b-2" } == "issued")
+        // 30 days after it began, 15 minutes before the link's end.
+        let last: TimeInterval = 30 * 86_400 - 900
+        #expect(await found(last + 902) { $0.hasForgottenEnd = true } == "landed")
+        #expect(await found(last + 903) { $0.hasForgottenEnd = true } == "issued")
+    }
+
     @Test("keeps to what was found once, though the object is overwritten or gone; asks again after anything else")
     func twice() async {
         let gateway = TestGateway()

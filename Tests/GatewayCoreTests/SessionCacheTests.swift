@@ -121,17 +121,52 @@ struct SessionCacheTests {
         let clock = SharedClock()
         let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(7200)) }
         let cache = SessionCache(opener: opener, limits: .init(maxSessions: 2, maxPerSecond: 3), now: { clock.now })
-        for number in 0..<3 { _ = try await cache.session(order(policy: "\(number)"), endingBy: nil) }
+        for number in 0..<3 { _ = try await cache.session(order(for: "user:\(number)"), endingBy: nil) }
         #expect(cache.count == 2)
         await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
-            try await cache.session(order(policy: "3"), endingBy: nil)
+            try await cache.session(order(for: "user:3"), endingBy: nil)
         }
         clock.advance(0.34)
-        _ = try await cache.session(order(policy: "3"), endingBy: nil)
+        _ = try await cache.session(order(for: "user:4"), endingBy: nil)
         await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
-            try await cache.session(order(policy: "4"), endingBy: nil)
+            try await cache.session(order(for: "user:5"), endingBy: nil)
         }
         #expect(opener.orders.count == 4)
+    }
+
+    @Test func `one principal cannot use up what the gateway opens for all`() async throws {
+        let clock = SharedClock()
+        let opener = ScriptedOpener()
+        let cache = SessionCache(opener: opener, limits: .init(maxPerSecond: 10), now: { clock.now })
+        // By different durations and different scopes.
+        _ = try await cache.session(order(duration: 3599), endingBy: nil)
+        _ = try await cache.session(order(policy: "0"), endingBy: nil)
+        #expect(try await limit(of: order(policy: "1"), at: cache)?.contains("principal") == true)
+        // What is in memory is nobody's share.
+        _ = try await cache.session(order(policy: "0"), endingBy: nil)
+        for user in ["bob", "carol", "dave", "erin"] {
+            for number in 0..<2 {
+                _ = try await cache.session(order(policy: "\(number)", for: "user:\(user)"), endingBy: nil)
+            }
+        }
+        #expect(
+            try await limit(of: order(for: "user:frank"), at: cache)?.hasPrefix("SLUICE_SESSIONS_PER_SECOND") == true)
+        // A share is not forgotten while others open sessions, and returns within a second.
+        clock.advance(0.5)
+        _ = try await cache.session(order(for: "user:frank"), endingBy: nil)
+        _ = try await cache.session(order(policy: "1"), endingBy: nil)
+        #expect(try await limit(of: order(policy: "2"), at: cache)?.contains("principal") == true)
+        #expect(opener.orders.count == 12)
+    }
+
+    /// The limit that refuses an order; `nil` if the session is opened.
+    private func limit(of order: SessionOrder, at cache: SessionCache) async throws -> String? {
+        do {
+            _ = try await cache.session(order, endingBy: nil)
+            return nil
+        } catch GatewayError.slowDown(_, let cause) {
+            return cause.description
+        }
     }
 
     @Test func `a session in memory is used only as long as it has the life that a request needs`() async throws {

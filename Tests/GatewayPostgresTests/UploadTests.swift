@@ -163,12 +163,17 @@ import Testing
             VALUES ('\(id)', 'user:alice', 'demo', 'team/a.txt', 'text/plain', 99, 'open', now() + interval '1 hour', now())
             """)
         #expect(try await list(.issued) == [id])
-        #expect(try await uploads.upload(id)?.contentLength == 99)
+        let record = try #require(try await uploads.upload(id))
+        #expect(record.contentLength == 99 && record.expiresAt > Date() && !record.hasForgottenEnd)
         try await world.connection.runScript("UPDATE multipart_uploads SET state = 'completed', etag = 'x-2'")
         #expect(try await list(.landed) == [id])
         #expect(try await uploads.upload(id)?.completedETag == "x-2")
         try await world.connection.runScript("UPDATE multipart_uploads SET state = 'aborted'")
         #expect(try await list(.expired) == [id])
+        try await world.connection.runScript("DELETE FROM multipart_uploads")
+        let forgotten = try #require(try await uploads.upload(id))
+        #expect(forgotten.expiresAt < Date() && forgotten.hasForgottenEnd)
+        #expect(try await uploads.upload(upload())?.hasForgottenEnd == false)
     }
 
     @Test(.database(.migrated)) func pagesGoOnWhereTheLastOneEnded() async throws {

@@ -24,7 +24,7 @@ public final class CallbackKeys: Sendable {
     /// Anyone can name an address at the listed origins. Held keys are therefore refetched through a gate of their own,
     /// and do not wait behind fetches of other addresses.
     private let fetches = Gate(size: 4)
-    private let allowance = Mutex(Allowance(burst: 8, perSecond: 2))
+    private let allowance = Mutex(TokenBucket(burst: 8, perSecond: 2))
     private let refetches = Gate(size: 1)
 
     private static let maxAge: TimeInterval = 86_400

@@ -12,7 +12,7 @@ final class EventSecretLookUps: Sendable {
     private struct State {
         var refused = LeastRecentlyUsed<Digest, Void>(maxCount: 16_384, maxCost: .max)
         var accepted = LeastRecentlyUsed<Digest, Void>(maxCount: 4096, maxCost: .max)
-        var allowance = Allowance(burst: EventSecretLookUps.burst, perSecond: EventSecretLookUps.perSecond)
+        var allowance = TokenBucket(burst: EventSecretLookUps.burst, perSecond: EventSecretLookUps.perSecond)
     }
 
     /// Maximum burst of look-ups for unknown secrets, and the number per second after it.

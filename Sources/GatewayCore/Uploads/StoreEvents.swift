@@ -123,7 +123,7 @@ public struct StoreEvents: Sendable {
 
 /// Limits how often hints cause requests to stores.
 private final class Hints: Sendable {
-    let left = Mutex(Allowance(burst: 64, perSecond: 32))
+    let left = Mutex(TokenBucket(burst: 64, perSecond: 32))
 }
 
 /// Manages the event secrets of buckets for admins.

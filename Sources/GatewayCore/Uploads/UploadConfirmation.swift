@@ -84,8 +84,7 @@ extension UploadRecord {
 
     /// Compares the object at the store with the bound properties.
     func finding(of object: StoredObject?, tolerance: TimeInterval) -> UploadFinding {
-        // An object from before the upload was permitted is not the result of this upload.
-        guard let object, object.modifiedAt.map({ $0 >= begins.addingTimeInterval(-tolerance) }) ?? true else {
+        guard let object, isTimely(object, tolerance: tolerance) else {
             return UploadFinding(kind: .absent, source: .confirmation)
         }
         var mismatches: [UploadFinding.Mismatch] = []
@@ -112,6 +111,36 @@ extension UploadRecord {
         return UploadFinding(
             kind: mismatches.isEmpty ? fitting : .mismatched, mismatches: mismatches, source: .confirmation,
             size: object.size, etag: object.etag, contentType: object.contentType)
+    }
+
+    /// Tests whether an object was last written while the upload could write it. An object from before it was
+    /// permitted, or from after its end, is not its result: the caller may not even learn its size.
+    private func isTimely(_ object: StoredObject, tolerance: TimeInterval) -> Bool {
+        guard let modifiedAt = object.modifiedAt else { return true }
+        guard modifiedAt >= begins.addingTimeInterval(-tolerance) else { return false }
+        // The gateway completed the upload, however late.
+        if let completedETag, object.etag == completedETag { return true }
+        return modifiedAt <= lastStart.addingTimeInterval(tolerance + Self.slack + longestTransfer(of: object))
+    }
+
+    /// Seconds for which an upload may go on after its URL is dead, whatever its size. Events and the settling of
+    /// reserved bytes are given as much.
+    private static let slack: TimeInterval = 900
+    /// The slowest upload that the settling of reserved bytes waits for, in bytes per second.
+    private static let leastRate = 65_536.0
+    /// The longest life of a multipart upload (`SLUICE_MULTIPART_MAX_AGE`).
+    private static let longestMultipartLife: TimeInterval = 2_592_000
+
+    /// The latest time at which the upload could begin or, in parts, be completed.
+    private var lastStart: Date {
+        hasForgottenEnd ? max(expiresAt, begins.addingTimeInterval(Self.longestMultipartLife)) : expiresAt
+    }
+
+    /// Seconds that the request that wrote an object may have taken. Some stores tell when it ended.
+    private func longestTransfer(of object: StoredObject) -> TimeInterval {
+        // Parts arrive before the upload is completed.
+        guard delivery != Delivery.multipartStart.rawValue else { return 0 }
+        return TimeInterval(min(object.size, contentLength ?? IssueRequest.maxContentLength)) / Self.leastRate
     }
 
     /// The earliest time at which the upload could begin, by the gateway's clock. The issuance id contains it; for a

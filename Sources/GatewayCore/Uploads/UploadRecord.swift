@@ -34,6 +34,8 @@ public struct UploadRecord: Sendable, Equatable {
     public var isDead: Bool
     /// Entity tag that the store reported when a multipart upload was completed.
     public var completedETag: String?
+    /// Whether the row of a multipart upload is gone, so that ``expiresAt`` is the death of the URL that started it.
+    public var hasForgottenEnd: Bool
     /// The latest finding of the gateway.
     public var finding: UploadFinding?
 
@@ -42,7 +44,7 @@ public struct UploadRecord: Sendable, Equatable {
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
         bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
         signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, completedETag: String? = nil,
-        finding: UploadFinding? = nil
+        hasForgottenEnd: Bool = false, finding: UploadFinding? = nil
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -60,6 +62,7 @@ public struct UploadRecord: Sendable, Equatable {
         self.contentLength = contentLength
         self.isDead = isDead
         self.completedETag = completedETag
+        self.hasForgottenEnd = hasForgottenEnd
         self.finding = finding
     }
 }

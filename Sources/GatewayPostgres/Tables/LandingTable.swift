@@ -131,7 +131,8 @@ extension ListedUpload {
     /// Reads a row of the view.
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         var record = try UploadRecord(&row)
-        let isCompleted = try row.next(as: Bool?.self) ?? false
+        let isCompleted = try row.next(as: Bool?.self)
+        record.hasForgottenEnd = record.delivery == Delivery.multipartStart.rawValue && isCompleted == nil
         record.completedETag = try row.next()
         record.finding = try row.nextJoined(UploadFinding.columnCount) { row throws(PostgresError) in
             try UploadFinding(&row)
@@ -143,7 +144,7 @@ extension ListedUpload {
         let finding: UploadFinding?
         if let found = record.finding, found.kind != .absent {
             finding = found
-        } else if isCompleted {
+        } else if isCompleted == true {
             finding = UploadFinding(kind: .landed, source: .completion, etag: record.completedETag)
         } else if let madeAt {
             finding = UploadFinding(

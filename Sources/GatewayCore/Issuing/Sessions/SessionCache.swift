@@ -12,6 +12,8 @@ public final class SessionCache: Sendable {
         public var maxSessions: Int
         /// Maximum number of sessions opened per second, including retries by callers; services allow 100 per account.
         public var maxPerSecond: Int
+        /// The share of a principal: a fifth, so that one of them cannot use up what is there for all.
+        var maxPerPrincipal: Int { max(1, maxPerSecond / 5) }
 
         /// Creates the limits of a cache.
         public init(maxSessions: Int = 20_000, maxPerSecond: Int = 50) {
@@ -25,31 +27,57 @@ public final class SessionCache: Sendable {
         case lead
         case done(Result<SessionCredential, GatewayError>)
         case again
-        case refused
+        case refused(Cause)
     }
 
     private struct State {
         var sessions: LeastRecentlyUsed<SessionOrder, SessionCredential>
         var opening: [SessionOrder: [CheckedContinuation<Turn, Never>]] = [:]
-        /// Sessions that may still be opened, and when this number last grew.
-        var budget: Double
-        var refilledAt: Date?
+        /// Sessions that this gateway may still open.
+        var budget: TokenBucket
+        /// Sessions that each principal may still open. Full buckets are forgotten.
+        let fullShare: TokenBucket
+        var shares = LeastRecentlyUsed<Principal, TokenBucket>(maxCount: SessionCache.maxShares, maxCost: .max)
+
+        /// Takes one session from what the principal and the gateway may open. Returns the limit that refuses it;
+        /// otherwise `nil`.
+        mutating func takeOpening(for principal: Principal, at instant: Date) -> Cause? {
+            guard takeShare(of: principal, at: instant) else {
+                return
+                    "the principal opened a fifth of SLUICE_SESSIONS_PER_SECOND sessions in this second, the share of one"
+            }
+            guard budget.take(at: instant) else {
+                return "SLUICE_SESSIONS_PER_SECOND sessions were opened in this second"
+            }
+            return nil
+        }
+
+        private mutating func takeShare(of principal: Principal, at instant: Date) -> Bool {
+            if let isTaken = shares.withValue(for: principal, { $0.take(at: instant) }) { return isTaken }
+            for _ in 0..<2 { shares.removeOldest { $0.isFull(at: instant) } }
+            var share = fullShare
+            let isTaken = share.take(at: instant)
+            shares.insert(share, for: principal, cost: 1)
+            return isTaken
+        }
     }
 
+    /// Largest number of principals whose openings are counted.
+    private static let maxShares = 16_384
+
     private let opener: any SessionOpener
-    private let limits: Limits
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
 
     /// Creates an empty cache in front of a token service.
     public init(opener: any SessionOpener, limits: Limits = Limits(), now: @escaping @Sendable () -> Date) {
         self.opener = opener
-        self.limits = limits
         self.now = now
+        func bucket(_ count: Int) -> TokenBucket { TokenBucket(burst: Double(count), perSecond: Double(count)) }
         state = Mutex(
             State(
                 sessions: LeastRecentlyUsed(maxCount: limits.maxSessions, maxCost: .max),
-                budget: Double(limits.maxPerSecond)))
+                budget: bucket(limits.maxPerSecond), fullShare: bucket(limits.maxPerPrincipal)))
     }
 
     /// Number of cached sessions, for metrics.
@@ -57,7 +85,8 @@ public final class SessionCache: Sendable {
 
     /// Returns a session with at least `leastLife` seconds to live. It ends by `latestEnd`, if that is given.
     ///
-    /// - Throws: The errors of opening a session; `slowDown` if too many sessions are being opened.
+    /// - Throws: The errors of opening a session; `slowDown` if too many sessions are being opened, by the principal or
+    ///   by all.
     package func session(
         _ order: SessionOrder, endingBy latestEnd: Date?, leastLife: Int = SessionRequest.defaultLeastLife
     ) async throws(GatewayError) -> SessionCredential {
@@ -65,8 +94,7 @@ public final class SessionCache: Sendable {
         while true {
             switch await turn(order, life) {
             case .found(let session): return session
-            case .refused:
-                throw .slowDown(retryAfter: 1, cause: "SLUICE_SESSIONS_PER_SECOND sessions were opened in this second")
+            case .refused(let limit): throw .slowDown(retryAfter: 1, cause: limit)
             case .again: continue
             case .done(let result): return try result.get()
             case .lead:
@@ -89,22 +117,12 @@ public final class SessionCache: Sendable {
                     state.opening[order]?.append(continuation)
                     return nil
                 }
-                guard takeBudget(&state, at: instant) else { return .refused }
+                if let limit = state.takeOpening(for: order.principal, at: instant) { return .refused(limit) }
                 state.opening[order] = []
                 return .lead
             }
             if let turn { continuation.resume(returning: turn) }
         }
-    }
-
-    private func takeBudget(_ state: inout State, at instant: Date) -> Bool {
-        let most = Double(limits.maxPerSecond)
-        let passed = max(0, instant.timeIntervalSince(state.refilledAt ?? instant))
-        state.budget = min(most, state.budget + passed * most)
-        state.refilledAt = instant
-        guard state.budget >= 1 else { return false }
-        state.budget -= 1
-        return true
     }
 
     private func outcome(

@@ -56,6 +56,12 @@ import Testing
             try await DatabaseTrial(one, one).flaws(number: 1) == [.sessionsAreShared])
     }
 
+    /// A pooler that changes sessions between statements may have another client's statement of the same name answer.
+    @Test func `the answer to another statement is found`() {
+        #expect(DatabaseTrial.Flaw(.decoding(column: 0, reason: "type 23 is not String")) == .sessionsAreShared)
+        #expect(DatabaseTrial.Flaw(.deadlineExceeded) == nil)
+    }
+
     @Test func `a login, a database or a server whose commits do not wait is refused`() async throws {
         let database = try TestDatabase.current
         let login = "\(database.name)_hasty"

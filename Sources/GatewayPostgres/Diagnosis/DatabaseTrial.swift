@@ -130,6 +130,11 @@ extension DatabaseTrial {
 
         /// Recognizes a flaw by the error of a statement; `nil` if it is another error.
         public init?(_ error: PostgresError) {
+            // The answer to another client's statement of the same name.
+            if case .decoding = error {
+                self = .sessionsAreShared
+                return
+            }
             switch error.sqlState {
             // duplicate_prepared_statement, invalid_sql_statement_name: another client's statement, or none.
             case "42P05"?, "26000"?: self = .sessionsAreShared

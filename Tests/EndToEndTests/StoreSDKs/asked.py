@@ -38,7 +38,7 @@ def any_key(chance, bucket):
     while True:
         segments = ["".join(chance.choices(WORDS, k=chance.randint(1, 3))) for _ in range(chance.randint(1, 4))]
         key = "/".join(segments)
-        if bucket["scheme"] == "oss-v1":
+        if bucket["provider"] == "oss":
             key = key.replace("?", "")  # the gateway refuses these, as they read like sub-resources
         if chance.random() < 0.05:
             key += chance.choice("界🛶k~") * ((1023 - len(key.encode())) // 4)

@@ -424,6 +424,7 @@ BEGIN
     -- The other columns of a quota fix what its counters mean.
     EXECUTE format('GRANT INSERT, UPDATE (quota_limit, revision), DELETE ON quotas TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE ON ticket_revocations TO %I', p_role);
 
     -- The ledger.
     EXECUTE format('GRANT INSERT ON issuances, deletions, admin_audit TO %I', p_role);
@@ -2803,6 +2804,11 @@ CREATE TABLE public.summed_hours (
     starts_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.ticket_revocations (
+    principal text NOT NULL COLLATE pg_catalog."C",
+    revoked_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.tickets (
     id uuid NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -3034,6 +3040,9 @@ ALTER TABLE ONLY public.summed_days
 
 ALTER TABLE ONLY public.summed_hours
     ADD CONSTRAINT summed_hours_pkey PRIMARY KEY (starts_at);
+
+ALTER TABLE ONLY public.ticket_revocations
+    ADD CONSTRAINT ticket_revocations_pkey PRIMARY KEY (principal);
 
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);

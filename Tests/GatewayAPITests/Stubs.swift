@@ -309,6 +309,8 @@ struct MemoryStores {
 }
 
 extension MemoryStore<Ticket>: TicketRevocation {
+    func lastRevocation(of principal: Principal) async throws(GatewayError) -> Date? { nil }
+
     func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
         let ids = try await list(ListQuery(pageSize: 1000)).items.filter { $0.principal == principal }
             .map { $0.id.uuidString.lowercased() }

@@ -88,6 +88,16 @@ import Testing
 
     private final class Revocations: TicketRevocation {
         let principals = Mutex<[Principal]>([])
+        /// What each look at the last revocation tells; the last one again and again.
+        private let told: Mutex<[Date?]>
+
+        init(_ told: Date?...) {
+            self.told = Mutex(told)
+        }
+
+        func lastRevocation(of principal: Principal) async throws(GatewayError) -> Date? {
+            told.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
+        }
 
         func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
             principals.withLock { $0.append(principal) }
@@ -101,10 +111,12 @@ import Testing
             randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
     }
 
-    private func caller(_ name: String) throws -> Caller {
+    private func caller(
+        _ name: String, issuedAt: Date? = nil, expiresAt: Date? = nil, scope: PolicyScope? = nil
+    ) throws -> Caller {
         Caller(
-            principal: try .user(name), groups: [], roles: [], claims: [:], expiresAt: nil, token: Secret("t"),
-            scope: nil, position: .init(sequence: 1, tag: UUID()))
+            principal: try .user(name), groups: [], roles: [], claims: [:], expiresAt: expiresAt, issuedAt: issuedAt,
+            token: Secret("t"), scope: scope, position: .init(sequence: 1, tag: UUID()))
     }
 
     private func request() throws -> TicketRequest {
@@ -136,6 +148,38 @@ import Testing
         await #expect(throws: GatewayError.notFound(.ticket)) { try await useCase().get(made.id, of: caller("bob")) }
         try await useCase().revoke(made.row, revision: nil, by: change())
         #expect(tickets.count == 0 && tickets.changes.last?.isAudited == false)
+    }
+
+    @Test func `a token from before a revocation makes no ticket that outlives it`() async throws {
+        let revokedAt = Self.now.addingTimeInterval(-600)
+        func makes(
+            issuedAt: Double?, scope: PolicyScope = .issuer("https://idp.example"), life: Int64 = 3600,
+            told: Date?...
+        ) async throws -> Bool {
+            let caller = try caller(
+                "alice", issuedAt: issuedAt.map { revokedAt.addingTimeInterval($0) },
+                expiresAt: Self.now.addingTimeInterval(1800), scope: scope)
+            var wish = try request()
+            wish.expiresIn = life
+            let before = tickets.count
+            let revocation = told.count == 2 ? Revocations(told[0], told[1]) : Revocations(revokedAt)
+            do {
+                _ = try await useCase(revocation: revocation).create(wish, for: caller, by: change())
+            } catch GatewayError.conflict {
+                #expect(tickets.count == before)
+                return false
+            }
+            return true
+        }
+        #expect(try await !makes(issuedAt: -1))
+        #expect(try await !makes(issuedAt: 60))
+        #expect(try await !makes(issuedAt: nil))
+        #expect(try await makes(issuedAt: 61))
+        #expect(try await makes(issuedAt: -1, life: 1800))
+        #expect(try await makes(issuedAt: nil, scope: .apiKey(prefix: "k")))
+        // One that comes while the ticket is made takes it away again.
+        #expect(try await !makes(issuedAt: -1, told: nil, revokedAt))
+        #expect(try await makes(issuedAt: -1, told: nil, nil))
     }
 
     @Test func `tickets of a group cannot be revoked, because a group has none`() async throws {

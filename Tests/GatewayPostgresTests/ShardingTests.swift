@@ -27,7 +27,7 @@ import Testing
     private static let inOnePlace: Set = [
         "admin_audit", "caller_days", "caller_landing_days", "caller_landings", "caller_sums", "gateways", "grant_uses",
         "issuance_sums", "landed_uploads", "landing_changes", "landing_sums", "refusal_gaps", "refusals",
-        "store_events", "summed_caller_days", "summed_days", "summed_hours",
+        "store_events", "summed_caller_days", "summed_days", "summed_hours", "ticket_revocations",
     ]
 
     /// Triggers that note what the sums have yet to count. Where rows are spread, each database would note and sum up

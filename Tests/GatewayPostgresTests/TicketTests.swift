@@ -102,7 +102,11 @@ extension Ticket {
         }
         #expect(try await world.connection.record(proposals()).allSatisfy(\.isRecorded))
         let alice = try Principal("user:alice")
+        #expect(try await world.stores.tickets.lastRevocation(of: alice) == nil)
         #expect(try await world.stores.tickets.revokeTickets(of: alice, by: AdminWorld.change) == 3)
+        let first = try #require(try await world.stores.tickets.lastRevocation(of: alice))
+        #expect(abs(first.timeIntervalSinceNow) < 60)
+        #expect(try await world.stores.tickets.lastRevocation(of: foreign.principal) == nil)
         #expect(try await Set(world.lastScopes()) == Set(tickets.map { "ticket:" + $0.name }))
         let end = try await world.connection.position()
         #expect(end.sequence == position.sequence + 1)
@@ -115,6 +119,7 @@ extension Ticket {
         for ticket in tickets { #expect(audit[0].contains(ticket.id.lowercaseText)) }
 
         #expect(try await world.stores.tickets.revokeTickets(of: alice, by: AdminWorld.change) == 0)
+        #expect(try #require(try await world.stores.tickets.lastRevocation(of: alice)) > first)
         #expect(try await world.connection.position() == end)
         #expect(try await world.audit().count == 1)
     }

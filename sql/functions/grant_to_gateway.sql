@@ -37,6 +37,7 @@ BEGIN
     -- The other columns of a quota fix what its counters mean.
     EXECUTE format('GRANT INSERT, UPDATE (quota_limit, revision), DELETE ON quotas TO %I', p_role);
     EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE ON ticket_revocations TO %I', p_role);
 
     -- The ledger.
     EXECUTE format('GRANT INSERT ON issuances, deletions, admin_audit TO %I', p_role);

@@ -436,6 +436,15 @@ COMMENT ON TABLE tickets IS
     'ticket''s id.';
 COMMENT ON COLUMN tickets.name IS 'The public part of the ticket, by which its row is found.';
 COMMENT ON COLUMN tickets.hash IS 'SHA-256 of the ticket, which is stored nowhere.';
+
+CREATE TABLE ticket_revocations (
+    principal text COLLATE "C" NOT NULL,
+    revoked_at timestamptz NOT NULL,
+    CONSTRAINT ticket_revocations_pkey PRIMARY KEY (principal)
+);
+
+COMMENT ON TABLE ticket_revocations IS
+    'Users all of whose tickets were revoked. A token of an issuer from before makes no ticket that outlives it.';
 COMMENT ON COLUMN tickets.claims IS 'Claims of the maker that templates of grants are filled from.';
 COMMENT ON COLUMN tickets.issued_on IS
     'The scope of the row that vouched for the maker: issuer:… or apikey:…; NULL for the operator''s own key.';

@@ -223,8 +223,8 @@ extension VerifiedToken {
     /// The caller, by the state of the row at a position.
     fileprivate func caller(holding token: Secret<String>, at position: PolicyPosition) -> Caller {
         Caller(
-            principal: principal, groups: groups, roles: conferred, claims: claims, expiresAt: expiresAt, token: token,
-            scope: .issuer(issuer.issuer), credentialID: issuer.id, position: position
+            principal: principal, groups: groups, roles: conferred, claims: claims, expiresAt: expiresAt,
+            issuedAt: issuedAt, token: token, scope: .issuer(issuer.issuer), credentialID: issuer.id, position: position
         )
     }
 }

@@ -22,6 +22,8 @@ final class VerifiedToken: Sendable {
     let claims: [String: String]
     /// The instant from which the token is no longer accepted.
     let expiresAt: Date
+    /// When the issuer made the token, if it says so.
+    let issuedAt: Date?
 
     /// Reads the claims of a token whose signature was verified.
     ///
@@ -36,6 +38,7 @@ final class VerifiedToken: Sendable {
             issuer.audiences.contains(where: { audiences.contains(ExactText($0)) })
         else { throw issuer.refusal(.wrongAudience, "The token is for another audience.") }
         expiresAt = try Self.expiry(of: payload, from: issuer, at: now, skew: skew)
+        issuedAt = (payload["iat"]?.numericDate).map { Date(timeIntervalSince1970: $0) }
         guard case .string(let subject)? = payload[claim: issuer.subjectClaim], !subject.isEmpty,
             let principal = try? Principal.user(issuer.principalPrefix + subject)
         else {

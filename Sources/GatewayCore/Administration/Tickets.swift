@@ -58,7 +58,11 @@ public struct Tickets: Sendable {
 
     /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
     ///
-    /// - Throws: `invalidArgument`, `conflict` if the user has too many live tickets, `unavailable`.
+    /// A token from before a revocation of all the user's tickets can be in the hands of another person. It makes no
+    /// ticket that outlives it.
+    ///
+    /// - Throws: `invalidArgument`, `conflict` if the user has too many live tickets or the ticket would outlive such a
+    ///   token, `unavailable`.
     public func create(
         _ request: TicketRequest, for caller: Caller, by change: ChangeContext
     ) async throws(GatewayError) -> (stored: Stored<Ticket>, text: TicketText) {
@@ -71,13 +75,37 @@ public struct Tickets: Sendable {
         try require(!actions.isEmpty, "actions", "A ticket requires at least one action.")
         let text = try random.secret(TicketText.randomByteCount) { TicketText(randomBytes: $0) }
         let created = now()
+        let expiresAt = created.addingTimeInterval(TimeInterval(life))
+        try await checkRevocation(of: caller, end: expiresAt)
         let ticket = Ticket(
             id: UUID.version7(at: created, randomBytes: try random.bytes(10)), name: text.name, hash: text.digest,
             principal: caller.principal, groups: caller.groups, claims: caller.claims, issuedOn: caller.scope,
             bucket: request.bucket, prefix: request.prefix, actions: actions, maxUses: maxUses,
-            expiresAt: created.addingTimeInterval(TimeInterval(life)),
+            expiresAt: expiresAt,
             responseKey: request.encryptsResponses ? Secret(try random.bytes(32)) : nil, createdAt: created)
-        return (try await rows.create(ticket, by: change), text)
+        let stored = try await rows.create(ticket, by: change)
+        do throws(GatewayError) {
+            // A revocation that came meanwhile may have missed the ticket.
+            try await checkRevocation(of: caller, end: expiresAt)
+        } catch {
+            // Nobody has its text, so it does no harm if it stays.
+            try? await revoke(ticket, revision: nil, by: change)
+            throw error
+        }
+        return (stored, text)
+    }
+
+    /// Seconds by which the clocks of an issuer and of the database may differ.
+    private static let tolerance: TimeInterval = 60
+
+    private func checkRevocation(of caller: Caller, end: Date) async throws(GatewayError) {
+        guard let scope = caller.scope, case .issuer = PolicyKey(scope), let tokenEnd = caller.expiresAt,
+            end > tokenEnd, let revokedAt = try await revocation.lastRevocation(of: caller.principal),
+            (caller.issuedAt ?? .distantPast) <= revokedAt.addingTimeInterval(Self.tolerance)
+        else { return }
+        throw .conflict(
+            reason: "The user's tickets were revoked after the token was issued. Sign in again, or ask for a "
+                + "ticket that ends no later than the token.")
     }
 
     /// Reads a page of the caller's own tickets.

@@ -15,6 +15,8 @@ public final class Caller: Sendable {
     public let claims: [String: String]
     /// When the credential expires. No issuance that rests on it is decided after this instant.
     public let expiresAt: Date?
+    /// When the issuer made the credential, if it is a token that says so.
+    public let issuedAt: Date?
     /// The credential, kept to be checked again if the policy has changed meanwhile.
     public let token: Secret<String>
     /// Scope of the row that vouches for the credential, `issuer:…` or `apikey:…`; `nil` for the bootstrap key from the
@@ -30,7 +32,8 @@ public final class Caller: Sendable {
     /// Creates a caller.
     public init(
         principal: Principal, groups: [Principal], roles: [ConferredRole], claims: [String: String], expiresAt: Date?,
-        token: Secret<String>, scope: PolicyScope?, credentialID: UUID? = nil, position: PolicyPosition,
+        issuedAt: Date? = nil, token: Secret<String>, scope: PolicyScope?, credentialID: UUID? = nil,
+        position: PolicyPosition,
         ticket: Ticket? = nil
     ) {
         self.principal = principal
@@ -38,6 +41,7 @@ public final class Caller: Sendable {
         conferred = roles
         self.claims = claims
         self.expiresAt = expiresAt
+        self.issuedAt = issuedAt
         self.token = token
         self.scope = scope
         self.credentialID = credentialID

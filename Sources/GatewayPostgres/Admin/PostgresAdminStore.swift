@@ -11,8 +11,8 @@ import Logging
 /// which also releases the row locks.
 public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
     private let table: AdminTable<Resource>
-    private let pool: PostgresPool
-    private let logger: Logger
+    let pool: PostgresPool
+    let logger: Logger
     private let now: @Sendable () -> Date
 
     init(_ table: AdminTable<Resource>, pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {

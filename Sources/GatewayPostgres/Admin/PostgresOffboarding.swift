@@ -32,6 +32,7 @@ public struct PostgresOffboarding: OffboardingStore {
     ) async throws(GatewayError) -> Int64 {
         let removed: Int64?
         do {
+            try await pool.perform(TicketTable.noteRevocation, user.rawValue)
             removed = try await pool.withTransaction { transaction in
                 try transaction.mark(change)
                 return try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil

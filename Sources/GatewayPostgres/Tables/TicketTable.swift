@@ -98,6 +98,22 @@ struct TicketTable: Sendable {
         RemovedRow(scope: try row.next(), document: try row.next())
     }
 
+    /// Notes that all tickets of a principal are revoked. Committed before they are looked up.
+    static let noteRevocation = Statement<String, Void>(
+        """
+        INSERT INTO ticket_revocations AS r (principal, revoked_at) VALUES ($1, clock_timestamp())
+        ON CONFLICT (principal) DO UPDATE SET revoked_at = greatest(r.revoked_at, excluded.revoked_at)
+        """
+    ) { [$0] }
+
+    static let lastRevocation = Statement<String, Date>(
+        "SELECT r.revoked_at FROM ticket_revocations r WHERE r.principal = $1", onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
     static let document = AdminStatements.document(
         columns.document + ", 'encryptsResponses', r.sealed IS NOT NULL",
         from: "tickets r WHERE r.id = $1::text::uuid")

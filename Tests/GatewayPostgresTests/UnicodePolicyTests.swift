@@ -1,6 +1,7 @@
 import Foundation
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayCore
@@ -34,12 +35,12 @@ import Testing
         }
     }
 
-    private static func text(_ depth: ClosedRange<Int>, using random: inout Seeded) -> String {
+    private static func text(_ depth: ClosedRange<Int>, using random: inout SeededGenerator) -> String {
         (0..<Int.random(in: depth, using: &random)).compactMap { _ in segments.randomElement(using: &random) }
             .joined(separator: "/")
     }
 
-    private static func rows(using random: inout Seeded) -> [Row] {
+    private static func rows(using random: inout SeededGenerator) -> [Row] {
         var rows: [Row] = []
         for (principal, count) in [("user:few", 12), ("user:many", 400)] {
             for number in 0..<count {
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test(.database(.migrated)) func linksAreDecidedByBytes() async throws {
-        var random = Seeded(state: 8)
+        var random = SeededGenerator(seed: 8)
         let rows = Self.rows(using: &random)
         let cache = try await world(rows)
         var permitted = [false: 0, true: 0]
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test(.database(.migrated)) func formsAreDecidedByBytes() async throws {
-        var random = Seeded(state: 8)
+        var random = SeededGenerator(seed: 8)
         let rows = Self.rows(using: &random)
         let cache = try await world(rows)
         var permitted = [false: 0, true: 0]
@@ -131,15 +132,4 @@ import Testing
 
 extension Decision {
     fileprivate var isPermit: Bool { if case .permit = self { true } else { false } }
-}
-
-/// Random numbers that are the same in every run.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        let mixed = (state ^ state >> 32) &* 0xd6e8_feb8_6659_fd93
-        return mixed ^ mixed >> 32
-    }
 }

@@ -120,14 +120,9 @@ extension UploadRecord {
         guard modifiedAt >= begins.addingTimeInterval(-tolerance) else { return false }
         // The gateway completed the upload, however late.
         if let completedETag, object.etag == completedETag { return true }
-        return modifiedAt <= lastStart.addingTimeInterval(tolerance + Self.slack + longestTransfer(of: object))
+        return modifiedAt <= lastStart.addingTimeInterval(tolerance + UploadOverrun.slack + longestTransfer(of: object))
     }
 
-    /// Seconds for which an upload may go on after its URL is dead, whatever its size. Events and the settling of
-    /// reserved bytes are given as much.
-    private static let slack: TimeInterval = 900
-    /// The slowest upload that the settling of reserved bytes waits for, in bytes per second.
-    private static let leastRate = 65_536.0
     /// The longest life of a multipart upload (`SLUICE_MULTIPART_MAX_AGE`).
     private static let longestMultipartLife: TimeInterval = 2_592_000
 
@@ -140,7 +135,7 @@ extension UploadRecord {
     private func longestTransfer(of object: StoredObject) -> TimeInterval {
         // Parts arrive before the upload is completed.
         guard delivery != Delivery.multipartStart.rawValue else { return 0 }
-        return TimeInterval(min(object.size, contentLength ?? IssueRequest.maxContentLength)) / Self.leastRate
+        return TimeInterval(min(object.size, contentLength ?? IssueRequest.maxContentLength)) / UploadOverrun.leastRate
     }
 
     /// The earliest time at which the upload could begin, by the gateway's clock. The issuance id contains it; for a

@@ -164,14 +164,11 @@ extension ReservationSweeper {
         func landed(_ look: StoreLook, tolerance: TimeInterval) -> Int64? {
             guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
                 modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
-                modifiedAt <= deadAt.addingTimeInterval(ReservationSweeper.slack)
+                modifiedAt <= deadAt.addingTimeInterval(UploadOverrun.slack)
             else { return nil }
             return object.size
         }
     }
-
-    /// Seconds for which uploads may continue after their URLs are dead.
-    private static let slack: TimeInterval = 900
 
     /// The result of looking at a reservation.
     struct Finding: Sendable {
@@ -190,7 +187,7 @@ extension ReservationSweeper {
     static let readDue = Statement<(grace: Double, most: Int32, clock: LedgerClock), Reservation>(
         """
         SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
-            date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / 65536.0::float8,
+            date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / \(UploadOverrun.leastRate)::float8,
             i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
             p.part_number = ANY (u.part_numbers)
         FROM reservations r

@@ -85,28 +85,6 @@ public struct MultipartCalls: MultipartStore {
         guard answer.status == 204 || answer.status == 200 || answer.status == 404 else { throw Self.refusal(answer) }
     }
 
-    /// The running uploads to the key of an upload.
-    public func underWay(
-        on upload: MultipartUpload
-    ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] {
-        let url = try await url(
-            "GET", of: nil, query: [NamedValue("uploads", ""), NamedValue("prefix", upload.key.rawValue)],
-            in: upload.bucket)
-        let answer = try await send(.get, url, maxBytes: Self.maxListBytes)
-        guard answer.status == 200 else { throw Self.refusal(answer) }
-        guard let root = XMLElement.read(answer.body), root.name == "ListMultipartUploadsResult" else {
-            throw Self.unreadable
-        }
-        // A page that is not the last one says nothing about later uploads, whose keys sort after it by bytes.
-        return root.children.filter { $0.name == "Upload" }.compactMap { found in
-            guard let key = found.text("Key"), key.utf8.elementsEqual(upload.key.rawValue.utf8),
-                let id = found.text("UploadId"), Self.isUploadID(id),
-                let text = found.text("Initiated"), let startedAt = Self.instant(text)
-            else { return nil }
-            return (id, startedAt)
-        }
-    }
-
     /// Whether the object at the key is the one that the parts of an upload make.
     public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool {
         guard let etag = upload.expectedETag else { return false }
@@ -122,7 +100,7 @@ public struct MultipartCalls: MultipartStore {
 
 extension MultipartCalls {
     private func url(
-        _ method: String, of key: ObjectKey?, query: [NamedValue] = [], in name: BucketName
+        _ method: String, of key: ObjectKey, query: [NamedValue] = [], in name: BucketName
     ) async throws(GatewayError) -> Secret<String> {
         guard let (bucket, credential) = try await cache.location(of: name) else {
             // Only an admin can fix this.

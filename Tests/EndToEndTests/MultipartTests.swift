@@ -197,7 +197,10 @@ import Testing
         #expect(try await bench.user.client.call("DELETE", upload).status == 204)
     }
 
-    @Test("what nobody completes is aborted, also a start whose answer was lost", arguments: StoreKind.allCases)
+    /// An upload whose identifier is not known cannot be told from others of the same key, so none of them is touched.
+    @Test(
+        "what nobody completes is aborted, and nothing in place of a start whose answer was lost",
+        arguments: StoreKind.allCases)
     func forgotten(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)
         let body = Array("a part".utf8)
@@ -228,7 +231,8 @@ import Testing
         }
         #expect(try await session.number(ended) == 2)
         await bench.deployment.end(second) { await second.crash() }
-        for link in links { #expect(try await link.use(body).status == 404) }
+        #expect(try await links[0].use(body).status == 404)
+        #expect(try await links[1].use(body).status == 200)
     }
 
     @Test("an admin ends an upload, and the audit says so", arguments: StoreKind.allCases)

@@ -71,8 +71,6 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         }
     }
 
-    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>? { [] }
-
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
 
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
@@ -101,10 +99,6 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
-
-    func underWay(
-        on upload: MultipartUpload
-    ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] { [] }
 
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
 }

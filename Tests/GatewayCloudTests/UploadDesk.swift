@@ -124,7 +124,6 @@ final class MemoryRows: MultipartUploadRows {
     }
 
     func release(_ issuances: [UUID]) async throws(GatewayError) {}
-    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>? { [] }
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
 
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {

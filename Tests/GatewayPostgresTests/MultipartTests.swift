@@ -95,30 +95,6 @@ import Testing
         try await complete(uploads[2], right)
     }
 
-    /// What is aborted in place of an upload whose start was not answered must not be a client's own.
-    @Test(.database(.migrated)) func uploadsThatClientsStartedBelongToThem() async throws {
-        let (rows, _) = try rows()
-        let upload = try upload()
-        try await rows.insert(upload)
-        #expect(try await rows.storeUploadIDs(besides: upload) == [])
-        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        try await owner.runScript(
-            """
-            INSERT INTO remote_uploads (principal, bucket, object_key, content_type, upload_id)
-            VALUES ('user:bob', 'demo', 'a/large.bin', 'image/png', 'client-1'),
-                ('user:bob', 'demo', 'a/other.bin', 'image/png', 'client-2')
-            """)
-        #expect(try await rows.storeUploadIDs(besides: upload) == ["client-1"])
-        try await owner.runScript(
-            """
-            INSERT INTO remote_uploads (principal, bucket, object_key, content_type, started_at)
-            VALUES ('user:bob', 'demo', 'a/large.bin', 'image/png', now() - interval '2 days')
-            """)
-        #expect(try await rows.storeUploadIDs(besides: upload) == ["client-1"])
-        try await owner.runScript("UPDATE remote_uploads SET started_at = now() WHERE upload_id IS NULL")
-        #expect(try await rows.storeUploadIDs(besides: upload) == nil)
-    }
-
     @Test(.database(.migrated)) func anUploadThatWasGivenUpMeanwhileIsNotOpenedButAborted() async throws {
         let (rows, _) = try rows()
         let upload = try upload()

@@ -121,25 +121,6 @@ enum MultipartUploadTable {
 
     static let release = Statement<[UUID], Void>("SELECT release_multipart_parts($1)") { [$0] }
 
-    /// Reads the store's identifiers of all other uploads of a key, those that clients started with signatures
-    /// included. NULL stands for one of these whose identifier the gateway has not seen yet, and that may have begun
-    /// when the upload did.
-    static let storeUploadIDs = Statement<MultipartUpload, String?>(
-        """
-        SELECT u.store_upload_id FROM multipart_uploads u
-        WHERE u.bucket = $1 AND u.object_key = $2 AND u.id <> $3 AND u.store_upload_id IS NOT NULL
-        UNION ALL
-        SELECT r.upload_id FROM remote_uploads r
-        WHERE r.bucket = $1 AND r.object_key = $2 AND (
-            r.upload_id IS NOT NULL OR r.started_at BETWEEN $4::timestamptz - interval '1 hour'
-                AND $4::timestamptz + interval '10 minutes')
-        """, onlyReads: true
-    ) {
-        [$0.bucket.rawValue, $0.key.rawValue, $0.id, $0.createdAt]
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
-
     static let audit = Statement<(entry: UUID, id: UUID, change: ChangeContext), UUID>(
         """
         INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)

@@ -25,9 +25,6 @@ public protocol MultipartStore: Sendable {
     /// Aborts an upload at the store; also succeeds if it does not exist.
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError)
 
-    /// Lists the unfinished uploads to the same key as `upload`: their ids at the store and their start times.
-    func underWay(on upload: MultipartUpload) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)]
-
     /// Returns whether the object at the key is the one assembled from the upload's parts.
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool
 }
@@ -56,10 +53,6 @@ public protocol MultipartUploadRows: Sendable {
 
     /// Removes the records of parts that were not issued.
     func release(_ issuances: [UUID]) async throws(GatewayError)
-
-    /// Returns the store's ids of all other uploads to the key of `upload`, also of those that clients started with
-    /// signatures; `nil` if the id of one that may have begun at the same time is not known.
-    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>?
 
     /// Writes to the audit log that an admin aborts an upload.
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError)

@@ -44,6 +44,9 @@ extension MultipartUploads {
     /// Makes the store discard the parts of an abandoned upload. If the upload turns out to be completed, it is
     /// recorded as completed.
     ///
+    /// If the store's answer to the start was lost, nothing is asked of the store: an upload whose identifier nobody
+    /// knows has no parts, and among the uploads of its key it cannot be told from those that others started.
+    ///
     /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
@@ -52,23 +55,8 @@ extension MultipartUploads {
             return
         }
         guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
-        for storeUploadID in try await storeUploadIDs(of: upload) {
-            try await store.abort(storeUploadID, of: upload)
-        }
+        if let storeUploadID = upload.storeUploadID { try await store.abort(storeUploadID, of: upload) }
         _ = try await rows.move(upload.id, from: [.aborting], to: .aborted)
-    }
-
-    /// Returns the store's ids of an upload. If the store's answer was lost, these are all uploads to the key that were
-    /// started within five minutes of it and belong to no other upload. If a client may have started one of them, none
-    /// is aborted: the bucket's own rule for unfinished uploads ends what is left.
-    private func storeUploadIDs(of upload: MultipartUpload) async throws(GatewayError) -> [String] {
-        if let known = upload.storeUploadID { return [known] }
-        guard let others = try await rows.storeUploadIDs(besides: upload) else { return [] }
-        let tolerance: TimeInterval = 300
-        return try await store.underWay(on: upload).filter { found in
-            !others.contains(found.storeUploadID)
-                && abs(found.startedAt.timeIntervalSince(upload.createdAt)) <= tolerance
-        }.map(\.storeUploadID)
     }
 }
 

@@ -97,7 +97,7 @@ struct ProbeRound {
                 skip(.endpoint, endpoint: name)
                 if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
             }
-            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .checksum) }
+            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedExpiry, .checksum) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
@@ -184,6 +184,10 @@ struct ProbeRound {
             }
             judge(.unsignedCopy, copied, isObeyed: isCopy)
         }
+
+        // OpenStack Swift refuses a time that is over. Others ignore the header.
+        let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
+        judge(.unsignedExpiry, ended, isObeyed: ended.answer?.status == 400 && !bucket.externalDeletions)
 
         let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
         var claim = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: wrong.hex)

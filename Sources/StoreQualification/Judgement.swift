@@ -64,6 +64,9 @@ public struct Judgement: Sendable, Equatable {
 
 /// What a qualification found.
 public struct QualificationReport: Sendable {
+    /// The check that a store ignores an unsigned time of removal.
+    public static let unsignedExpiry = "x-delete-at, unsigned"
+
     /// All judgements, in the order of the checks.
     public var judgements: [Judgement]
     /// Number of requests that were sent.

@@ -223,6 +223,7 @@ extension QualificationRound {
                 "\(answer?.summary ?? "no answer"), then \(stranger?.summary ?? "no answer") for everyone")
         }
         await tryCopy(vendor)
+        if vendor == "x-amz-" { await tryRemovalTime() }
         let key = freshKey()
         guard let link = try? uploadLink(key, Self.body) else { return }
         let name = bucket.trialBinding.metadataPrefix + "more"
@@ -233,6 +234,21 @@ extension QualificationRound {
             isObeyed = await use(download)?.field(name) == "unsigned"
         }
         judge(delivery, .nothingMore, "metadata, unsigned", isObeyed ? .broken : .kept, answer.summary)
+    }
+
+    /// OpenStack Swift has a header of its own for the time of an object's removal. It refuses a time that is over;
+    /// others ignore the header.
+    private func tryRemovalTime() async {
+        let key = freshKey()
+        guard let link = try? uploadLink(key, Self.body) else { return }
+        let check = QualificationReport.unsignedExpiry
+        guard let answer = await send(StoreCall(link, Self.body).with(header: "x-delete-at", "1"), to: key) else {
+            return judge(.presignedURL, .nothingMore, check, .notJudged, "no answer")
+        }
+        let isObeyed = answer.status == 400
+        // With the setting, nobody relies on an object to stay.
+        let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
+        judge(.presignedURL, .nothingMore, check, verdict, answer.summary)
     }
 
     private func tryCopy(_ vendor: String) async {

@@ -34,12 +34,19 @@ enum QualificationText {
 
     /// What helps against what is broken.
     private static func advice(_ report: QualificationReport) -> String {
-        let isOpen = report.judgements.contains { judgement in
-            judgement.verdict == .broken && judgement.scheme == .awsV4 && judgement.delivery == .presignedURL
+        let broken = report.judgements.filter { $0.verdict == .broken && $0.delivery == .presignedURL }
+        let isOpen = broken.contains { judgement in
+            judgement.scheme == .awsV4 && judgement.check != QualificationReport.unsignedExpiry
                 && (judgement.promise == .nothingMore || judgement.check.contains("SHA-256"))
         }
-        guard isOpen else { return "" }
-        return "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links then bind more headers."
+        var text = ""
+        if isOpen {
+            text += "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links then bind more headers."
+        }
+        if broken.contains(where: { $0.check == QualificationReport.unsignedExpiry }) {
+            text += "\nSet externalDeletions of the bucket: a missing object then gives no reserved bytes back."
+        }
+        return text
     }
 
     /// The report as JSON.

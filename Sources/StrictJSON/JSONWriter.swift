@@ -96,6 +96,12 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Ends the line, so that another value can follow (NDJSON).
+    public mutating func endLine() {
+        written.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
     private mutating func literal(_ text: String) {
         append(room: text.utf8.count) { $0.append(copying: text) }
     }

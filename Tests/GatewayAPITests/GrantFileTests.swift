@@ -10,6 +10,7 @@ import Testing
 @Suite("Grants as files")
 struct GrantFileTests {
     private static let exportPath = "/admin/v1/grants:export"
+    private static let csv = "text/csv; charset=utf-8; header=present"
     private static let importPath = "/admin/v1/grants:import"
     private static let json = #""principal":"user:bob","bucket":"photos","prefix":"a/","actions":["PutObject"]"#
     private static let header = "principal,bucket,kind,prefix,actions"
@@ -68,19 +69,20 @@ struct GrantFileTests {
     }
 
     @Test(
-        "the form of an export is that asked for",
-        arguments: [
-            ("", "", "application/x-ndjson"), ("", "text/csv", "text/csv; charset=utf-8"),
-            ("", "text/html, text/csv;q=0.9, */*", "text/csv; charset=utf-8"),
+        "the form of an export is that asked for", arguments: ["grants", "issuances"],
+        [
+            ("", "", "application/x-ndjson"), ("", "text/csv", Self.csv),
+            ("", "text/html, text/csv;q=0.9, */*", Self.csv),
             ("", "application/x-ndjson, text/csv", "application/x-ndjson"),
-            ("?format=csv", "application/x-ndjson", "text/csv; charset=utf-8"),
+            ("?format=csv", "application/x-ndjson", Self.csv),
             ("?format=ndjson", "text/csv", "application/x-ndjson"),
         ])
-    func forms(query: String, accept: String, type: String) async {
+    func forms(rows: String, _ asked: (query: String, accept: String, type: String)) async {
         let answer = await gateway.send(
-            .get, Self.exportPath + query, token: "auditor-token", headers: accept.isEmpty ? [:] : [.accept: accept])
-        #expect(answer.headers[.contentType] == type)
-        let name = type.hasPrefix("text/csv") ? "grants.csv" : "grants.ndjson"
+            .get, "/admin/v1/\(rows):export" + asked.query, token: "auditor-token",
+            headers: asked.accept.isEmpty ? [:] : [.accept: asked.accept])
+        #expect(answer.headers[.contentType] == asked.type)
+        let name = rows + (asked.type == Self.csv ? ".csv" : ".ndjson")
         #expect(answer.headers[.contentDisposition] == "attachment; filename=\"\(name)\"")
         #expect(answer.headers[.cacheControl] == "no-store")
     }

@@ -139,39 +139,3 @@ protocol CSVColumns: Sendable {
     /// Makes an object from the fields of a record.
     func value(of fields: [String]) throws(GatewayError) -> JSONValue
 }
-
-/// Writes comma-separated values.
-///
-/// Values are written unchanged, even those that a spreadsheet would take for formulas, so a file reads back as the
-/// same values.
-struct CSVWriter {
-    /// The bytes written so far.
-    private(set) var bytes: [UInt8] = []
-
-    /// Writes a record.
-    mutating func record(_ fields: [String]) {
-        for (index, field) in fields.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            write(field)
-        }
-        bytes.append(contentsOf: "\r\n".utf8)
-    }
-
-    /// Returns the bytes written so far and removes them.
-    mutating func takeBytes() -> [UInt8] {
-        defer { bytes = [] }
-        return bytes
-    }
-
-    private mutating func write(_ field: String) {
-        guard field.utf8.contains(where: { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }) else {
-            return bytes.append(contentsOf: field.utf8)
-        }
-        bytes.append(UInt8(ascii: "\""))
-        for byte in field.utf8 {
-            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
-            bytes.append(byte)
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-}

@@ -13,7 +13,7 @@ enum RecordFormat: String, CaseIterable, Sendable {
     var contentType: String {
         switch self {
         case .ndjson: "application/x-ndjson"
-        case .csv: "text/csv; charset=utf-8"
+        case .csv: "text/csv; charset=utf-8; header=present"
         }
     }
 
@@ -49,20 +49,5 @@ extension APIRequest {
             throw APIError.unsupportedRecords
         }
         return format
-    }
-}
-
-extension ServerResponse {
-    /// Makes the answer to an export: a file whose records are sent in chunks.
-    static func records(
-        _ format: RecordFormat, name: String,
-        _ produce: @escaping @Sendable (any ResponseBodyWriter) async throws -> Void
-    ) -> ServerResponse {
-        let fields: HeaderFields = [
-            .contentType: format.contentType, .cacheControl: "no-store", .vary: "Accept",
-            .contentDisposition: "attachment; filename=\"\(name).\(format.rawValue)\"",
-        ]
-        return ServerResponse(
-            head: ResponseHead(status: .ok, headerFields: fields), body: .stream(length: nil, produce))
     }
 }

@@ -49,36 +49,7 @@ struct GrantBulkEndpoints: Sendable {
         let format = try request.exportFormat()
         let reader = try await store.export(filters, within: request.reach(of: caller))
         return .records(format, name: "grants") { writer in
-            switch format {
-            case .ndjson: try await Self.writeLines(from: reader, to: writer)
-            case .csv: try await Self.writeRecords(from: reader, to: writer)
-            }
-        }
-    }
-
-    @concurrent private static func writeLines(from reader: GrantReader, to writer: any ResponseBodyWriter) async throws
-    {
-        while case let grants = try await reader.next(), !grants.isEmpty {
-            var bytes: [UInt8] = []
-            for grant in grants {
-                var json = JSONWriter()
-                json.object { grant.write(to: &$0) }
-                bytes.append(contentsOf: json.bytes)
-                bytes.append(UInt8(ascii: "\n"))
-            }
-            try await writer.write(bytes)
-        }
-    }
-
-    @concurrent private static func writeRecords(from reader: GrantReader, to writer: any ResponseBodyWriter)
-        async throws
-    {
-        var csv = CSVWriter()
-        csv.record(GrantColumns.Column.allCases.map(\.rawValue))
-        try await writer.write(csv.takeBytes())
-        while case let grants = try await reader.next(), !grants.isEmpty {
-            for grant in grants { csv.record(GrantColumns.cells(of: grant)) }
-            try await writer.write(csv.takeBytes())
+            while case let grants = try await reader.next(), !grants.isEmpty { try await writer.write(grants) }
         }
     }
 

@@ -29,7 +29,7 @@ struct GrantColumns: CSVColumns {
         case createdAt
     }
 
-    private enum Kind: String, CaseIterable {
+    fileprivate enum Kind: String, CaseIterable {
         case bucket
         case prefix
         case template
@@ -111,23 +111,26 @@ struct GrantColumns: CSVColumns {
         default: throw .invalidArgument(field: column.rawValue, reason: "The value must be 'true' or 'false'.")
         }
     }
+}
 
-    /// The cells of a grant, one per column.
-    static func cells(of grant: Grant) -> [String] {
-        Column.allCases.map { cell($0, of: grant) }
-    }
+extension Grant: ExportedRow {
+    /// An export can be imported again.
+    static let formulas = CSVWriter.Formulas.unchanged
 
-    private static func cell(_ column: Column, of grant: Grant) -> String {
-        let conditions = grant.conditions
-        return switch column {
-        case .id: grant.id.lowercaseText
-        case .principal: grant.principal.rawValue
-        case .bucket: grant.bucket.rawValue
+    static var columns: [String] { GrantColumns.Column.allCases.map(\.rawValue) }
+
+    var cells: [String] { GrantColumns.Column.allCases.map(cell) }
+
+    private func cell(_ column: GrantColumns.Column) -> String {
+        switch column {
+        case .id: id.lowercaseText
+        case .principal: principal.rawValue
+        case .bucket: bucket.rawValue
         case .kind:
-            (grant.prefix.isTemplate ? Kind.template : grant.prefix.text.isEmpty ? .bucket : .prefix).rawValue
-        case .prefix: grant.prefix.text
-        case .actions: grant.actions.map(\.rawValue).sorted().joined(separator: " ")
-        case .effect: grant.effect.rawValue
+            (prefix.isTemplate ? GrantColumns.Kind.template : prefix.text.isEmpty ? .bucket : .prefix).rawValue
+        case .prefix: prefix.text
+        case .actions: actions.map(\.rawValue).sorted().joined(separator: " ")
+        case .effect: effect.rawValue
         case .contentTypes: conditions.contentTypes?.joined(separator: " ") ?? ""
         case .maxBytes: conditions.maxBytes.map { String($0) } ?? ""
         case .requireContentMD5: conditions.requireContentMD5.map { String($0) } ?? ""
@@ -136,11 +139,11 @@ struct GrantColumns: CSVColumns {
         case .forceDownload: conditions.forceDownload.map { String($0) } ?? ""
         case .allowResponseContentType: conditions.allowResponseContentType.map { String($0) } ?? ""
         case .allowVersions: conditions.allowVersions.map { String($0) } ?? ""
-        case .notBefore: grant.notBefore.map(Timestamp.text) ?? ""
-        case .notAfter: grant.notAfter.map(Timestamp.text) ?? ""
-        case .note: grant.note
-        case .createdBy: grant.createdBy
-        case .createdAt: Timestamp.text(of: grant.createdAt)
+        case .notBefore: notBefore.map(Timestamp.text) ?? ""
+        case .notAfter: notAfter.map(Timestamp.text) ?? ""
+        case .note: note
+        case .createdBy: createdBy
+        case .createdAt: Timestamp.text(of: createdAt)
         }
     }
 }

@@ -28,27 +28,19 @@ struct IssuanceEndpoints: Sendable {
     /// `GET /admin/v1/issuances:export`.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(IssuanceFilter.parameterNames.union(["format"]))
-        let form = try request.word("format", IssuanceExport.self) ?? .ndjson
+        let format = try request.exportFormat()
         let query = IssuanceQuery(try IssuanceFilter(request, for: caller), pageSize: 1000)
         // If nothing can be read, the status says so. After this, the only sign of an error is a body that ends early.
         let first = try await reader.issuances(query)
-        let fields: HeaderFields = [
-            .contentType: form.mediaType, .cacheControl: "no-store",
-            .contentDisposition: "attachment; filename=\"issuances.\(form.rawValue)\"",
-        ]
-        return ServerResponse(
-            head: ResponseHead(status: .ok, headerFields: fields),
-            body: .stream(length: nil) { [reader] writer in
-                if let header = form.header { try await writer.write(header) }
-                var page = first
-                while true {
-                    let bytes = form.rows(page.items)
-                    if !bytes.isEmpty { try await writer.write(bytes) }
-                    guard let token = page.nextPageToken else { return }
-                    var next = query
-                    next.pageToken = token
-                    page = try await reader.issuances(next)
-                }
-            })
+        return .records(format, name: "issuances") { [reader] writer in
+            var page = first
+            while true {
+                try await writer.write(page.items)
+                guard let token = page.nextPageToken else { return }
+                var next = query
+                next.pageToken = token
+                page = try await reader.issuances(next)
+            }
+        }
     }
 }

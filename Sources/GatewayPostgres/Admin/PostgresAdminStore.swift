@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 import LibPQ
 import Logging
 
@@ -164,14 +163,9 @@ extension PostgresAdminStore {
     private func auditEntry(
         _ operation: AuditEntry.Operation, _ resourceID: String, _ change: ChangeContext
     ) throws(GatewayError) -> AuditEntry {
-        do throws(CryptoError) {
-            return AuditEntry(
-                id: .version7(at: now(), randomBytes: try randomBytes(count: 10)), operation: operation,
-                kind: table.kind, resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID,
-                credential: change.credential?.rawValue)
-        } catch {
-            throw .noRandomBytes
-        }
+        AuditEntry(
+            id: try .new(at: now()), operation: operation, kind: table.kind, resourceID: resourceID,
+            actor: change.actor.rawValue, requestID: change.requestID, credential: change.credential?.rawValue)
     }
 
     /// Reads a row that this transaction has just written.

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 public import LibPQ
 public import Logging
 
@@ -24,8 +23,7 @@ public struct PostgresAuditLog: AuditLog {
 
     /// Adds a line to the audit for an act that changed no row.
     public func note(_ act: AuditedAct, by change: ChangeContext) async throws(GatewayError) {
-        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
-        let id = UUID.version7(at: now(), randomBytes: random)
+        let id = try UUID.new(at: now())
         do throws(PostgresError) {
             _ = try await pool.execute(AuditTable.note, (id, act, change))
         } catch {

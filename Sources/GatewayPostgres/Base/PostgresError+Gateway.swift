@@ -4,9 +4,6 @@ import LibPQ
 // Errors of the database become errors of the gateway in this file only.
 
 extension GatewayError {
-    /// The system gives no random bytes, so no identifier can be made.
-    static let noRandomBytes = GatewayError.unavailable(retryAfter: 1, cause: "the system gives no random bytes")
-
     /// A statement that always returns a row returned none.
     static func noRow(of subject: StaticString) -> GatewayError {
         .unavailable(retryAfter: 1, cause: "PostgreSQL gave no row for \(subject)")

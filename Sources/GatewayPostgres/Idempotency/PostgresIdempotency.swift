@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 public import LibPQ
 public import Logging
 public import ServiceLifecycle
@@ -67,10 +66,8 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Claims the key of a request for this gateway, or returns the answer that was kept for it.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
-        guard let random = try? randomBytes(count: 20) else { throw .noRandomBytes }
-        let attempt = UUID.version7(at: now(), randomBytes: Array(random.suffix(10)))
         let claiming = IdempotencyKeyTable.Claiming(
-            request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt)
+            request: request, id: try .new(at: now()), attempt: try .new(at: now()))
         guard let known = try await statements.execute(IdempotencyKeyTable.claim, claiming).first else {
             throw .noRow(of: "an idempotency key")
         }

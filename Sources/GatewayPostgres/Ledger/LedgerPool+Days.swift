@@ -15,12 +15,8 @@ struct LedgerDay: Sendable {
     var isShort = false
     /// Whether sums of callers or grants tell that few rows are to be read, so that an index finds them soonest.
     var hasFew = false
-}
-
-/// The last row of a page: the end of the row's day, and the row's identifier.
-struct LedgerPlace: Sendable {
-    var end: PostgresTimestamp
-    var id: UUID
+    /// Whether the period ends with it.
+    var endsPeriod = false
 }
 
 /// Parameters of a list of days.
@@ -49,36 +45,6 @@ extension LedgerPool {
     func days(_ request: LedgerDaysRequest, deadline: ContinuousClock.Instant) async throws(GatewayError) -> [LedgerDay]
     {
         try await execute(request.statement, request, deadline: deadline)
-    }
-
-    /// Reads a period of the ledger day by day. The newest day comes first, and within a day the newest row, by
-    /// identifier.
-    ///
-    /// Most pages end within the first day, and each further day is asked only for the rows still missing. A merge of
-    /// all days would open every one of them for its first row.
-    /// - Parameters:
-    ///   - request: The period, and a filter that all rows to be read pass.
-    ///   - place: The last row of the previous page. Its day ends where the period ends.
-    ///   - limit: Maximum number of rows.
-    ///   - read: Reads rows of a day: those before an identifier, if one is given, up to a number of rows, until a
-    ///     deadline.
-    /// - Returns: The rows, and the last of them if more follow.
-    func walk<Row>(
-        _ request: LedgerDaysRequest, after place: LedgerPlace?, limit: Int, id: (Row) -> UUID,
-        _ read: (LedgerDay, UUID?, Int, ContinuousClock.Instant) async throws(GatewayError) -> [Row]
-    ) async throws(GatewayError) -> (rows: [Row], last: LedgerPlace?) {
-        let deadline = ContinuousClock.now + Self.patience
-        var rows: [Row] = []
-        var ends: [PostgresTimestamp] = []
-        for day in try await days(request, deadline: deadline) where rows.count <= limit {
-            let before = day.end == place?.end ? place?.id : nil
-            // One extra row shows whether there is a next page.
-            let found = try await read(day, before, limit + 1 - rows.count, deadline)
-            rows += found
-            ends += repeatElement(day.end, count: found.count)
-        }
-        guard rows.count > limit, limit > 0 else { return (rows, nil) }
-        return (Array(rows.prefix(limit)), LedgerPlace(end: ends[limit - 1], id: id(rows[limit - 1])))
     }
 
     static let days = days(

@@ -5,29 +5,14 @@ import LibPQ
 extension PostgresIssuances: ReplaySource {
     /// Reads a page of issuances that a policy change may affect.
     public func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
-        let limit = min(max(query.limit, 1), 5000)
-        let token = PageToken(of: "simulate", filters: ["label": query.label])
-        var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: query.to)
-        var place: LedgerPlace?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 4)
-            guard let id = UUID(uuidString: values[3]) else { throw PageToken.foreign }
-            range.from = try PostgresTimestamp(token: values[0]).date
-            range.to = try PostgresTimestamp(token: values[1]).date
-            place = LedgerPlace(end: try PostgresTimestamp(token: values[2]), id: id)
+        try await ledger.page(
+            of: PageToken(of: "simulate", filters: ["label": query.label]), after: query.pageToken,
+            in: LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: query.to),
+            passing: IssuanceFilter(), limit: min(max(query.limit, 1), 5000), id: \.id
+        ) { request async throws(GatewayError) in
+            try await ledger.execute(
+                Self.replay, ReplayRequest(query: query, request: request), deadline: request.deadline)
         }
-        let from = PostgresTimestamp(range.from)
-        let to = PostgresTimestamp(range.to ?? query.to)
-        let days = LedgerDaysRequest(filter: IssuanceFilter(), from: from, to: place?.end ?? to)
-        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.id) {
-            day, before, count, deadline async throws(GatewayError) in
-            let request = ReplayRequest(query: query, day: day, before: before, limit: count)
-            return try await ledger.execute(Self.replay, request, deadline: deadline)
-        }
-        let next = last.map {
-            token.text(after: [from.tokenText, to.tokenText, $0.end.tokenText, $0.id.lowercaseText])
-        }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
     /// Reads which of some grants are templates.
@@ -38,9 +23,7 @@ extension PostgresIssuances: ReplaySource {
 
     struct ReplayRequest: Sendable {
         var query: ReplayQuery
-        var day: LedgerDay
-        var before: UUID?
-        var limit: Int
+        var request: LedgerDayRequest
     }
 
     static let replay = Statement<ReplayRequest, RecordedIssuance>(
@@ -56,8 +39,9 @@ extension PostgresIssuances: ReplaySource {
         """, onlyReads: true
     ) {
         [
-            $0.day.from, $0.day.to, $0.query.buckets.map(\.rawValue), $0.query.principals.map { $0.map(\.rawValue) },
-            $0.query.members.map(\.rawValue), $0.before, Int64($0.limit),
+            $0.request.day.from, $0.request.day.to, $0.query.buckets.map(\.rawValue),
+            $0.query.principals.map { $0.map(\.rawValue) }, $0.query.members.map(\.rawValue), $0.request.before,
+            Int64($0.request.limit),
         ]
     } decode: { row throws(PostgresError) in
         try RecordedIssuance(&row)

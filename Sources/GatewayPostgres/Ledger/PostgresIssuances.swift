@@ -25,39 +25,27 @@ public struct PostgresIssuances: IssuanceReader {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Reads a page of issuances day by day, newest day first. Most pages end within the first day, and each further
-    /// day is asked only for the rows still missing.
+    /// Reads a page of issuances, the newest first.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
-        let limit = LedgerPool.limit(query.pageSize)
         let filter = query.filter
-        let token = PageToken(of: "issuances", filters: filter.texts)
-        var range = try LedgerRange(
+        let range = try LedgerRange(
             from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
             now: ledger.now())
-        var place: LedgerPlace?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 3)
-            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
-            range.from = try PostgresTimestamp(token: values[0]).date
-            place = LedgerPlace(end: try PostgresTimestamp(token: values[1]), id: id)
-        }
-        let from = PostgresTimestamp(range.from)
-        let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
-        let days = LedgerDaysRequest(filter: filter, from: from, to: end)
-        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.id) {
-            day, before, count, deadline async throws(GatewayError) in
-            let request = PageRequest(filter: filter, day: day, before: before, limit: count)
+        return try await ledger.page(
+            of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken, in: range, passing: filter,
+            limit: LedgerPool.limit(query.pageSize), id: \.id
+        ) { request async throws(GatewayError) in
+            let parameters = PageRequest(filter: filter, request: request)
+            let day = request.day
             guard filter.mayBeRare || day.isShort else {
-                return try await ledger.execute(Self.page, request, deadline: deadline)
+                return try await ledger.execute(Self.page, parameters, deadline: request.deadline)
             }
-            if day.end == end, !day.hasFew {
-                let newest = try await ledger.execute(Self.newest, request, deadline: deadline)
-                if newest.count == count { return newest }
+            if day.endsPeriod, !day.hasFew {
+                let newest = try await ledger.execute(Self.newest, parameters, deadline: request.deadline)
+                if newest.count == request.limit { return newest }
             }
-            return try await ledger.execute(Self.rare, request, deadline: deadline)
+            return try await ledger.execute(Self.rare, parameters, deadline: request.deadline)
         }
-        let next = last.map { token.text(after: [from.tokenText, $0.end.tokenText, $0.id.lowercaseText]) }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
     /// Reads one issuance by its identifier, using the primary key of each day.
@@ -100,9 +88,7 @@ extension PostgresIssuances: RequestIssuances {
 extension PostgresIssuances {
     struct PageRequest: Sendable {
         var filter: IssuanceFilter
-        var day: LedgerDay
-        var before: UUID?
-        var limit: Int
+        var request: LedgerDayRequest
     }
 
     /// Reads a page of a day. Walks from the newest row on, as long as most rows pass.
@@ -138,8 +124,8 @@ extension PostgresIssuances {
             ORDER BY i.id DESC LIMIT $12
             """, onlyReads: true
         ) {
-            $0.filter.parameters(from: $0.day.from, to: $0.day.to)
-                + [$0.before, Int64($0.limit), $0.filter.reach.parameter, $0.filter.reach.onlyUsers]
+            $0.filter.parameters(from: $0.request.day.from, to: $0.request.day.to)
+                + [$0.request.before, Int64($0.request.limit), $0.filter.reach.parameter, $0.filter.reach.onlyUsers]
         } decode: { row throws(PostgresError) in
             try RecordedIssuance(&row)
         }

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 import LibPQ
 import Logging
 
@@ -52,8 +51,7 @@ public struct PostgresQuotaUses: QuotaUses {
     public func reset(
         _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
-        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
-        let entry = UUID.version7(at: now(), randomBytes: random)
+        let entry = try UUID.new(at: now())
         let call = QuotaResetCall(entry: entry, quota: quota, holder: holders.single, change: change)
         for _ in 0..<Self.maxAttempts {
             guard let outcome = try await attempt(call) else { continue }

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 public import LibPQ
 
 /// Keeps multipart uploads in PostgreSQL.
@@ -75,17 +74,9 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ = try await execute(MultipartUploadTable.release, issuances)
     }
 
-    /// Reads the store's identifiers of all other uploads for the same key; `nil` if one of them is not known.
-    public func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>? {
-        let found = try await execute(MultipartUploadTable.storeUploadIDs, upload)
-        return found.contains(nil) ? nil : Set(found.compactMap(\.self))
-    }
-
     /// Adds an audit line saying that somebody has an upload aborted.
     public func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {
-        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
-        let entry = UUID.version7(at: now(), randomBytes: random)
-        _ = try await execute(MultipartUploadTable.audit, (entry, id, change))
+        _ = try await execute(MultipartUploadTable.audit, (try UUID.new(at: now()), id, change))
     }
 
     /// Reads a page of uploads, newest first.

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
 public import LibPQ
 public import Logging
 
@@ -46,7 +45,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
         _ secret: EventSecret, overlap: Int, by change: ChangeContext
     ) async throws(GatewayError) -> EventSecret {
         let act = AuditedAct(.rotate, .eventSecret, secret.bucket.rawValue, details: ["name": secret.name])
-        let entry = try auditEntry()
+        let entry = try UUID.new(at: now())
         do {
             return try await pool.withTransaction { transaction in
                 try transaction.mark(change)
@@ -69,7 +68,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
 
     /// Removes all secrets of a bucket.
     public func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool {
-        let entry = try auditEntry()
+        let entry = try UUID.new(at: now())
         do {
             return try await pool.withTransaction { transaction in
                 try transaction.mark(change)
@@ -81,11 +80,6 @@ public struct PostgresStoreEvents: StoreEventRecords {
         } catch {
             throw translated(error, requestID: change.requestID)
         }
-    }
-
-    private func auditEntry() throws(GatewayError) -> UUID {
-        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
-        return .version7(at: now(), randomBytes: random)
     }
 
     private func perform<Value>(

@@ -47,36 +47,24 @@ public struct PostgresUploads: UploadRecords {
         return noted
     }
 
-    /// Reads a page of uploads with their states, day by day, newest day first.
+    /// Reads a page of uploads with their states, the newest first.
     public func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
-        let limit = LedgerPool.limit(query.pageSize)
-        let token = PageToken(of: "uploads", filters: query.texts)
-        var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now())
-        var place: LedgerPlace?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 3)
-            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
-            range.from = try PostgresTimestamp(token: values[0]).date
-            place = LedgerPlace(end: try PostgresTimestamp(token: values[1]), id: id)
-        }
-        let from = PostgresTimestamp(range.from)
-        let days = LedgerDaysRequest(
-            filter: query.ledgerFilter, from: from, to: place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd))
-        let (rows, last) = try await ledger.walk(days, after: place, limit: limit, id: \.record.id) {
-            day, before, count, deadline async throws(GatewayError) in
-            let request = LandingTable.PageRequest(
-                query: query, from: day.from, to: day.to, before: before, limit: count)
+        try await ledger.page(
+            of: PageToken(of: "uploads", filters: query.texts), after: query.pageToken,
+            in: LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now()),
+            passing: query.ledgerFilter, limit: LedgerPool.limit(query.pageSize), id: \.record.id
+        ) { request async throws(GatewayError) in
+            let parameters = LandingTable.PageRequest(
+                query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit)
             guard query.principal != nil || query.reach.onlyUsers != nil else {
-                return try await ledger.execute(LandingTable.page, request, deadline: deadline)
+                return try await ledger.execute(LandingTable.page, parameters, deadline: request.deadline)
             }
-            if !day.hasFew {
-                let newest = try await ledger.execute(LandingTable.newest, request, deadline: deadline)
-                if newest.count == count { return newest }
+            if !request.day.hasFew {
+                let newest = try await ledger.execute(LandingTable.newest, parameters, deadline: request.deadline)
+                if newest.count == request.limit { return newest }
             }
-            return try await ledger.execute(LandingTable.rare, request, deadline: deadline)
+            return try await ledger.execute(LandingTable.rare, parameters, deadline: request.deadline)
         }
-        let next = last.map { token.text(after: [from.tokenText, $0.end.tokenText, $0.id.lowercaseText]) }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 }
 

@@ -44,7 +44,7 @@ import Testing
         #expect(refused > 0, "SLUICE_TEST_SEED=\(first)")
     }
 
-    /// Two gateways make tickets with a token that was stolen before, as fast as they can, while the tickets are revoked.
+    /// Tickets are made with a token that was stolen before, as fast as they can be, while the user's are revoked.
     private func survivors(
         _ world: AdminWorld, _ user: Principal, revocation: (any TicketRevocation)? = nil
     ) async throws -> [Ticket] {

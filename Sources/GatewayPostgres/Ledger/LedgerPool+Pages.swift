@@ -13,7 +13,8 @@ struct LedgerDayRequest: Sendable {
 }
 
 extension LedgerPool {
-    /// Reads a page of a list of the ledger. The newest day comes first, and within a day the newest row, by identifier.
+    /// Reads a page of a list of the ledger. The newest day comes first, and within a day the newest row, by
+    /// identifier.
     ///
     /// Most pages end within the first day, and each further day is asked only for the rows still missing. A merge of
     /// all days would open every one of them for its first row.

@@ -13,6 +13,8 @@ import Testing
         END $$;
         """
 
+    private static let anyState = [(name: "If-Match", value: "*")]
+
     /// A deployment of two gateways without notifications, with a bucket and a user who may download everything in it.
     private func withDeafGateway(
         _ body: (_ site: Deployment, _ alice: User, _ ask: () async throws -> Answer) async throws -> Void
@@ -69,6 +71,51 @@ import Testing
             try await site.quota(1, for: alice.principal)
             #expect(try await ask().status == 201)
             #expect(try await ask().code == "QuotaExceeded")
+        }
+    }
+
+    /// A ticket has the groups of the key that made it, and lives on.
+    @Test func `no ticket for a group that a key has lost`() async throws {
+        try await withDeafGateway { site, _, _ in
+            let bob = try await site.makeUser("bob", groups: ["readers"])
+            let deaf = bob.client.at(site.gateways[1].port)
+            let wish: JSON = ["bucket": "deaf", "prefix": "group/"]
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 201)
+            #expect(
+                try await site.admin.call(
+                    "PATCH", "/admin/v1/api-keys/\(bob.keyID)", ["groups": []], headers: Self.anyState
+                )
+                .status == 200)
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 409)
+            #expect(try await site.number("SELECT count(*) FROM tickets") == 1)
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 201)
+            #expect(try await site.number("SELECT count(*) FROM tickets WHERE groups = '{}'") == 1)
+        }
+    }
+
+    @Test func `no ticket for a token whose key the issuer's row has lost`() async throws {
+        try await withDeafGateway { site, _, _ in
+            let issuer = try await TokenTests.TokenIssuer("https://id.example")
+            let row = try await site.create(
+                "issuers",
+                [
+                    "issuer": "https://id.example", "audiences": ["sluice"], "algorithms": ["RS256"],
+                    "principalPrefix": "id:", "groupPrefix": "id:", "keys": ["inline": try await issuer.keySet()],
+                ])
+            let token = try await issuer.token([:])
+            site.keepSecret(token)
+            let deaf = site.client(token: token, at: 1)
+            let wish: JSON = ["bucket": "deaf", "prefix": ""]
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 201)
+            let other = try await TokenTests.TokenIssuer("https://id.example")
+            let path = "/admin/v1/issuers/\(try #require(row["id"].text))"
+            #expect(
+                try await site.admin.call(
+                    "PATCH", path, ["keys": ["inline": try await other.keySet()]], headers: Self.anyState
+                )
+                .status == 200)
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 401)
+            #expect(try await site.number("SELECT count(*) FROM tickets") == 1)
         }
     }
 

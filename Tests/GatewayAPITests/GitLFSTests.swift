@@ -52,6 +52,26 @@ struct GitLFSTests {
 
     private func code(_ object: [String: Any]) -> Int? { (object["error"] as? [String: Any])?["code"] as? Int }
 
+    @Test("a store that is slow is asked for half a minute, and for the rest of the batch not at all")
+    func slowStore() async throws {
+        let start = ContinuousClock.now
+        let looks = Mutex(0)
+        let gateway = TestGateway(
+            policy: StubPolicy(protocols: [.gitLFS]),
+            instant: {
+                looks.withLock { looks in
+                    looks += 1
+                    return looks == 1 ? start : start + .seconds(31)
+                }
+            })
+        gateway.objects.answer.withLock { $0 = .success(nil) }
+        let names = (0..<20).map { DigestAlgorithm.sha256.digest(of: "object \($0)").hex }
+        let answer = await send(gateway, batch("upload", names.map { ($0, 9) }))
+        let results = try objects(answer)
+        #expect(gateway.objects.asked.withLock(\.count) == 16)
+        #expect(results.count == 20 && results.filter { code($0) == 503 }.count == 4, "\(answer.text)")
+    }
+
     @Test("a download has a link, and its errors are its own")
     func downloads() async throws {
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))

@@ -138,6 +138,36 @@ struct RequestRateTests {
         #expect(await send(1000, to: TestGateway()) == 200)
     }
 
+    /// Takes the tokens of the other stub, and a ticket of the same user.
+    private struct TicketStub: Authenticator {
+        let text: String
+        let ticket: Ticket
+
+        func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+            guard token.reveal() == text else { return try await StubAuthenticator().authenticate(token) }
+            return Caller(
+                principal: ticket.principal, groups: [], roles: [], claims: [:], expiresAt: ticket.expiresAt,
+                token: token, scope: nil, position: StubPolicy.position, ticket: ticket)
+        }
+    }
+
+    @Test("what a ticket asks for, also the items of its batches, keeps its owner from nothing")
+    func batchesByTicket() async throws {
+        let (text, row) = try TicketTests.row()
+        var ticket = row
+        ticket.actions = [.putObject]
+        let gateway = TestGateway(
+            APISettings(requestsPerSecond: 3), authenticator: TicketStub(text: text, ticket: ticket))
+        let path =
+            "/companion/\(text)/s3/multipart/\(MemoryUploads.openID.lowercaseText)/batch"
+            + "?key=uploads%2Flarge.png&partNumbers=1,2,3,4,5,6"
+        var statuses: [Int] = []
+        for _ in 0..<4 { statuses.append(await gateway.send(.get, path).status) }
+        #expect(statuses.last == 429, "\(statuses)")
+        for _ in 0..<6 { #expect(await ask(gateway).status == 200) }
+        #expect(await ask(gateway).status == 429)
+    }
+
     @Test("a user revokes 20 tickets at once, and an admin as many as there are")
     func revocations() async throws {
         let gateway = TestGateway()

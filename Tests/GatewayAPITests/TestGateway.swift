@@ -41,7 +41,8 @@ struct TestGateway {
         authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
         validator: any BucketValidator = StubValidator(),
         issuerDocuments: any IssuerDocuments = StubIssuerDocuments(), console: (any ConsoleDirectory)? = nil,
-        source: (any PolicySource)? = nil
+        source: (any PolicySource)? = nil,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
         self.ledger = ledger
         idempotency = MemoryIdempotency(ledger: ledger)
@@ -71,7 +72,7 @@ struct TestGateway {
             presignedURLs: urls,
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
-            missingUploads: MissingUploads(urls: urls, objects: objects),
+            missingUploads: MissingUploads(urls: urls, objects: objects, instant: instant),
             uploadConfirmation: UploadConfirmation(records: records, objects: objects),
             storeEvents: StoreEvents(
                 records: events, objects: objects,
@@ -222,8 +223,7 @@ struct StubAuthenticator: Authenticator {
         }
         return Caller(
             principal: try .user("alice"), groups: [], roles: roles.map { .unlimited($0) }, claims: [:], expiresAt: nil,
-            token: token,
-            scope: nil, position: StubPolicy.position
+            token: token, scope: .apiKey(prefix: "stub"), position: StubPolicy.position
         )
     }
 }

@@ -9,9 +9,19 @@ import Testing
 /// Tickets against revocations of all of a user's tickets, by admins and by offboarding. Random histories are compared
 /// with a plain account; races are judged by what is left at their end.
 @Suite struct TicketRevocationTests {
-    private func tickets(_ world: AdminWorld, revocation: (any TicketRevocation)? = nil) -> Tickets {
+    /// Accepts one caller again and again.
+    private struct SameCaller: Authenticator {
+        let caller: Caller
+
+        func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller { caller }
+    }
+
+    fileprivate static func tickets(
+        _ world: AdminWorld, for caller: Caller, revocation: (any TicketRevocation)? = nil
+    ) -> Tickets {
         Tickets(
-            rows: world.stores.tickets, revocation: revocation ?? world.stores.tickets, maxLife: 604_800,
+            rows: world.stores.tickets, revocation: revocation ?? world.stores.tickets,
+            authenticator: SameCaller(caller: caller), advancePolicy: {}, maxLife: 604_800,
             now: { Date() }, randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
     }
 
@@ -31,7 +41,7 @@ import Testing
             var history = TicketHistory(
                 seed: seed, users: try ["alice", "bob"].map { try Principal("user:\($0)-\(seed)") })
             for _ in 0..<25 {
-                try await history.step(world, tickets(world))
+                try await history.step(world)
                 for user in history.users {
                     let live = Set(try await Self.live(user, world).map(\.id))
                     #expect(live == history.live[user] ?? [], "SLUICE_TEST_SEED=\(seed): \(history.story)")
@@ -55,7 +65,7 @@ import Testing
                 group.addTask {
                     for _ in 0..<8 {
                         // Refusals are expected from the revocation on.
-                        _ = try? await tickets(world, revocation: revocation)
+                        _ = try? await Self.tickets(world, for: stolen, revocation: revocation)
                             .create(wish, for: stolen, by: AdminWorld.change)
                     }
                 }
@@ -129,8 +139,10 @@ private struct TicketHistory {
             token: Secret("t"), scope: scope, position: PolicyPosition(sequence: 1, tag: UUID()))
     }
 
-    mutating func step(_ world: AdminWorld, _ tickets: Tickets) async throws {
+    mutating func step(_ world: AdminWorld) async throws {
         let user = users[Int.random(in: 0..<users.count, using: &random)]
+        let tickets = TicketRevocationTests.tickets(
+            world, for: try Self.caller(user, issuedAt: nil, expiresAt: nil))
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
             let count = try await tickets.revokeAll(of: user, by: AdminWorld.change)
@@ -148,11 +160,11 @@ private struct TicketHistory {
                 world.stores.tickets.get(id.uuidString.lowercased()).row, revision: nil, by: AdminWorld.change)
             live[user]?.remove(id)
             note("\(user) revoked one")
-        default: try await create(for: user, tickets)
+        default: try await create(for: user, world)
         }
     }
 
-    private mutating func create(for user: Principal, _ tickets: Tickets) async throws {
+    private mutating func create(for user: Principal, _ world: AdminWorld) async throws {
         // Far from the minute by which clocks may differ.
         let age: TimeInterval? = [nil, 7200, 300, 0, -30, -120].randomElement(using: &random) ?? nil
         let isToken = Int.random(in: 0..<4, using: &random) > 0
@@ -169,7 +181,8 @@ private struct TicketHistory {
         let what =
             "\(user) asks for \(life) s, \(isToken ? "token" : "key") made \(age ?? -1) s ago, ends in \(tokenLife ?? -1)"
         do throws(GatewayError) {
-            let made = try await tickets.create(wish, for: caller, by: AdminWorld.change)
+            let made = try await TicketRevocationTests.tickets(world, for: caller).create(
+                wish, for: caller, by: AdminWorld.change)
             live[user, default: []].insert(made.stored.row.id)
             note(what + ", gets it", isFlaw: outlives && isOld)
         } catch {

@@ -36,7 +36,7 @@ public final class APIResponder: HTTPResponder {
     /// Puts together the API of one listener.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
-        let routes = Routes(parts, settings, limitRate.bearers)
+        let routes = Routes(parts, settings, limitRate)
         switch listener {
         case .everything: router = Router(routes.app + routes.inner + routes.everywhere(hasDocs: true))
         case .app: router = Router(routes.app + routes.everywhere(hasDocs: false))

@@ -3,7 +3,7 @@ import GatewayCore
 
 extension Routes {
     /// Builds the endpoints from their parts.
-    init(_ parts: APIParts, _ settings: APISettings, _ rate: RequestRate?) {
+    init(_ parts: APIParts, _ settings: APISettings, _ rate: LimitRate) {
         let metrics = parts.metrics
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
@@ -47,8 +47,9 @@ extension Routes {
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
             useCase: Tickets(
-                rows: stores.tickets, revocation: stores.ticketRevocation, maxLife: settings.ticketMaxAge,
-                now: parts.now, randomBytes: parts.randomBytes),
+                rows: stores.tickets, revocation: stores.ticketRevocation, authenticator: parts.authenticator,
+                advancePolicy: parts.advancePolicy, maxLife: settings.ticketMaxAge, now: parts.now,
+                randomBytes: parts.randomBytes),
             rows: RowEndpoints(store: stores.tickets),
             revocations: RequestRate("revocations", perSecond: 1, burst: 20, from: .now))
         admin = AdminRoutes(

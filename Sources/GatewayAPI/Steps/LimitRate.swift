@@ -2,8 +2,8 @@ import GatewayCore
 
 /// The step that refuses callers who send too many requests.
 final class LimitRate: Sendable {
-    /// Counts requests with bearer tokens, and the items of batches; `nil` for no limit.
-    let bearers: RequestRate?
+    /// Counts requests with bearer tokens; `nil` for no limit.
+    private let bearers: RequestRate?
     /// Counts requests with tickets separately, so that a thief of a ticket cannot keep its owner from revoking it.
     private let tickets: RequestRate?
 
@@ -17,6 +17,15 @@ final class LimitRate: Sendable {
     ///
     /// - Throws: ``APIError/tooManyRequests(_:)``.
     func check(_ caller: Caller, for request: APIRequest) throws(APIError) {
-        try (caller.hasTicket ? tickets : bearers)?.take(from: caller.principal, at: request.start)
+        try rate(of: caller)?.take(from: caller.principal, at: request.start)
     }
+
+    /// Counts each item of a batch as a request. The request has paid for the first one.
+    ///
+    /// - Throws: ``APIError/tooManyRequests(_:)``.
+    func check(items count: Int, of caller: Caller, for request: APIRequest) throws(APIError) {
+        try rate(of: caller)?.take(count - 1, after: 1, from: caller.principal, at: request.start)
+    }
+
+    private func rate(of caller: Caller) -> RequestRate? { caller.hasTicket ? tickets : bearers }
 }

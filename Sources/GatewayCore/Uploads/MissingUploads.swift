@@ -12,15 +12,23 @@ public struct MissingUploads: Sendable {
 
     private let urls: PresignedURLs
     private let objects: any StoredObjects
-    /// Users decide when stores are asked, so the gate limits the batches, and each batch its requests.
-    private let gate = Gate(size: 8)
+    private let instant: @Sendable () -> ContinuousClock.Instant
+    /// Users decide when stores are asked, so the gate limits the batches, and each batch its requests and its time.
+    private let gate = Gate(size: 8, share: 2)
 
     private static let requestsAtOnce = 16
+    /// Time after which a batch asks for nothing more.
+    private static let patience = Duration.seconds(30)
 
     /// Creates the use case from its parts.
-    public init(urls: PresignedURLs, objects: any StoredObjects) {
+    ///
+    /// - Parameter instant: Returns the current instant, which limits the time of a batch.
+    public init(
+        urls: PresignedURLs, objects: any StoredObjects, instant: @escaping @Sendable () -> ContinuousClock.Instant
+    ) {
         self.urls = urls
         self.objects = objects
+        self.instant = instant
     }
 
     /// Whether a bucket's links must be issued without a SHA-256: its scheme cannot bind one, and the bucket opens a
@@ -52,7 +60,8 @@ public struct MissingUploads: Sendable {
     ///   - timeout: Longest time that the links may wait to be recorded, once the store has answered.
     /// - Returns: For each request, in order, the outcome; or the refusal, or `storeRefused`, `unavailable`,
     ///   `unauthenticated`, `expiredToken`.
-    /// - Throws: `slowDown` if too many batches wait for stores; the errors that concern the whole batch.
+    /// - Throws: `slowDown` if too many batches wait for stores, of all or of the caller's; the errors that concern the
+    ///   whole batch.
     public func issue(
         _ requests: [IssueRequest], in context: RequestContext, timeout: Duration
     ) async throws(GatewayError) -> [Result<Outcome, GatewayError>] {
@@ -60,7 +69,9 @@ public struct MissingUploads: Sendable {
         let refusals = try await urls.issuing.check(requests, in: context)
         var outcomes: [Result<Outcome, GatewayError>?] = refusals.map { $0.map { .failure($0) } }
         let permitted = requests.indices.filter { outcomes[$0] == nil }
-        let found = try await gate.pass { () async throws(GatewayError) in await look(for: permitted, of: requests) }
+        let found = try await gate.pass(for: context.caller.principal) { () async throws(GatewayError) in
+            await look(for: permitted, of: requests)
+        }
         var missing: [Int] = []
         for (place, answer) in found {
             switch answer {
@@ -70,7 +81,7 @@ public struct MissingUploads: Sendable {
             }
         }
         missing.sort()
-        let context = context.with(deadline: .now.advanced(by: timeout))
+        let context = context.with(deadline: instant().advanced(by: timeout))
         for (place, link) in zip(missing, await urls.issue(missing.map { requests[$0] }, in: context)) {
             outcomes[place] = link.map(Outcome.link)
         }
@@ -96,12 +107,15 @@ public struct MissingUploads: Sendable {
                 }
             }
             for _ in 0..<Self.requestsAtOnce { begin() }
+            let end = instant() + Self.patience
             var answers: [(place: Int, answer: Result<StoredObject?, GatewayError>)] = []
             while let answer = await group.next() {
                 answers.append(answer)
-                begin()
+                if instant() < end { begin() }
             }
-            return answers
+            let late = GatewayError.unavailable(
+                retryAfter: 5, cause: "the store answers too slowly for the whole batch")
+            return answers + waiting.map { ($0, .failure(late)) }
         }
     }
 }

@@ -7,7 +7,7 @@ public struct UploadConfirmation: Sendable {
     private let records: any UploadRecords
     private let objects: any StoredObjects
     /// Users decide when stores are asked, so the gate limits the requests.
-    private let gate = Gate(size: 64)
+    private let gate = Gate(size: 64, share: 16)
 
     /// Stores report times in whole seconds.
     private static let tolerance: TimeInterval = 2
@@ -28,13 +28,13 @@ public struct UploadConfirmation: Sendable {
         guard let record, record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
             throw .notFound(.issuance)
         }
-        return try await confirm(record)
+        return try await confirm(record, for: caller.principal)
     }
 
     /// Confirms an upload issued to any principal.
     public func confirm(_ id: UUID) async throws(GatewayError) -> ListedUpload {
         guard let record = try await records.upload(id) else { throw .notFound(.issuance) }
-        return try await confirm(record)
+        return try await confirm(record, for: nil)
     }
 
     /// Lists uploads with their known results.
@@ -42,12 +42,14 @@ public struct UploadConfirmation: Sendable {
         try await records.uploads(query)
     }
 
-    private func confirm(_ record: UploadRecord) async throws(GatewayError) -> ListedUpload {
+    private func confirm(
+        _ record: UploadRecord, for principal: Principal?
+    ) async throws(GatewayError) -> ListedUpload {
         let (bucket, key) = try record.place()
         if let finding = record.finding, finding.kind == .landed, finding.source == .confirmation {
             return ListedUpload(record: record, state: .landed, finding: finding)
         }
-        let object = try await gate.pass { () async throws(GatewayError) in
+        let object = try await gate.pass(for: principal) { () async throws(GatewayError) in
             try await objects.object(key, in: bucket, withSHA256: record.contentSHA256 != nil)
         }
         let finding = try await records.note(record.finding(of: object, tolerance: Self.tolerance), on: record.id)

@@ -2,31 +2,56 @@ import Synchronization
 
 /// Limits how many callers run an operation at the same time.
 public final class Gate: Sendable {
+    private struct Present {
+        var count = 0
+        var byPrincipal: [Principal: Int] = [:]
+    }
+
     private let size: Int
-    private let present = Mutex(0)
+    private let share: Int
+    private let present = Mutex(Present())
 
     /// Creates a gate.
     ///
-    /// - Parameter size: Number of callers admitted at the same time.
-    public init(size: Int) {
+    /// - Parameters:
+    ///   - size: Number of callers admitted at the same time.
+    ///   - share: How many of them may act for one principal; `nil` for all.
+    public init(size: Int, share: Int? = nil) {
         self.size = size
+        self.share = share ?? size
     }
 
     /// Runs an operation unless the gate is full.
     ///
-    /// - Parameter body: The operation.
+    /// - Parameters:
+    ///   - principal: The principal whose share counts; `nil` for none.
+    ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: `slowDown` if the gate is full, and whatever `body` throws.
+    /// - Throws: `slowDown` if the gate is full or the principal has its share, and whatever `body` throws.
     public func pass<Value: Sendable>(
-        _ body: () async throws(GatewayError) -> Value
+        for principal: Principal? = nil, _ body: () async throws(GatewayError) -> Value
     ) async throws(GatewayError) -> Value {
-        let isAdmitted = present.withLock { present in
-            guard present < size else { return false }
-            present += 1
-            return true
+        let refusal = present.withLock { present -> Cause? in
+            guard present.count < size else { return "too many requests wait for stores" }
+            if let principal {
+                guard present.byPrincipal[principal, default: 0] < share else {
+                    return "the principal has all the requests that wait for stores which one may have"
+                }
+                present.byPrincipal[principal, default: 0] += 1
+            }
+            present.count += 1
+            return nil
         }
-        guard isAdmitted else { throw .slowDown(retryAfter: 1, cause: "too many requests wait for stores") }
-        defer { present.withLock { $0 -= 1 } }
+        if let refusal { throw .slowDown(retryAfter: 1, cause: refusal) }
+        defer {
+            present.withLock { present in
+                present.count -= 1
+                if let principal {
+                    let left = present.byPrincipal[principal, default: 0] - 1
+                    present.byPrincipal[principal] = left > 0 ? left : nil
+                }
+            }
+        }
         return try await body()
     }
 }

@@ -39,7 +39,8 @@ struct UseCases {
             urls: presignedURLs, rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
             life: .seconds(settings.multipartMaxAge), now: now)
-        missingUploads = MissingUploads(urls: presignedURLs, objects: parts.stored)
+        missingUploads = MissingUploads(
+            urls: presignedURLs, objects: parts.stored, instant: { ContinuousClock.now })
         uploadConfirmation = UploadConfirmation(
             records: PostgresUploads(
                 pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),

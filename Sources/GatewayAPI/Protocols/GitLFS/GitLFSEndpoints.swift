@@ -16,8 +16,8 @@ struct GitLFSEndpoints: Sendable {
     let metrics: RequestMetrics
     /// Longest time that a link may wait to be recorded.
     let timeout: Duration
-    /// Limits the rate of links; each object of a batch counts. `nil` for no limit.
-    let rate: RequestRate?
+    /// Limits the rate of links; each object of a batch counts.
+    let rate: LimitRate
     /// Origin under which clients reach this gateway; `nil` where the operator has not set it.
     let publicURL: String?
 
@@ -63,7 +63,7 @@ struct GitLFSEndpoints: Sendable {
 
     private func batch(_ request: APIRequest, _ caller: Caller, below prefix: String) async throws -> ServerResponse {
         let batch = try GitLFSBatch(request.jsonObject(orOf: GitLFSAnswer.mediaType))
-        try rate?.take(batch.objects.count - 1, after: 1, from: caller.principal, at: request.start)
+        try rate.check(items: batch.objects.count, of: caller, for: request)
         let bucket = request.parameter(0)
         let checksSizesAlone = try await uploads.checksSizesAlone(in: BucketName(bucket), by: .gitLFSVerify)
         var context = request.context(of: caller, timeout: timeout)

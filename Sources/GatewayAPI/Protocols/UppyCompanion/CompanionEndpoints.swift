@@ -22,8 +22,8 @@ struct CompanionEndpoints: Sendable {
     let timeout: Duration
     /// Additional time for a request that opens a session.
     let sessionTimeout: Duration
-    /// Limits the rate of part URLs; each part counts. `nil` for no limit.
-    let rate: RequestRate?
+    /// Limits the rate of part URLs; each part counts.
+    let rate: LimitRate
 
     /// `GET …/s3/params`: a form for one file.
     @Sendable func params(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -121,7 +121,7 @@ struct CompanionEndpoints: Sendable {
         }
         var numbers: [Int] = []
         for piece in pieces { numbers.append(try Self.partNumber(String(Substring(piece)))) }
-        try rate?.take(numbers.count - 1, after: 1, from: caller.principal, at: request.start)
+        try rate.check(items: numbers.count, of: caller, for: request)
         let answers = try await issue(numbers, of: upload, request, caller)
         var links: [String] = []
         for answer in answers { links.append(try answer.get().url.reveal()) }

@@ -15,8 +15,8 @@ struct MultipartUploadEndpoints: Sendable {
     let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
-    /// Limits the rate of part URLs; each part counts. `nil` for no limit.
-    let rate: RequestRate?
+    /// Limits the rate of part URLs; each part counts.
+    let rate: LimitRate
 
     /// Starts an upload.
     @Sendable func start(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -50,7 +50,7 @@ struct MultipartUploadEndpoints: Sendable {
         let endpoint = try body.string("endpoint")
         let items = try body.required("parts", body.values("parts", atMost: PresignedURLs.maxBatch))
         try body.end()
-        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
+        try rate.check(items: items.count, of: caller, for: request)
         var wishes: [PartWish] = []
         for (index, item) in items.enumerated() {
             var part = try JSONObject(item, at: "parts[\(index)]")

@@ -17,10 +17,10 @@ final class PresignedURLEndpoints: Sendable {
     let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
-    /// Limits the rate of URLs; each item of a batch counts. `nil` for no limit.
-    private let rate: RequestRate?
+    /// Limits the rate of URLs; each item of a batch counts.
+    private let rate: LimitRate
 
-    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: RequestRate?) {
+    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: LimitRate) {
         self.rate = rate
         self.useCase = useCase
         self.metrics = metrics
@@ -50,7 +50,7 @@ final class PresignedURLEndpoints: Sendable {
         var body = try request.jsonObject()
         let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
         try body.end()
-        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
+        try rate.check(items: items.count, of: caller, for: request)
         let context = request.context(of: caller, timeout: timeout)
         var wishes: [Result<IssueRequest, GatewayError>] = []
         wishes.reserveCapacity(items.count)

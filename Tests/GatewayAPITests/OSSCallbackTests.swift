@@ -91,6 +91,29 @@ struct OSSCallbackTests {
         #expect(await send(gateway).status == 200)
     }
 
+    @Test("name their key in one way, and a key that has signed nothing takes no place")
+    func otherNames() async {
+        let gateway = gateway()
+        #expect(await send(gateway).status == 200)
+        for name in [
+            "callback_pub_key_v1.pem?n=1", "callback_pub_key_v1.pem#1", "/callback_pub_key_v1.pem",
+            "./callback_pub_key_v1.pem", "a/../callback_pub_key_v1.pem", "%63allback_pub_key_v1.pem",
+        ] {
+            #expect(await send(gateway, key: "https://gosspublic.alicdn.com/" + name).status == 401, "\(name)")
+        }
+        #expect(gateway.callbackKeys.asked.withLock { $0 } == [Self.keyURL])
+        for number in 0..<8 {
+            let address = "https://gosspublic.alicdn.com/\(number).pem"
+            gateway.callbackKeys.documents.withLock { $0[address] = Array(Self.key.utf8) }
+            let forged = (body: Self.signed.body, signature: Self.elsewhere.signature)
+            // Some find the allowance used up.
+            #expect([401, 503].contains(await send(gateway, forged, key: address).status))
+        }
+        #expect(gateway.callbackKeys.asked.withLock(\.count) > 4)
+        #expect(await send(gateway).status == 200)
+        #expect(gateway.callbackKeys.asked.withLock { $0.filter { $0 == Self.keyURL }.count } == 1)
+    }
+
     @Test("are refused where the signature is of another body, path or key")
     func forged() async {
         let gateway = gateway()

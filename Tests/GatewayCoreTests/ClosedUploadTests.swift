@@ -199,6 +199,12 @@ import Testing
         for change in [
             { $0.callback = "e30=" }, { $0.callback = "no base64" }, { $0.callback = nil },
             { $0.callbackVar = Base64.encode(Array(#"{"a":"b"}"#.utf8)) },
+            {
+                $0.callback = Base64.encode(
+                    Array(
+                        #"{"callbackUrl":"https://gw.example/v1/events/oss?secret=sluicee_abc_def","callbackBody":"b"}"#
+                            .utf8))
+            },
         ] as [(inout Bucket) -> Void] {
             var bucket = try Self.bucket(.ossV4)
             change(&bucket)

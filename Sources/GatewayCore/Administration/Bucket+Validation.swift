@@ -84,6 +84,9 @@ extension Bucket {
             guard let text else { continue }
             try require(provider == .oss, field, "Only Alibaba OSS supports callbacks.")
             let members = try Self.members(text, field)
+            try require(
+                !members.values.contains(where: EventSecretText.isPart), field,
+                "Every uploader could read the event secret. A callback that OSS signs needs none.")
             guard field == "callback" else {
                 try require(
                     members.keys.allSatisfy { $0.utf8.starts(with: "x:".utf8) }, field,

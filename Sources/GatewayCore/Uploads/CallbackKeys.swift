@@ -56,13 +56,16 @@ public final class CallbackKeys: Sendable {
             let bytes = Base64.decode(keyURL), let text = String(validating: bytes, as: UTF8.self),
             let address = address(text)
         else { throw refusal }
-        guard try await key(at: address).verifies(signature, of: message.span) else { throw refusal }
+        let (key, fetchedAt) = try await key(at: address)
+        guard key.verifies(signature, of: message.span) else { throw refusal }
+        // Only now: a key that signed nothing must not take the place of one that did.
+        if let fetchedAt { held.withLock { $0.insert(Held(key: key, fetchedAt: fetchedAt), for: address, cost: 1) } }
     }
 
-    /// Returns the address to fetch a key from; `nil` if its origin is not listed. OSS names an `http` address but also
-    /// serves the key over https, so https is used.
+    /// Returns the address to fetch a key from; `nil` if its origin is not listed, or if it may be one of many forms of
+    /// one address. OSS names an `http` address but also serves the key over https, so https is used.
     private func address(_ text: String) -> String? {
-        guard text.isVisible(1...Self.maxURLBytes) else { return nil }
+        guard text.isVisible(1...Self.maxURLBytes), Self.isPlain(text) else { return nil }
         for origin in origins {
             if text.utf8.starts(with: (origin + "/").utf8) { return text }
             guard origin.utf8.starts(with: "https://".utf8) else { continue }
@@ -72,7 +75,18 @@ public final class CallbackKeys: Sendable {
         return nil
     }
 
-    private func key(at address: String) async throws(GatewayError) -> PublicKey {
+    /// Whether an address has no query, no fragment, no escapes, and no segments that are empty or dots. Otherwise
+    /// anybody could name one key in any number of ways.
+    private static func isPlain(_ text: String) -> Bool {
+        let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst(3)
+        return segments.allSatisfy { segment in
+            segment.contains { $0 != UInt8(ascii: ".") }
+                && segment.allSatisfy { ASCII.isAlphanumeric($0) || "-._".utf8.contains($0) }
+        }
+    }
+
+    /// Returns the key at an address, and, if it is not held, when it was fetched.
+    private func key(at address: String) async throws(GatewayError) -> (key: PublicKey, fetchedAt: Date?) {
         let start = now()
         guard let known = held.withLock({ $0.value(for: address) }) else {
             guard allowance.withLock({ $0.take(at: start) }) else {
@@ -80,12 +94,18 @@ public final class CallbackKeys: Sendable {
             }
             return try await fetch(address, through: fetches)
         }
-        if 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return known.key }
+        if 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return (known.key, nil) }
         // An expired key is better than none if the fetch fails.
-        do throws(GatewayError) { return try await fetch(address, through: refetches) } catch { return known.key }
+        do throws(GatewayError) {
+            return try await fetch(address, through: refetches)
+        } catch {
+            return (known.key, nil)
+        }
     }
 
-    private func fetch(_ address: String, through gate: Gate) async throws(GatewayError) -> PublicKey {
+    private func fetch(
+        _ address: String, through gate: Gate
+    ) async throws(GatewayError) -> (key: PublicKey, fetchedAt: Date?) {
         let start = now()
         let document = try await gate.pass { () async throws(GatewayError) in
             try await fetcher.keySet(at: address)
@@ -94,7 +114,6 @@ public final class CallbackKeys: Sendable {
             // The error asks the store to call again, because the address is one of the store's own.
             throw .unavailable(retryAfter: 5, cause: "the public key of a callback cannot be read")
         }
-        held.withLock { $0.insert(Held(key: key, fetchedAt: start), for: address, cost: 1) }
-        return key
+        return (key, start)
     }
 }

@@ -103,6 +103,9 @@ public struct EventSecretText: Sendable, CustomStringConvertible {
         self.secret = secret
     }
 
+    /// Whether a text holds what looks like an event secret.
+    static func isPart(of text: String) -> Bool { text.utf8.contains(marker.utf8) }
+
     /// The marker and the public part, without the secret.
     public var description: String { Self.marker + name + "_…" }
 }

@@ -244,6 +244,32 @@ import Testing
         #expect(refusal.quotaID == Fixture.id(8).lowercaseText)
     }
 
+    @Test func hidesTheConditionsOfAGrantOutside() async throws {
+        var world = try World([
+            try Fixture.grant(
+                1, to: "group:legal", conditions: GrantConditions(contentTypes: ["image/png"], maxBytes: 10, maxTTL: 61)
+            )
+        ])
+        world.tables.members = [try Principal("user:alice"): [try Principal("group:legal")]]
+        func upload(_ type: String, _ length: Int64) -> (inout IssueRequest.Fields) -> Void {
+            {
+                $0.action = "PutObject"
+                $0.contentType = type
+                $0.contentLength = length
+            }
+        }
+        let reach = try Self.reach("team/", "user:alice")
+        for (request, reason) in [(upload("text/html", 5), "conditionFailed"), (upload("image/png", 50), "tooLarge")] {
+            let hidden = try await world.explain(request, within: reach)
+            #expect(hidden.decidedBy == nil && hidden.error == nil && !hidden.isPermitted, "\(reason)")
+            let shown = try await world.explain(request)
+            #expect(shown.decidedBy != nil && shown.error != nil && hidden.reason == shown.reason, "\(reason)")
+        }
+        let permitted = try await world.explain(upload("image/png", 5), within: reach)
+        #expect(permitted.isPermitted && permitted.permit == nil && permitted.decidedBy == nil)
+        #expect(try await world.explain(upload("image/png", 5)).permit != nil)
+    }
+
     @Test func showsADelegatedAdminTheGroupsWhoseRowsItShows() async throws {
         var world = try World([
             Fixture.grant(1, to: "group:inside"), Fixture.grant(2, to: "group:outside", on: ""),

@@ -93,13 +93,20 @@ import Testing
         """
         WITH used AS (
             SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
-                max(i.object_key) AS last_key
+                max(i.object_key) AS last_key, array_agg(DISTINCT i.object_key) AS keys
             FROM issuances i
             WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
             GROUP BY i.grant_id
         )
-        SELECT concat_ws('|', g.id, u.urls, u.last_at, u.first_key, u.last_key)
+        -- Use outside what the admin reaches is not shown.
+        SELECT concat_ws('|', g.id, s.urls, s.last_at, s.first_key, s.last_key)
         FROM grants g LEFT JOIN used u ON u.grant_id = g.id
+        LEFT JOIN LATERAL (
+            SELECT u.* WHERE (
+                SELECT bool_and(\(ReachCondition.holds("$6", bucket: "g.bucket", place: "k.key", principals: "g.principal")))
+                FROM unnest(u.keys) AS k (key)
+            )
+        ) s ON true
         WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
             AND ($3::text IS NULL OR g.principal = $3)
             AND ($4 OR g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)) AND \(GrantTable.isInside("$6"))

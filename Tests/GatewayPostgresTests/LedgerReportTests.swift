@@ -200,6 +200,35 @@ import Testing
         await #expect(throws: GatewayError.self) { try await world.reports.grantUse(reversed) }
     }
 
+    /// A grant may have been moved into what a delegated admin reaches. What it was used for before is not shown.
+    @Test(.database(.migrated), arguments: [false, true]) func showsUseInsideTheReachAlone(isSummed: Bool) async throws
+    {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        let grant = try await admin.stores.grants.create(.sample("user:alice", "team-a/"), by: AdminWorld.change).row
+        let noon = LedgerWorld.noon
+        try await world.write([
+            Row(at: noon.addingTimeInterval(-7200), grant: grant.id, key: "secret/payroll.pdf"),
+            Row(grant: grant.id, key: "team-a/x/1"), Row(grant: grant.id, key: "team-a/x/2"),
+        ])
+        if isSummed {
+            while try await world.connection.execute(UsageUpkeep.sum, 1) == [true] {}
+            while try await world.connection.execute(UsageUpkeep.sumCallers) == [true] {}
+            #expect(try await world.connection.number("SELECT count(*) FROM caller_sums") == 2)
+        }
+        func use(_ reach: AdminReach, from: Date) async throws -> [GrantUse.Use?] {
+            let query = GrantUseQuery(from: from, unusedSince: Date(), includesUsed: true, reach: reach)
+            return try await world.reports.grantUse(query).items.map(\.use)
+        }
+        let reach = AdminReach.limited([try AdminScope(bucket: BucketName("demo"), prefix: "team-a/", principals: nil)])
+        let all = try #require(try await use(.unlimited, from: noon.addingTimeInterval(-10_800)).first ?? nil)
+        #expect(all.urls == 3 && all.tightestPrefix.rawValue == "" && all.lastAt == noon)
+        #expect(try await use(reach, from: noon.addingTimeInterval(-10_800)) == [nil])
+        let inside = try #require(try await use(reach, from: noon.addingTimeInterval(-3600)).first ?? nil)
+        #expect(inside.urls == 2 && inside.tightestPrefix.rawValue == "team-a/x/" && inside.lastAt == noon)
+    }
+
     @Test(.database(.migrated)) func tellsWhatIsAliveBecauseOfAGrantOrCredential() async throws {
         let world = try LedgerWorld()
         let admin = try AdminWorld()

@@ -115,8 +115,16 @@ extension PostgresLedgerReports {
                 AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4)
             """)
 
+    /// The condition that a key that a grant `g` was used for lies inside the reach `$7`.
+    private static func isInside(_ key: String) -> String {
+        ReachCondition.holds("$7", bucket: "g.bucket", place: key, principals: "g.principal")
+    }
+
     /// When a grant was last used is kept. The ledger is read only for hours that are not summed up, and for the part
     /// of an hour with which the period begins.
+    ///
+    /// A grant may have been moved into the reach. If it was used for keys outside, its use is not shown. All keys
+    /// between two that begin with a prefix begin with it too, so the first and the last are looked at.
     private static func grantUse(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
         Statement(
             """
@@ -154,9 +162,7 @@ extension PostgresLedgerReports {
                     AND ($8::text[] IS NULL OR g.principal = ANY ($8))
                 ORDER BY g.id DESC LIMIT $6
             )
-            SELECT \(GrantTable.columns.selected(of: "g")), nullif(coalesce(s.urls, 0) + coalesce(n.urls, 0), 0) AS urls,
-                greatest(s.last_at, n.last_at) AS last_at, least(s.first_key, n.first_key) AS first_key,
-                greatest(s.last_key, n.last_key) AS last_key
+            SELECT \(GrantTable.columns.selected(of: "g")), u.urls, u.last_at, u.first_key, u.last_key
             FROM page g
             CROSS JOIN LATERAL (
                 SELECT sum(m.urls)::bigint AS urls, max(m.last_issued_at) AS last_at, min(m.first_key) AS first_key,
@@ -165,6 +171,14 @@ extension PostgresLedgerReports {
                 WHERE m.grant_id = g.id AND m.hour >= $1 AND ($2::text IS NULL OR m.bucket = $2)
             ) s
             LEFT JOIN unsummed n ON n.grant_id = g.id
+            LEFT JOIN LATERAL (
+                SELECT t.* FROM (
+                    SELECT nullif(coalesce(s.urls, 0) + coalesce(n.urls, 0), 0) AS urls,
+                        greatest(s.last_at, n.last_at) AS last_at, least(s.first_key, n.first_key) AS first_key,
+                        greatest(s.last_key, n.last_key) AS last_key
+                ) t
+                WHERE \(isInside("t.first_key")) AND \(isInside("t.last_key"))
+            ) u ON true
             ORDER BY g.id DESC
             """, onlyReads: true
         ) {

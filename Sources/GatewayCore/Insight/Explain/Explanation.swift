@@ -93,8 +93,8 @@ public struct Explanation: Sendable {
 
     /// The main reason.
     public var reason: Reason
-    /// The error that the caller receives; `nil` if the request is permitted, or if the error describes a quota that
-    /// must not be shown.
+    /// The error that the caller receives; `nil` if the request is permitted, or if the error describes a quota or the
+    /// conditions of a grant that must not be shown.
     public var error: GatewayError?
     /// All principals that the caller acts as.
     public var members: [Member] = []
@@ -106,7 +106,7 @@ public struct Explanation: Sendable {
     public var nearMisses: [NearMiss] = []
     /// The quotas that apply.
     public var quotas: [Allowance] = []
-    /// The permit that would be signed.
+    /// The permit that would be signed; `nil` if the grant that decided must not be shown.
     public var permit: Permit?
     /// The policy change that the explanation is based on.
     public var moment: PolicyMoment?
@@ -121,7 +121,12 @@ public struct Explanation: Sendable {
     func shown(within reach: AdminReach) -> Explanation {
         guard !reach.isUnlimited else { return self }
         var explanation = self
-        if decidedBy?.isVisible(within: reach) == false { explanation.decidedBy = nil }
+        if decidedBy?.isVisible(within: reach) == false {
+            explanation.decidedBy = nil
+            // Its conditions are in both.
+            explanation.permit = nil
+            if error != .accessDenied { explanation.error = nil }
+        }
         explanation.matches = matches.filter { $0.grant.isVisible(within: reach) }
         explanation.nearMisses = nearMisses.filter { $0.grant.isVisible(within: reach) }
         explanation.quotas = quotas.filter { $0.quota.isVisible(within: reach) }

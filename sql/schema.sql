@@ -85,7 +85,7 @@ BEGIN
     DELETE FROM remote_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM remote_uploads o
-        WHERE o.started_at < clock_timestamp() - interval '18 days'
+        WHERE o.started_at < clock_timestamp() - interval '39 days'
         LIMIT 20
         FOR UPDATE SKIP LOCKED
     ));
@@ -438,7 +438,7 @@ BEGIN
     EXECUTE format('GRANT INSERT ON store_events TO %I', p_role);
     EXECUTE format(
         'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at, parts_length, '
-            'parts_of_unknown_length) ON multipart_uploads TO %I', p_role
+            'parts_of_unknown_length, may_be_complete) ON multipart_uploads TO %I', p_role
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 
@@ -502,38 +502,40 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
     AS $$
     SELECT EXISTS (
         SELECT FROM issuances i
-        JOIN buckets b ON b.name = p_bucket AND NOT b.external_deletions
+        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
         WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
             AND i.issued_at < p_dead_at + interval '1 day'
-            AND i.delivery <> 'multipart-part'
+            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
             AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
             AND NOT EXISTS (
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
                     AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
             )
-            AND p_dead_at > statement_timestamp() - interval '24 days'
-            AND NOT EXISTS (
-                SELECT FROM beginnings(p_object_key) AS b (text)
-                -- The limit makes each beginning a lookup of its own.
-                CROSS JOIN LATERAL (
-                    SELECT FROM deletions d
-                    WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                        AND d.dead_at > i.issued_at - interval '1 hour'
-                    LIMIT 1
-                ) d
-            )
-            AND NOT EXISTS (
-                SELECT FROM remote_uploads u
-                WHERE u.bucket = p_bucket AND u.object_key = p_object_key
-                    AND (p_proof = 'older' OR i.delivery = 'remote-signature')
-            )
-            AND NOT EXISTS (
-                SELECT FROM multipart_uploads u
-                WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
-                    AND u.created_at < p_dead_at + interval '1 hour'
-                    AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
-            )
+            AND (p_proof = 'left-out' OR (
+                p_dead_at > statement_timestamp() - interval '24 days'
+                AND NOT EXISTS (
+                    SELECT FROM beginnings(p_object_key) AS b (text)
+                    -- The limit makes each beginning a lookup of its own.
+                    CROSS JOIN LATERAL (
+                        SELECT FROM deletions d
+                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                            AND d.dead_at > i.issued_at - interval '1 hour'
+                        LIMIT 1
+                    ) d
+                )
+                AND NOT EXISTS (
+                    SELECT FROM remote_uploads u
+                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
+                )
+                AND NOT EXISTS (
+                    SELECT FROM multipart_uploads u
+                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND u.created_at < p_dead_at + interval '1 hour'
+                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
+                )
+            ))
     );
 $$;
 
@@ -806,7 +808,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prove_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[]) RETURNS integer[]
+CREATE FUNCTION public.prove_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_charge_ends integer[], p_charge_amounts bigint[]) RETURNS integer[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -829,7 +831,11 @@ BEGIN
                 AND i.bucket = p_buckets[p] AND i.object_key = p_object_keys[p] AND i.expires_at = p_expires_at[p]
                 AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
                 AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
-                AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p] AS is_same
+                AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p]
+                AND (
+                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a)
+                    <= (SELECT max(a) FROM unnest(i.quota_amounts) AS a)
+                ) IS NOT FALSE AS is_same
             FROM issuances i
             WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
         ) r ON true
@@ -1144,7 +1150,12 @@ BEGIN
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
         );
     END IF;
-    IF strpos(p_action, 'DeleteObject') > 0 THEN
+    -- Whoever may delete an object can hide that it arrived. At Alibaba OSS, so can a session that uploads: a symbolic
+    -- link to nothing takes the object's place, and answers as if there were none.
+    IF strpos(p_action, 'DeleteObject') > 0
+        OR p_delivery = 'sts' AND strpos(p_action, 'PutObject') > 0
+            AND EXISTS (SELECT FROM buckets b WHERE b.name = p_bucket AND b.provider = 'oss')
+    THEN
         INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
         VALUES (
             p_principal, p_id, p_bucket, p_object_key, greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
@@ -1324,12 +1335,19 @@ BEGIN
     FROM generate_series(1, cardinality(p_ids)) AS i
     WHERE verdicts IS NULL OR verdicts[i] = 0;
 
-    IF strpos(v_actions, 'DeleteObject') > 0 THEN
+    -- Whoever may delete an object can hide that it arrived; at Alibaba OSS also a session that uploads (see
+    -- record_issuance).
+    IF strpos(v_actions, 'DeleteObject') > 0 OR 'sts' = ANY (p_deliveries) THEN
         INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
         SELECT p_principals[i], p_ids[i], p_buckets[i], p_object_keys[i],
             greatest(p_expires_at[i], v_now + (p_expires_at[i] - p_sent_at))
         FROM generate_series(1, cardinality(p_ids)) AS i
-        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND strpos(p_actions[i], 'DeleteObject') > 0;
+        WHERE (verdicts IS NULL OR verdicts[i] = 0)
+            AND (
+                strpos(p_actions[i], 'DeleteObject') > 0
+                OR p_deliveries[i] = 'sts' AND strpos(p_actions[i], 'PutObject') > 0
+                    AND EXISTS (SELECT FROM buckets b WHERE b.name = p_buckets[i] AND b.provider = 'oss')
+            );
     END IF;
     IF v_reserves THEN
         INSERT INTO reservations (
@@ -1401,7 +1419,7 @@ BEGIN
         verdicts := prove_issuances(
             p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs,
             p_ids, p_principals, p_credential_ids, p_deliveries, p_actions, p_methods, p_buckets, p_object_keys,
-            p_expires_at, p_content_types, p_content_md5s, p_content_lengths
+            p_expires_at, p_content_types, p_content_md5s, p_content_lengths, p_charge_ends, p_charge_amounts
         );
     ELSE
         on_record := v_recorded;
@@ -1754,8 +1772,7 @@ BEGIN
         WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
-                WHEN m.proof = 'left-out' THEN r.amount
-                WHEN m.proof IN ('absent', 'older')
+                WHEN m.proof IN ('absent', 'older', 'left-out')
                     AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
                 ELSE 0
             END AS amount
@@ -2663,6 +2680,7 @@ CREATE TABLE public.multipart_uploads (
     check_at timestamp with time zone NOT NULL,
     parts_length bigint DEFAULT 0 NOT NULL,
     parts_of_unknown_length integer DEFAULT 0 NOT NULL,
+    may_be_complete boolean DEFAULT false NOT NULL,
     CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
     CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
     CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))

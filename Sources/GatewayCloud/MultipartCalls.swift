@@ -77,12 +77,16 @@ public struct MultipartCalls: MultipartStore {
         return found
     }
 
-    /// Aborts an upload.
-    public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
+    /// Aborts an upload; returns whether the store knew it.
+    public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool {
         let url = try await url(
             "DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
         let answer = try await send(.delete, url)
-        guard answer.status == 204 || answer.status == 200 || answer.status == 404 else { throw Self.refusal(answer) }
+        switch answer.status {
+        case 200, 204: return true
+        case 404: return false
+        default: throw Self.refusal(answer)
+        }
     }
 
     /// Whether the object at the key is the one that the parts of an upload make.

@@ -96,8 +96,9 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
             parts: Array(held.prefix(count)), next: held.count > count ? held[count - 1].part.number : nil)
     }
 
-    func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
+    func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool {
         if let failure = failure.withLock({ $0 }) { throw failure }
+        return true
     }
 
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }

@@ -44,7 +44,9 @@ import Testing
             BadField("metadata", { $0.metadata = ["a": "é"] }),
             BadField("metadata", { $0.metadata = ["a": "x", "A": "y"] }),
             BadField("metadata", { $0.metadata = ["a": " x"] }),
-            BadField("metadata", { $0.metadata = ["a": ""] }),
+            BadField("metadata", { $0.metadata = ["a": ""] }), BadField("metadata", { $0.metadata = ["Deleted": "1"] }),
+            BadField("metadata", { $0.metadata = ["snowball-auto-extract": "true"] }),
+            BadField("metadata", { $0.metadata = ["MinIO-Snowball-Prefix": "b"] }),
         ] as [BadField])
     func `an upload with a bad field is refused by its name`(bad: BadField) {
         #expect(refusedField { try Fixture.put("k", bad.change) } == bad.field)

@@ -91,7 +91,7 @@ import Testing
         // An admin aborts while the store assembles.
         #expect(try await begin(uploads[2], right))
         #expect(try await rows.move(uploads[2], from: [.completing], to: .aborting))
-        #expect(try await rows.move(uploads[2], from: [.aborting], to: .aborted))
+        #expect(try await rows.move(uploads[2], from: [.aborting], to: .aborted(mayBeComplete: false)))
         try await complete(uploads[2], right)
     }
 
@@ -99,7 +99,7 @@ import Testing
         let (rows, _) = try rows()
         let upload = try upload()
         try await rows.insert(upload)
-        #expect(try await rows.move(upload.id, from: [.starting], to: .aborted))
+        #expect(try await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false)))
         #expect(try await rows.open(upload.id, as: "store-1") == .aborting)
     }
 
@@ -308,7 +308,7 @@ import Testing
                 $0.append(upload.id); return $0.count == 1
             }
             if isFirst { throw .unavailable(retryAfter: 1) }
-            _ = try await rows.move(upload.id, from: [.starting], to: .aborted)
+            _ = try await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false))
         }
         await upkeep.runRound()
         #expect(try cleaned.withLock { Set($0) } == [upload(1).id, upload(2).id])
@@ -329,6 +329,7 @@ import Testing
     func partsAreSettledByTheirUpload(state: String) async throws {
         let (rows, connection) = try rows()
         let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript(RevokeRaceTests.makeBucket)
         let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
         try await owner.insert(quota)
         let upload = try upload()
@@ -350,7 +351,7 @@ import Testing
             _ = try await rows.move(upload.id, from: [.open], to: .completing(parts))
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e"))
         }
-        if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted) }
+        if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted(mayBeComplete: false)) }
         await ReservationSweeper(
             connection: connection,
             verifier: StubVerifier { _ in

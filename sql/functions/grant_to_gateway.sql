@@ -51,7 +51,7 @@ BEGIN
     EXECUTE format('GRANT INSERT ON store_events TO %I', p_role);
     EXECUTE format(
         'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at, parts_length, '
-            'parts_of_unknown_length) ON multipart_uploads TO %I', p_role
+            'parts_of_unknown_length, may_be_complete) ON multipart_uploads TO %I', p_role
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 

@@ -8,8 +8,11 @@
 -- at any time since may have been used to delete it, and so to make it absent, or to bring an older version back. Where
 -- prune_deletions may have removed such a credential, the answer is no.
 --
+-- A part that its upload was completed without, or that the store discarded, lies under no key, so only the bucket
+-- matters.
+--
 --   p_issuance_id, p_bucket, p_object_key, p_dead_at  of the reservation
---   p_proof                                           'absent' or 'older', as for settle_reservations
+--   p_proof                                           'absent', 'older' or 'left-out', as for settle_reservations
 -- Result: whether the reserved bytes can be given back. Locks: none. Callers: settle_reservations. Errors: none.
 CREATE OR REPLACE FUNCTION is_unused(
     p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamptz, p_proof text
@@ -18,37 +21,39 @@ LANGUAGE sql STABLE
 AS $$
     SELECT EXISTS (
         SELECT FROM issuances i
-        JOIN buckets b ON b.name = p_bucket AND NOT b.external_deletions
+        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
         WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
             AND i.issued_at < p_dead_at + interval '1 day'
-            AND i.delivery <> 'multipart-part'
+            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
             AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
             AND NOT EXISTS (
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
                     AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
             )
-            AND p_dead_at > statement_timestamp() - interval '24 days'
-            AND NOT EXISTS (
-                SELECT FROM beginnings(p_object_key) AS b (text)
-                -- The limit makes each beginning a lookup of its own.
-                CROSS JOIN LATERAL (
-                    SELECT FROM deletions d
-                    WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                        AND d.dead_at > i.issued_at - interval '1 hour'
-                    LIMIT 1
-                ) d
-            )
-            AND NOT EXISTS (
-                SELECT FROM remote_uploads u
-                WHERE u.bucket = p_bucket AND u.object_key = p_object_key
-                    AND (p_proof = 'older' OR i.delivery = 'remote-signature')
-            )
-            AND NOT EXISTS (
-                SELECT FROM multipart_uploads u
-                WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
-                    AND u.created_at < p_dead_at + interval '1 hour'
-                    AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
-            )
+            AND (p_proof = 'left-out' OR (
+                p_dead_at > statement_timestamp() - interval '24 days'
+                AND NOT EXISTS (
+                    SELECT FROM beginnings(p_object_key) AS b (text)
+                    -- The limit makes each beginning a lookup of its own.
+                    CROSS JOIN LATERAL (
+                        SELECT FROM deletions d
+                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                            AND d.dead_at > i.issued_at - interval '1 hour'
+                        LIMIT 1
+                    ) d
+                )
+                AND NOT EXISTS (
+                    SELECT FROM remote_uploads u
+                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
+                )
+                AND NOT EXISTS (
+                    SELECT FROM multipart_uploads u
+                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND u.created_at < p_dead_at + interval '1 hour'
+                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
+                )
+            ))
     );
 $$;

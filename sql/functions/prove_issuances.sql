@@ -2,6 +2,9 @@
 --
 -- Keys live for 24 hours; two more cover a request that was under way when its key was pruned.
 --
+-- What was charged then counts, and not what the same request would be charged today. A decision by other rows may
+-- permit more bytes than were counted, in a link that binds a range of lengths; it is not signed.
+--
 -- Arguments: as the arguments of record_issuances with the same names.
 -- Result: for each item 0 both, -1 stale, -2 not on record like this.
 -- Locks: the policy lock, shared, until the transaction ends.
@@ -11,7 +14,7 @@ CREATE OR REPLACE FUNCTION prove_issuances(
     p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[],
     p_ids uuid[], p_principals text[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[],
     p_buckets text[], p_object_keys text[], p_expires_at timestamptz[], p_content_types text[], p_content_md5s bytea[],
-    p_content_lengths bigint[]
+    p_content_lengths bigint[], p_charge_ends integer[], p_charge_amounts bigint[]
 ) RETURNS integer[]
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -35,7 +38,11 @@ BEGIN
                 AND i.bucket = p_buckets[p] AND i.object_key = p_object_keys[p] AND i.expires_at = p_expires_at[p]
                 AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
                 AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
-                AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p] AS is_same
+                AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p]
+                AND (
+                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a)
+                    <= (SELECT max(a) FROM unnest(i.quota_amounts) AS a)
+                ) IS NOT FALSE AS is_same
             FROM issuances i
             WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
         ) r ON true

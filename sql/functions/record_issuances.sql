@@ -232,12 +232,19 @@ BEGIN
     FROM generate_series(1, cardinality(p_ids)) AS i
     WHERE verdicts IS NULL OR verdicts[i] = 0;
 
-    IF strpos(v_actions, 'DeleteObject') > 0 THEN
+    -- Whoever may delete an object can hide that it arrived; at Alibaba OSS also a session that uploads (see
+    -- record_issuance).
+    IF strpos(v_actions, 'DeleteObject') > 0 OR 'sts' = ANY (p_deliveries) THEN
         INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
         SELECT p_principals[i], p_ids[i], p_buckets[i], p_object_keys[i],
             greatest(p_expires_at[i], v_now + (p_expires_at[i] - p_sent_at))
         FROM generate_series(1, cardinality(p_ids)) AS i
-        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND strpos(p_actions[i], 'DeleteObject') > 0;
+        WHERE (verdicts IS NULL OR verdicts[i] = 0)
+            AND (
+                strpos(p_actions[i], 'DeleteObject') > 0
+                OR p_deliveries[i] = 'sts' AND strpos(p_actions[i], 'PutObject') > 0
+                    AND EXISTS (SELECT FROM buckets b WHERE b.name = p_buckets[i] AND b.provider = 'oss')
+            );
     END IF;
     IF v_reserves THEN
         INSERT INTO reservations (

@@ -83,7 +83,7 @@ BEGIN
         verdicts := prove_issuances(
             p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs,
             p_ids, p_principals, p_credential_ids, p_deliveries, p_actions, p_methods, p_buckets, p_object_keys,
-            p_expires_at, p_content_types, p_content_md5s, p_content_lengths
+            p_expires_at, p_content_types, p_content_md5s, p_content_lengths, p_charge_ends, p_charge_amounts
         );
     ELSE
         on_record := v_recorded;

@@ -5,7 +5,8 @@
 --
 --   p_issuance_ids, p_quota_ids  the reservations
 --   p_proofs         for each, why nothing arrived: 'absent' or 'older', as the store tells of the key; 'left-out' for
---                    a part that its upload was completed without; NULL where something may have arrived
+--                    a part that its upload was completed without or that was discarded; NULL where something may have
+--                    arrived
 --   p_is_final       for each, whether it ends; else it is looked at again after the delay, and not before an upload of
 --                    that size has had its time, at 64 KiB a second
 --   p_delay_seconds  the delay
@@ -46,8 +47,7 @@ BEGIN
         WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
-                WHEN m.proof = 'left-out' THEN r.amount
-                WHEN m.proof IN ('absent', 'older')
+                WHEN m.proof IN ('absent', 'older', 'left-out')
                     AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
                 ELSE 0
             END AS amount

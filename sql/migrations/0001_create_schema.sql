@@ -669,6 +669,7 @@ CREATE TABLE multipart_uploads (
     check_at timestamptz NOT NULL,
     parts_length bigint NOT NULL DEFAULT 0,
     parts_of_unknown_length integer NOT NULL DEFAULT 0,
+    may_be_complete boolean NOT NULL DEFAULT false,
     CONSTRAINT multipart_uploads_pkey PRIMARY KEY (id),
     CONSTRAINT multipart_uploads_state_check CHECK (
         state IN ('starting', 'open', 'completing', 'completed', 'aborting', 'aborted')
@@ -692,6 +693,8 @@ COMMENT ON COLUMN multipart_uploads.check_at IS 'When to look next whether somet
 COMMENT ON COLUMN multipart_uploads.parts_length IS
     'Bytes of the longest known length of each part in multipart_parts, all parts together.';
 COMMENT ON COLUMN multipart_uploads.parts_of_unknown_length IS 'Parts with a row there that has no length.';
+COMMENT ON COLUMN multipart_uploads.may_be_complete IS
+    'The store did not know the upload when it was to be aborted: somebody may have completed it, with any parts.';
 
 CREATE TABLE multipart_parts (
     issuance_id uuid NOT NULL,

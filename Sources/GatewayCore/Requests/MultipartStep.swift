@@ -93,10 +93,8 @@ extension IssueRequest {
         }
     }
 
-    /// Whether quotas on URLs count the request. A completion does not count, because its parts were counted.
-    var countsAsURL: Bool {
-        if case .complete = multipart { false } else { true }
-    }
+    /// Whether quotas on URLs count the request. A completion by the gateway does not count, because nothing leaves it.
+    var countsAsURL: Bool { delivery != .multipartComplete }
 
     /// The parameters that tell the store which step to perform.
     var multipartQuery: [NamedValue] {

@@ -1,3 +1,5 @@
+import Signing
+
 /// Metadata of an object, sent as `x-amz-meta-…` headers or the store's equivalent.
 public struct ObjectMetadata: Sendable, Equatable {
     /// One metadata entry.
@@ -35,6 +37,9 @@ public struct ObjectMetadata: Sendable, Equatable {
             guard 1...128 ~= name.utf8.count, name.utf8.allSatisfy(ASCII.isToken) else {
                 throw Self.refusal("A name must be 1 to 128 characters that a header name allows.")
             }
+            guard !ReservedMetadata.contains(name) else {
+                throw Self.refusal("The name '\(name)' has a meaning of its own for some stores.")
+            }
             guard ASCII.isHeaderValue(value) else {
                 throw Self.refusal("A value must be 1 to 1,024 visible ASCII characters, with spaces only inside.")
             }
@@ -42,9 +47,7 @@ public struct ObjectMetadata: Sendable, Equatable {
             entries.append(Entry(name: name.lowercased(), value: value))
         }
         guard byteCount <= Self.maxByteCount else {
-            throw Self.refusal(
-                "Names and values must not exceed 2,048 "
-                    + "bytes in all.")
+            throw Self.refusal("Names and values must not exceed 2,048 bytes in all.")
         }
         entries.sort { $0.name < $1.name }
         guard !zip(entries, entries.dropFirst()).contains(where: { $0.name == $1.name }) else {

@@ -1,6 +1,6 @@
 public import Signing
 
-/// What a signing scheme can bind, and the names it uses. This table holds everything in which the vendors differ.
+/// What a signing scheme can bind, and the names it uses. This table holds what decisions need to know about a scheme.
 ///
 /// A class, because there are few instances and every decision uses one.
 final class SchemeBinding: Sendable {

@@ -69,7 +69,7 @@ enum MultipartUploadTable {
         """
         UPDATE multipart_uploads
         SET state = $3, part_numbers = coalesce($4, part_numbers), part_etags = coalesce($5, part_etags),
-            etag = coalesce($6, etag),
+            etag = coalesce($6, etag), may_be_complete = may_be_complete OR $7,
             check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
         WHERE id = $1 AND state = ANY ($2)
             AND (state <> 'completing' OR $3 NOT IN ('completing', 'open') OR part_numbers = $4 AND part_etags = $5)
@@ -79,16 +79,17 @@ enum MultipartUploadTable {
         var state = MultipartUpload.State.open
         var parts: [UploadedPart]?
         var etag: String?
+        var mayBeComplete = false
         switch arguments.to {
         case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
         case .completed(let listed, let tag): (state, parts, etag) = (.completed, listed, tag)
         case .aborting: state = .aborting
-        case .aborted: state = .aborted
+        case .aborted(let isUnknown): (state, mayBeComplete) = (.aborted, isUnknown)
         }
         return [
             arguments.id, arguments.from.map(\.rawValue), state.rawValue, parts?.map { Int32($0.number) },
-            parts?.map(\.etag), etag,
+            parts?.map(\.etag), etag, mayBeComplete,
         ]
     } decode: { row throws(PostgresError) in
         try row.next()

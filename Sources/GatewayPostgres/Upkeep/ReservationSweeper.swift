@@ -189,7 +189,7 @@ extension ReservationSweeper {
         SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
             date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / \(UploadOverrun.leastRate)::float8,
             i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
-            p.part_number = ANY (u.part_numbers)
+            u.may_be_complete OR p.part_number = ANY (u.part_numbers)
         FROM reservations r
         LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
         LEFT JOIN multipart_uploads u ON u.id = p.upload_id
@@ -225,7 +225,7 @@ extension ReservationSweeper {
 
 extension ReservationSweeper.Reservation.Part {
     /// Reads three columns: whether there is a part, whether its upload has ended, and whether the completed upload
-    /// lists it.
+    /// lists it or may do so.
     fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
         let isPart: Bool = try row.next()
         let hasEnded = try row.next(as: Bool?.self) ?? false

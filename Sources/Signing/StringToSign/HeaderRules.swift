@@ -9,7 +9,7 @@ struct HeaderRules {
     /// Refuses a header of the vendor that may not be set, or not to this value. Date and token are checked elsewhere.
     func check(_ header: NamedValue) throws(StringToSignRefusal) {
         let name = header.name.dropFirst(vendor.headerPrefix.count)
-        if name.hasPrefix("meta-"), name.utf8.count > 5 { return }
+        if name.hasPrefix("meta-"), name.utf8.count > 5, !ReservedMetadata.contains(name.dropFirst(5)) { return }
         guard let allowed = Self.allowed[vendor]?[String(name)] else { throw Self.refusal(of: name) }
         guard allowed(header.value) else { throw name == "object-acl" ? .accessControl : .valueNotAllowed }
     }

@@ -123,7 +123,7 @@ extension WeekRules {
                 }
             ),
             (0.55, { try await setLimit(of: "group:mobile", to: 24, by: .samir) }),
-            (0.7, { try await removeGrant(of: "user:wanda", below: "photos/archive/") }),
+            (0.7, { try await removeGrant(of: "user:wanda", at: "photos/archive/") }),
             (0.8, { try await join("nadia", .partners, by: .olivia) }),
             (
                 0.85,
@@ -137,8 +137,9 @@ extension WeekRules {
         ]
     }
 
-    private func removeGrant(of principal: String, below prefix: String) async throws {
-        let query = ListQuery(filters: ["principal": principal, "bucket": DemoWorld.bucket], pageSize: 1)
+    private func removeGrant(of principal: String, at prefix: String) async throws {
+        let query = ListQuery(
+            filters: ["principal": principal, "bucket": DemoWorld.bucket, "prefix": prefix], pageSize: 1)
         for grant in try await stores.grants.list(query).items {
             try await stores.grants.delete(grant.id.uuidString.lowercased(), by: change(by: .samir))
         }

@@ -56,7 +56,7 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     }
 
     /// Forgets an upload.
-    public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {}
+    public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool { true }
 
     /// Lists no uploads.
     public func underWay(

@@ -23,7 +23,9 @@ public protocol MultipartStore: Sendable {
         -> StoredParts
 
     /// Aborts an upload at the store; also succeeds if it does not exist.
-    func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError)
+    ///
+    /// - Returns: Whether the store knew the upload, and so has discarded its parts.
+    func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool
 
     /// Returns whether the object at the key is the one assembled from the upload's parts.
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool
@@ -74,8 +76,9 @@ public enum MultipartChange: Sendable, Equatable {
     case completed([UploadedPart], etag: String?)
     /// The gateway is about to ask the store to discard the parts.
     case aborting
-    /// The store holds no parts of the upload any more.
-    case aborted
+    /// The store holds no parts of the upload any more. If it did not know the upload, somebody may have completed it
+    /// without the gateway.
+    case aborted(mayBeComplete: Bool)
 }
 
 /// A part that is about to be issued.

@@ -55,8 +55,9 @@ extension MultipartUploads {
             return
         }
         guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
-        if let storeUploadID = upload.storeUploadID { try await store.abort(storeUploadID, of: upload) }
-        _ = try await rows.move(upload.id, from: [.aborting], to: .aborted)
+        var isKnown = true
+        if let storeUploadID = upload.storeUploadID { isKnown = try await store.abort(storeUploadID, of: upload) }
+        _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: !isKnown))
     }
 }
 

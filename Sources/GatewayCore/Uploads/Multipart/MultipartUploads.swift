@@ -59,7 +59,9 @@ public struct MultipartUploads: Sendable {
             storeUploadID = try await store.start(issued)
         } catch {
             // Only a refusal proves that the store holds nothing. A failure to record this does no harm.
-            if case .storeRefused = error { _ = try? await rows.move(upload.id, from: [.starting], to: .aborted) }
+            if case .storeRefused = error {
+                _ = try? await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false))
+            }
             throw error
         }
         upload.storeUploadID = storeUploadID

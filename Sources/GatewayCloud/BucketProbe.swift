@@ -97,7 +97,7 @@ struct ProbeRound {
                 skip(.endpoint, endpoint: name)
                 if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
             }
-            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedExpiry, .checksum) }
+            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedTimes, .checksum) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
@@ -185,9 +185,15 @@ struct ProbeRound {
             judge(.unsignedCopy, copied, isObeyed: isCopy)
         }
 
-        // OpenStack Swift refuses a time that is over. Others ignore the header.
+        // OpenStack Swift refuses a time that is over; MinIO takes a time of writing. Others ignore the headers.
         let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
-        judge(.unsignedExpiry, ended, isObeyed: ended.answer?.status == 400 && !bucket.externalDeletions)
+        let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
+        var isObeyed = ended.answer?.status == 400
+        if !isObeyed, dated.isDone {
+            let year = await ask("HEAD", .head).answer?.field("last-modified") ?? ""
+            isObeyed = year.contains(" 2001 ")
+        }
+        judge(.unsignedTimes, ended, isObeyed: isObeyed && !bucket.externalDeletions)
 
         let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
         var claim = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: wrong.hex)

@@ -64,8 +64,8 @@ public struct Judgement: Sendable, Equatable {
 
 /// What a qualification found.
 public struct QualificationReport: Sendable {
-    /// The check that a store ignores an unsigned time of removal.
-    public static let unsignedExpiry = "x-delete-at, unsigned"
+    /// The checks that a store ignores unsigned times of an object: of its removal, and of its writing.
+    public static let unsignedTimes = ["x-delete-at, unsigned", "x-minio-source-mtime, unsigned"]
 
     /// All judgements, in the order of the checks.
     public var judgements: [Judgement]

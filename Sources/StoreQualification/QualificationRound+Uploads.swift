@@ -223,7 +223,7 @@ extension QualificationRound {
                 "\(answer?.summary ?? "no answer"), then \(stranger?.summary ?? "no answer") for everyone")
         }
         await tryCopy(vendor)
-        if vendor == "x-amz-" { await tryRemovalTime() }
+        if vendor == "x-amz-" { await tryTimes() }
         let key = freshKey()
         guard let link = try? uploadLink(key, Self.body) else { return }
         let name = bucket.trialBinding.metadataPrefix + "more"
@@ -236,19 +236,28 @@ extension QualificationRound {
         judge(delivery, .nothingMore, "metadata, unsigned", isObeyed ? .broken : .kept, answer.summary)
     }
 
-    /// OpenStack Swift has a header of its own for the time of an object's removal. It refuses a time that is over;
-    /// others ignore the header.
-    private func tryRemovalTime() async {
-        let key = freshKey()
-        guard let link = try? uploadLink(key, Self.body) else { return }
-        let check = QualificationReport.unsignedExpiry
-        guard let answer = await send(StoreCall(link, Self.body).with(header: "x-delete-at", "1"), to: key) else {
-            return judge(.presignedURL, .nothingMore, check, .notJudged, "no answer")
+    /// OpenStack Swift has a header of its own for the time of an object's removal, and refuses a time that is over.
+    /// MinIO has one for the time of writing. Others ignore both.
+    private func tryTimes() async {
+        for (check, header) in zip(
+            QualificationReport.unsignedTimes,
+            [NamedValue("x-delete-at", "1"), NamedValue("x-minio-source-mtime", "2001-01-01T00:00:00Z")])
+        {
+            let key = freshKey()
+            guard let link = try? uploadLink(key, Self.body) else { continue }
+            guard let answer = await send(StoreCall(link, Self.body).with(header: header.name, header.value), to: key)
+            else {
+                judge(.presignedURL, .nothingMore, check, .notJudged, "no answer")
+                continue
+            }
+            var isObeyed = answer.status == 400
+            if answer.isSuccess, let download = try? downloadLink(key) {
+                isObeyed = await use(download)?.field("last-modified")?.contains(" 2001 ") ?? false
+            }
+            // With the setting, nobody relies on when an object was made, nor on that it stays.
+            let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
+            judge(.presignedURL, .nothingMore, check, verdict, answer.summary)
         }
-        let isObeyed = answer.status == 400
-        // With the setting, nobody relies on an object to stay.
-        let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
-        judge(.presignedURL, .nothingMore, check, verdict, answer.summary)
     }
 
     private func tryCopy(_ vendor: String) async {

@@ -26,7 +26,7 @@ import Testing
         #expect(
             steps(found) == ["put", "get", "head"].map { "\($0) passed" }
                 + ["unsigned-acl", "unsigned-copy"].map { "\($0) \(unsigned.0)" }
-                + ["unsigned-expiry \(unsigned.1)", "checksum \(unsigned.0)"]
+                + ["unsigned-times \(unsigned.1)", "checksum \(unsigned.0)"]
                 + ["delete", "absent", "clock"].map { "\($0) passed" }, "\(found)")
         let key = try #require(found["probeKey"].text)
         #expect(try await bench.downloadLink(key).use().status == 404)

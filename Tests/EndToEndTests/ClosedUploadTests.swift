@@ -45,11 +45,11 @@ import Testing
         try await StoreBench.with(.swift, reachesStore: true) { bench in
             let swift = try await outcomes(bench)
             for step in ["unsigned-acl", "unsigned-copy", "checksum"] { #expect(swift[step] == "passed", "\(swift)") }
-            #expect(swift["unsigned-expiry"] == "warned")
+            #expect(swift["unsigned-times"] == "warned")
         }
         try await StoreBench.with(.swift, options: ["externalDeletions": true], reachesStore: true) { bench in
             let outcomes = try await outcomes(bench)
-            #expect(outcomes["unsigned-expiry"] == "passed", "\(outcomes)")
+            #expect(outcomes["unsigned-times"] == "passed", "\(outcomes)")
         }
     }
 

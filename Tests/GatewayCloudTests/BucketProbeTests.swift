@@ -135,7 +135,7 @@ extension ServerResponse {
                 .filter { !$0.isOfEndpoint && (scheme == .awsV4 || !Self.unsigned.contains($0)) }
                 .map { "\($0.rawValue) passed" }, "\(validation.findings)")
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
-        let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put, .put] : []
+        let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put, .put, .head, .put] : []
         #expect(peer.requests.map(\.method) == [.put, .get, .head] + unsigned + [.delete, .head, .options])
         #expect(
             peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
@@ -231,7 +231,7 @@ extension ServerResponse {
         #expect(wrong.map(\.outcome) == [.failed, .skipped, .skipped, .skipped])
     }
 
-    private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .unsignedExpiry, .checksum]
+    private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .unsignedTimes, .checksum]
 
     @Test("warns of a store that obeys what is not signed, says what to do, and removes what it made")
     func lenient() async throws {
@@ -239,7 +239,7 @@ extension ServerResponse {
         #expect(validation.isValid && !validation.leavesProbe)
         for step in Self.unsigned {
             let finding = try #require(validation.findings.first { $0.step == step })
-            let setting = step == .unsignedExpiry ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
+            let setting = step == .unsignedTimes ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
             #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
         }
         #expect(peer.requests.filter { $0.method == .delete }.count == 2, "the probe, and the copy of it")

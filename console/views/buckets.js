@@ -28,7 +28,7 @@ const stepTitles = {
   "upload-by-link": "Refuse an upload by a link for a download",
   "unsigned-acl": "Refuse an access rule that the link does not name",
   "unsigned-copy": "Refuse a copy that the link does not name",
-  "unsigned-expiry": "Ignore a time of removal that the link does not name",
+  "unsigned-times": "Ignore times that the link does not name",
   checksum: "Refuse bytes that do not match their digest",
   delete: "Remove the probe",
   absent: "Find the probe gone",

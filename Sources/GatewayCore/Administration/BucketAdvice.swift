@@ -153,10 +153,10 @@ struct BucketAdvice {
             "The probe object still exists. Remove it, and check whether something prevents the deletion of objects."
         case .preflight: preflight
         case .unsignedACL, .unsignedCopy: unsigned(step)
-        case .unsignedExpiry:
-            "Anyone who has an upload link can let the object vanish after its upload: the store obeys an 'X-Delete-At' or "
-                + "'X-Delete-After' that is not signed. Set 'externalDeletions' on the bucket, so that a missing object gives no "
-                + "reserved bytes back."
+        case .unsignedTimes:
+            "Anyone who has an upload link can let the object vanish, or say that it is older than it is: the store obeys an "
+                + "'X-Delete-At' or 'x-minio-source-mtime' that is not signed. Set 'externalDeletions' on the bucket, so that "
+                + "neither gives reserved bytes back."
         case .checksum: checksum
         case .unsignedLink:
             "The CDN sends objects without a signature, so that its links limit nothing. Let it check signatures on all paths "

@@ -22,8 +22,9 @@ public struct BucketValidation: Sendable, Equatable {
         case unsignedACL = "unsigned-acl"
         /// Sends an upload link with a copy source that the link does not bind. The store must not copy the object.
         case unsignedCopy = "unsigned-copy"
-        /// Sends an upload link with a time of removal that the link does not bind. The store must not obey it.
-        case unsignedExpiry = "unsigned-expiry"
+        /// Sends an upload link with a time of removal, and one of writing, that the link does not bind. The store must
+        /// obey neither.
+        case unsignedTimes = "unsigned-times"
         /// Sends an upload link with other bytes than those whose SHA-256 it binds. The store must refuse them.
         case checksum
         /// Removes the probe object.

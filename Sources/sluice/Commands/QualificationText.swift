@@ -36,15 +36,15 @@ enum QualificationText {
     private static func advice(_ report: QualificationReport) -> String {
         let broken = report.judgements.filter { $0.verdict == .broken && $0.delivery == .presignedURL }
         let isOpen = broken.contains { judgement in
-            judgement.scheme == .awsV4 && judgement.check != QualificationReport.unsignedExpiry
+            judgement.scheme == .awsV4 && !QualificationReport.unsignedTimes.contains(judgement.check)
                 && (judgement.promise == .nothingMore || judgement.check.contains("SHA-256"))
         }
         var text = ""
         if isOpen {
             text += "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links then bind more headers."
         }
-        if broken.contains(where: { $0.check == QualificationReport.unsignedExpiry }) {
-            text += "\nSet externalDeletions of the bucket: a missing object then gives no reserved bytes back."
+        if broken.contains(where: { QualificationReport.unsignedTimes.contains($0.check) }) {
+            text += "\nSet externalDeletions of the bucket: missing and old objects then give no reserved bytes back."
         }
         return text
     }

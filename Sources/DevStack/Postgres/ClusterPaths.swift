@@ -45,10 +45,10 @@ struct ClusterPaths: Sendable, Equatable {
             && "\(directory)/.s.PGSQL.\(EmbeddedPostgres.port)".utf8.count <= longestSocketPath
     }
 
-    /// Returns the end of the log.
-    func logTail(maxBytes: Int64 = 4096) -> String {
+    /// Returns the last 4 KiB of the log.
+    func logTail() -> String {
         guard let file = try? OpenFile(log, for: .reading), let size = try? file.status.size else { return "(no log)" }
-        try? file.seek(to: max(0, size - maxBytes))
+        try? file.seek(to: max(0, size - 4096))
         let bytes = (try? file.readToEnd()) ?? []
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -89,8 +89,8 @@ public final class TokenAuthenticator: Authenticator {
         issuerKeys = Mutex(LeastRecentlyUsed(maxCount: limits.maxIssuers, maxCost: .max))
     }
 
-    /// Number of verified tokens that are kept, for metrics.
-    public var verifiedTokenCount: Int { verified.withLock { $0.count } }
+    /// Number of verified tokens that are kept.
+    var verifiedTokenCount: Int { verified.withLock { $0.count } }
 
     /// Checks a token.
     ///

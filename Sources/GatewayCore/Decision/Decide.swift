@@ -4,7 +4,8 @@ import Signing
 /// Longest lifetime of a URL that any supported scheme can express, in seconds.
 public let schemeMaxTTL = 604_800
 
-/// Decides a request. No other function does: issuing, explaining and simulating all call this one.
+/// Decides a request for one key or one listing. Issuing, explaining and simulating all call this function. Temporary
+/// credentials and cookies, which cover many keys, are decided with a ``SessionBuilder``.
 ///
 /// A matching grant that denies refuses the request. Otherwise, the most specific matching grant whose conditions hold
 /// permits it. The most specific grant is the one whose prefix covers most bytes. Ties go to a literal before a

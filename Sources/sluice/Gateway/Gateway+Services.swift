@@ -16,7 +16,7 @@ extension Gateway {
             connections.watch, connections.policyPool, connections.adminPool, connections.ledgerPool,
             connections.eventPool, connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
             parts.refusals, parts.figures,
-            try heartbeat(settings, parts),
+            try heartbeat(parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
                 // If this fails, the next request that needs the log reports it.
                 try? await cache.advance()
@@ -62,7 +62,7 @@ extension Gateway {
     }
 
     /// Creates the service that tells the other gateways and the admins that this gateway runs.
-    private static func heartbeat(_ settings: Settings, _ parts: SharedParts) throws -> Heartbeat {
+    private static func heartbeat(_ parts: SharedParts) throws -> Heartbeat {
         let (cache, masterKeys) = (parts.cache, parts.masterKeys)
         return Heartbeat(
             connection: parts.connections.heartbeat,

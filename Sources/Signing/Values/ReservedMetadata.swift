@@ -1,7 +1,7 @@
 /// Names of metadata that a store takes for more than metadata. Nobody may choose them for an upload.
 ///
-/// MinIO unpacks an upload with `snowball-auto-extract` as an archive, to any keys. OpenStack Swift answers requests for
-/// an object with `deleted` as if it were missing.
+/// MinIO unpacks an upload with `snowball-auto-extract` as an archive, to any keys. OpenStack Swift answers requests
+/// for an object with `deleted` as if it were missing.
 public enum ReservedMetadata {
     private static let beginnings = ["snowball-", "minio-"]
 

@@ -22,11 +22,13 @@ struct DatabaseConnections {
     let eventPool: PostgresPool
     /// Runs imports, exports and batches of grants.
     let bulk: BulkConnections
+    /// Keeps the days of the ledger, settles reservations, aborts abandoned uploads and writes refusals.
     let background: PostgresConnection
     /// Sums up the ledger and empties its expired days, which may take minutes.
     let sums: PostgresConnection
     /// Builds indexes, which may take a minute.
     let indexing: PostgresConnection
+    /// Says every few seconds that this gateway runs.
     let heartbeat: PostgresConnection
     /// Tracks the outages of all these connections.
     let outage: Outage

@@ -27,6 +27,7 @@ let package = Package(
     products: [
         .executable(name: "sluice", targets: ["sluice"]),
         // For the package in Benchmarks.
+        .library(name: "Bytes", targets: ["Bytes"]),
         .library(name: "GatewayCore", targets: ["GatewayCore"]),
         .library(name: "LibCrypto", targets: ["LibCrypto"]),
         .library(name: "Signing", targets: ["Signing"]),
@@ -52,7 +53,7 @@ let package = Package(
         .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
-        .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: onCallersExecutor),
+        .target(name: "HTTPServing", dependencies: ["Bytes", httpTypes], swiftSettings: onCallersExecutor),
         // What systemd tells a service, and what a service tells systemd.
         .target(name: "Systemd", swiftSettings: strict),
         // The threads that serve clients and record for them.
@@ -60,7 +61,7 @@ let package = Package(
         .target(
             name: "MicroHTTPD",
             dependencies: [
-                "CEventDescriptor", "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging,
+                "Bytes", "CEventDescriptor", "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging,
                 serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
@@ -69,36 +70,39 @@ let package = Package(
             name: "LibPQ",
             dependencies: ["CEventDescriptor", "CLibPQ", "EventLoops", "Figures", logging, serviceLifecycle],
             swiftSettings: onCallersExecutor),
-        .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
+        // Text as bytes: sets of characters, hexadecimal, base64 and percent-encoding.
+        .target(name: "Bytes", swiftSettings: strict),
+        .target(name: "LibCrypto", dependencies: ["Bytes", "CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
         .target(name: "LibYAML", dependencies: ["CLibYAML"], swiftSettings: strict),
         .target(name: "LocalFiles", swiftSettings: strict),
         .target(name: "LibZ", dependencies: ["CLibZ"], swiftSettings: strict),
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
-        .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .target(name: "StrictJSON", dependencies: ["Bytes"], swiftSettings: strict),
         // Tokens that issuers sign, and the keys that verify them.
-        .target(name: "JOSE", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
+        .target(name: "JOSE", dependencies: ["Bytes", "LibCrypto", "StrictJSON"], swiftSettings: strict),
 
         // The contract, the console, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
-        .target(name: "Signing", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
+        .target(name: "Signing", dependencies: ["Bytes", "LibCrypto", "StrictJSON"], swiftSettings: strict),
         .target(
-            name: "GatewayCore", dependencies: ["Figures", "Signing", "LibCrypto", "StrictJSON"],
+            name: "GatewayCore", dependencies: ["Bytes", "Figures", "Signing", "LibCrypto", "StrictJSON"],
             swiftSettings: onCallersExecutor),
         // What every part counts, and the page on which Prometheus reads it.
         .target(name: "Figures", swiftSettings: strict),
-        .target(name: "PrometheusMetrics", dependencies: ["Figures"], swiftSettings: strict),
+        .target(name: "PrometheusMetrics", dependencies: ["Bytes", "Figures"], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
         .target(
             name: "ContractModel", dependencies: ["EmbeddedFiles", "LibYAML", "StrictJSON"], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "Figures", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "LibZ",
+                "Bytes", "ContractModel", "EmbeddedFiles", "Figures", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto",
+                "LibZ",
                 "PrometheusMetrics", "Signing", "StrictJSON",
                 httpTypes, logging,
             ],
@@ -108,7 +112,7 @@ let package = Package(
         .target(
             name: "GatewayPostgres",
             dependencies: [
-                "EmbeddedFiles", "EventLoops", "Figures", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
+                "Bytes", "EmbeddedFiles", "EventLoops", "Figures", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
                 logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
@@ -116,7 +120,7 @@ let package = Package(
         // Requests to other servers: key sets of issuers, uploads in stores.
         .target(
             name: "GatewayCloud",
-            dependencies: ["Figures", "GatewayCore", "LibCurl", "Signing", logging],
+            dependencies: ["Bytes", "Figures", "GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
 
@@ -124,7 +128,8 @@ let package = Package(
         .target(
             name: "DevStack",
             dependencies: [
-                "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "LocalFiles",
+                "Bytes", "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl",
+                "LocalFiles",
                 "Signing", "StrictJSON",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
             ],
@@ -133,7 +138,7 @@ let package = Package(
         // Lines of the log, on standard error.
         .target(
             name: "LineLogging",
-            dependencies: ["Figures", "GatewayAPI", "GatewayCore", "LibCrypto", "StrictJSON", logging, systemPackage],
+            dependencies: ["Bytes", "Figures", "GatewayAPI", "GatewayCore", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
         // What a terminal can show.
@@ -141,13 +146,13 @@ let package = Package(
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
         .target(
             name: "AdminCommands",
-            dependencies: ["ContractModel", "LibCurl", "LocalFiles", "Terminal", argumentParser],
+            dependencies: ["Bytes", "ContractModel", "LibCurl", "LocalFiles", "Terminal", argumentParser],
             swiftSettings: strict),
         .target(
             name: "SigningCommands", dependencies: ["LocalFiles", "Signing", argumentParser], swiftSettings: strict),
         // What app users do: uploads and downloads by a gateway's links. The client knows the contract alone.
         .target(
-            name: "ObjectClient", dependencies: ["EventLoops", "LibCrypto", "LibCurl", "LocalFiles"],
+            name: "ObjectClient", dependencies: ["Bytes", "EventLoops", "LibCrypto", "LibCurl", "LocalFiles"],
             swiftSettings: strict),
         .target(
             name: "ObjectCommands",
@@ -156,7 +161,7 @@ let package = Package(
         // Tries what a store keeps of what links promise.
         .target(
             name: "StoreQualification",
-            dependencies: ["GatewayCloud", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
+            dependencies: ["Bytes", "GatewayCloud", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
             swiftSettings: strict),
 
         // Reads the configuration, builds the gateway and runs it.
@@ -171,16 +176,19 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "BytesTests", dependencies: ["Bytes"], swiftSettings: strict),
+        .testTarget(
+            name: "LibCryptoTests", dependencies: ["Bytes", "LibCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "LibYAMLTests", dependencies: ["LibYAML", "StrictJSON"], swiftSettings: strict),
         .testTarget(name: "LocalFilesTests", dependencies: ["LocalFiles"], swiftSettings: strict),
         .testTarget(name: "LibZTests", dependencies: ["LibZ"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
+            name: "JOSETests", dependencies: ["Bytes", "JOSE", "LibCrypto", "StrictJSON", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
-            dependencies: ["Signing", "SigningTesting", "TestSupport"],
+            dependencies: ["Bytes", "Signing", "SigningTesting", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -215,7 +223,7 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
         .testTarget(
-            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing", "TestSupport"],
+            name: "GatewayCoreTests", dependencies: ["Bytes", "GatewayCore", "LibCrypto", "Signing", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
@@ -227,7 +235,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
+                "Bytes", "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
                 "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
@@ -244,14 +252,14 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: verifies signatures as stores do, with the stages that signing uses.
         .target(
-            name: "SigningTesting", dependencies: ["LibCrypto", "Signing"], path: "Tests/SigningTesting",
+            name: "SigningTesting", dependencies: ["Bytes", "LibCrypto", "Signing"], path: "Tests/SigningTesting",
             swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
             name: "DevStackTests",
             dependencies: [
-                "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
+                "Bytes", "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
                 "StoreQualification", httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["SDKs"],
@@ -273,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "ContractModel", "ContractTesting", "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE",
+                "Bytes", "ContractModel", "ContractTesting", "EmbeddedFiles", "GatewayAPI", "GatewayCore",
+                "HTTPServing", "JOSE",
                 "LibCrypto", "LibZ", "PrometheusMetrics", "Signing", "SigningTesting", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, logging,
             ],
@@ -282,7 +291,7 @@ let package = Package(
         .testTarget(
             name: "GatewayCloudTests",
             dependencies: [
-                "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
+                "Bytes", "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
                 "MicroHTTPD", "Signing", "SigningTesting",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],

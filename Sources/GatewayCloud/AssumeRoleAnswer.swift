@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 
@@ -61,7 +62,8 @@ struct AssumeRoleAnswer {
     private static func credential(
         _ id: String, _ secret: String, _ token: String, _ expiration: String
     ) -> SessionCredential? {
-        guard isVisible(id, 128), isVisible(secret, 1024), isVisible(token, 16_384), let end = instant(expiration)
+        guard id.consists(of: .visible, count: 1...128), secret.consists(of: .visible, count: 1...1024),
+            token.consists(of: .visible, count: 1...16_384), let end = instant(expiration)
         else { return nil }
         return SessionCredential(
             accessKeyID: id, secretAccessKey: Secret(secret), sessionToken: Secret(token), expiresAt: end)
@@ -77,19 +79,7 @@ struct AssumeRoleAnswer {
         return try? Date("\(whole)Z", strategy: .iso8601)
     }
 
-    private static func isVisible(_ text: String, _ most: Int) -> Bool {
-        1...most ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }
-    }
-
     private static func loggable(_ code: String) -> String? {
-        let isGood = code.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        return isGood && 1...64 ~= code.utf8.count ? code : nil
+        code.consists(of: .alphanumeric.union("._"), count: 1...64) ? code : nil
     }
 }

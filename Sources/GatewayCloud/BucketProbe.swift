@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 public import GatewayCore
 import LibCrypto
@@ -343,9 +344,7 @@ extension ProbeRound {
             case .oss: ("x-oss-version-id", "versionId")
             case .gcs: ("x-goog-generation", "generation")
             }
-        guard let id = answer.field(field), id != "null", 1...1024 ~= id.utf8.count,
-            id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
-        else { return nil }
+        guard let id = answer.field(field), id != "null", id.consists(of: .visible, count: 1...1024) else { return nil }
         return NamedValue(name, id)
     }
 
@@ -419,9 +418,8 @@ extension ProbeFailure {
     }
 
     private static func region(_ answer: HTTPTransfer.Answer) -> String? {
-        guard let region = answer.field("x-amz-bucket-region"), 1...32 ~= region.utf8.count,
-            region.utf8.allSatisfy({ 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") })
-        else { return nil }
-        return region
+        answer.field("x-amz-bucket-region").flatMap { region in
+            region.consists(of: .lowerAlphanumeric.union("-"), count: 1...32) ? region : nil
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 public import GatewayCore
 import LibCurl
@@ -147,7 +148,7 @@ extension MultipartCalls {
         retryAfter: 5, cause: "the answer of the store cannot be read")
 
     private static func isUploadID(_ text: String) -> Bool {
-        1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }
+        text.consists(of: .visible, count: 1...1024)
     }
 
     /// Reads `2030-03-17T17:46:40.123Z`, with or without a fraction.

@@ -1,3 +1,4 @@
+import Bytes
 public import GatewayCore
 import LibCurl
 
@@ -60,8 +61,7 @@ extension Origin {
         let end = authority.utf8.first == UInt8(ascii: "[") ? authority.lastIndex(of: "]") : nil
         if let colon = authority[(end ?? authority.startIndex)...].lastIndex(of: ":") {
             let digits = authority[authority.index(after: colon)...]
-            guard 1...5 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(digits),
-                1...65_535 ~= number
+            guard digits.consists(of: .digits, count: 1...5), let number = Int(digits), 1...65_535 ~= number
             else { return nil }
             port = number
             host = authority[..<colon]
@@ -69,18 +69,9 @@ extension Origin {
         if end != nil {
             guard host.utf8.last == UInt8(ascii: "]"), IPAddress(host.dropFirst().dropLast()) != nil else { return nil }
         } else {
-            guard 1...253 ~= host.utf8.count, host.utf8.allSatisfy(isNameByte) else { return nil }
+            guard host.consists(of: .alphanumeric.union("-._"), count: 1...253) else { return nil }
         }
         return (host.lowercased(), port)
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }
 

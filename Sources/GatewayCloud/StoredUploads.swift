@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import GatewayCore
-import LibCrypto
+import Bytes
 import LibCurl
 import Signing
 
@@ -103,7 +103,7 @@ extension StoredObject {
 
     /// Whether a text may go into answers and rows: visible ASCII and spaces only.
     private static func plain(_ text: Substring, _ most: Int) -> String? {
-        1...most ~= text.utf8.count && text.utf8.allSatisfy { 0x20...0x7e ~= $0 } ? String(text) : nil
+        text.consists(of: .printable, count: 1...most) ? String(text) : nil
     }
 
     /// The MD5 that the store reports: OSS in a field of its own, Google in a field for several digests, S3 as the

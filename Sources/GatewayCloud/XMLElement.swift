@@ -1,3 +1,5 @@
+import Bytes
+
 /// An element of an XML answer: its local name, its text and its children.
 ///
 /// The reader supports only what stores send, and refuses the rest: document types (and thus all entities but the five
@@ -107,7 +109,8 @@ private struct XMLReader {
         if name.first == UInt8(ascii: "#") {
             let isHex = name.dropFirst().first == UInt8(ascii: "x")
             let digits = String(decoding: name.dropFirst(isHex ? 2 : 1), as: UTF8.self)
-            guard digits.utf8.allSatisfy(Self.isAlphanumeric), let code = UInt32(digits, radix: isHex ? 16 : 10),
+            guard digits.utf8.allSatisfy(ByteSet.alphanumeric.contains),
+                let code = UInt32(digits, radix: isHex ? 16 : 10),
                 let scalar = Unicode.Scalar(code), code >= 0x20 || [0x09, 0x0a, 0x0d].contains(code)
             else { return nil }
             return Array(String(Character(scalar)).utf8)
@@ -121,12 +124,14 @@ private struct XMLReader {
 
     private mutating func name() -> [UInt8]? {
         let start = place
-        while let byte = peek, Self.isAlphanumeric(byte) || "_:-.".utf8.contains(byte) { place += 1 }
+        while let byte = peek, Self.nameBytes.contains(byte) { place += 1 }
         guard let first = bytes[start..<place].first, first != UInt8(ascii: "-"), first != UInt8(ascii: "."),
-            !(0x30...0x39 ~= first)
+            !ByteSet.digits.contains(first)
         else { return nil }
         return Array(bytes[start..<place])
     }
+
+    private static let nameBytes = ByteSet.alphanumeric.union("_:-.")
 
     private static func localName(_ name: [UInt8]) -> String {
         String(decoding: name.split(separator: UInt8(ascii: ":")).last ?? [], as: UTF8.self)
@@ -150,14 +155,5 @@ private struct XMLReader {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
     }
 }

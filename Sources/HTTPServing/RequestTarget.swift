@@ -1,3 +1,5 @@
+import Bytes
+
 /// A request target in origin form (RFC 9112, 3.2.1), split into its parts and percent-decoded exactly once.
 ///
 /// The path is split before it is decoded, so `%2F` is data within a segment and never separates segments. `.`, `..`
@@ -86,8 +88,8 @@ private func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throw
     while index < bytes.endIndex {
         var byte = bytes[index]
         if byte == UInt8(ascii: "%") {
-            guard index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
-                let low = hexValue(bytes[index + 2])
+            guard index + 2 < bytes.endIndex, let high = Hex.value(of: bytes[index + 1]),
+                let low = Hex.value(of: bytes[index + 2])
             else { throw .malformedEscape }
             byte = high << 4 | low
             index += 3
@@ -108,14 +110,5 @@ private func isPlain(_ byte: UInt8, _ plusIsSpace: Bool) -> Bool {
     case UInt8(ascii: "%"), UInt8(ascii: "#"): false
     case UInt8(ascii: "+"): !plusIsSpace
     default: byte > 0x20 && byte < 0x7F
-    }
-}
-
-private func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 public import StrictJSON
 
 /// A signed token in compact form (RFC 7515, section 7.1), parsed but not yet verified.

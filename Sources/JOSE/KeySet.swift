@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 import StrictJSON
 
 /// The keys in one document of an issuer. A later document makes another object.

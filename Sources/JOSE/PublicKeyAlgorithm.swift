@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// An algorithm of signatures that a public key verifies (RFC 7518, section 3.1, and RFC 8037).

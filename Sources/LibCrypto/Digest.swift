@@ -1,3 +1,5 @@
+import Bytes
+
 /// The result of a hash function or of an HMAC.
 ///
 /// It is stored in place, so that making one allocates nothing.

@@ -1,3 +1,4 @@
+import Bytes
 import Logging
 import StrictJSON
 
@@ -49,9 +50,13 @@ struct LogValue {
 
     /// Whether a text, which the program made from a number, is a number of JSON. Infinity is none.
     private static func isNumber(_ text: String) -> Bool {
-        guard let first = text.utf8.first, first == UInt8(ascii: "-") || 0x30...0x39 ~= first else { return false }
-        return text.utf8.allSatisfy { 0x30...0x39 ~= $0 || "-+.eE".utf8.contains($0) }
+        guard let first = text.utf8.first, first == UInt8(ascii: "-") || ByteSet.digits.contains(first) else {
+            return false
+        }
+        return text.utf8.allSatisfy(numberBytes.contains)
     }
+
+    private static let numberBytes = ByteSet.digits.union("-+.eE")
 
     private static func isBoolean(_ text: String) -> Bool { text == "true" || text == "false" }
 }

@@ -1,6 +1,6 @@
 import GatewayAPI
 import GatewayCore
-import LibCrypto
+import Bytes
 
 /// The fields of a refusal in the line of its request, as texts.
 struct LoggedRefusal {

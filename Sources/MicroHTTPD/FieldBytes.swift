@@ -1,31 +1,19 @@
+import Bytes
+
 /// Names and values of header fields as bytes, in libmicrohttpd's buffer or in ours.
 enum FieldBytes {
     /// Whether bytes are a token (RFC 9110, 5.6.2).
     static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count > 0 else { return false }
-        for index in 0..<bytes.count where unsafe !isTokenByte(bytes[index]) { return false }
+        for index in 0..<bytes.count where unsafe !ByteSet.token.contains(bytes[index]) { return false }
         return true
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "!"), UInt8(ascii: "#"),
-            UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"),
-            UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"),
-            UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
     }
 
     /// Whether bytes equal a word in lower case, regardless of their case.
     static func spell(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         guard bytes.count == word.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.count {
-            let byte = unsafe bytes[index]
-            let lower = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-            if unsafe lower != word.utf8Start[index] { return false }
+            if unsafe bytes[index].lowercased != word.utf8Start[index] { return false }
         }
         return true
     }
@@ -67,15 +55,7 @@ enum FieldBytes {
     }
 
     /// Letters, digits and the other characters of a host, a port or an IPv6 literal.
-    static func isAuthority(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
+    static let authority = ByteSet.unreserved.union(":[]")
 
     /// Whether the server itself writes the field with this name.
     static func isServers(_ name: UnsafeRawBufferPointer) -> Bool {

@@ -1,3 +1,4 @@
+import Bytes
 import CMicroHTTPD
 import Glibc
 import HTTPServing
@@ -117,7 +118,7 @@ enum HeadMemory {
             return false
         }
         let text = unsafe String(cString: value)
-        return text.isEmpty || !text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } || UInt64(text) == nil
+        return text.isEmpty || !text.utf8.allSatisfy(ByteSet.digits.contains) || UInt64(text) == nil
     }
 
     /// What the fields say about the body and expectations, or why they are refused.
@@ -159,7 +160,7 @@ enum HeadMemory {
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 4 where unsafe FieldBytes.spell(name, "host"):
-            guard hostLength == nil, unsafe value.allSatisfy(FieldBytes.isAuthority) else {
+            guard hostLength == nil, unsafe value.allSatisfy(FieldBytes.authority.contains) else {
                 return refuse("There must be one well-formed Host field.")
             }
             hostLength = value.count

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 import LibCurl
 import LocalFiles

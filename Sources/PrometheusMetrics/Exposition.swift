@@ -1,3 +1,5 @@
+import Bytes
+
 /// The text format of labels and numbers.
 enum Exposition {
     /// `name="value",…` in the given order, values escaped.
@@ -15,13 +17,8 @@ enum Exposition {
 
     /// Whether a text may be the name of a metric: `[a-zA-Z_][a-zA-Z0-9_]*`.
     static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !(0x30...0x39 ~= first) else { return false }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x5f, 0x61...0x7a: true
-            default: false
-            }
-        }
+        guard let first = text.utf8.first, !ByteSet.digits.contains(first) else { return false }
+        return text.utf8.allSatisfy(ByteSet.alphanumeric.union("_").contains)
     }
 
     /// The text of a HELP line, where only these two characters are escaped.

@@ -1,5 +1,4 @@
 import GatewayCore
-import LibCrypto
 import Signing
 
 extension QualificationRound {

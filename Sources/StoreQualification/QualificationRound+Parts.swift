@@ -1,6 +1,6 @@
 import FoundationEssentials
 import GatewayCore
-import LibCrypto
+import Bytes
 import LibCurl
 import Signing
 
@@ -80,8 +80,7 @@ extension QualificationRound {
         let type = NamedValue("content-type", Self.type)
         guard let url = url("POST", key, [type], [NamedValue("uploads", "")]) else { return nil }
         let answer = await send(StoreCall(method: "POST", url: url, headers: [type], body: []))
-        guard let id = answer?.element("UploadId"), 1...1024 ~= id.utf8.count,
-            id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        guard let id = answer?.element("UploadId"), id.consists(of: .visible, count: 1...1024)
         else { return nil }
         return id
     }

@@ -1,3 +1,4 @@
+import Bytes
 import GatewayCore
 import LibCurl
 public import Signing
@@ -42,7 +43,7 @@ public struct StoreAnswer: Sendable {
     /// The version that the request made or removed, in a bucket that keeps versions.
     var version: String? {
         let told = ["x-amz-version-id", "x-oss-version-id", "x-goog-generation"].lazy.compactMap { field($0) }.first
-        return told.flatMap { $0 != "null" && $0.utf8.allSatisfy { 0x21...0x7e ~= $0 } ? $0 : nil }
+        return told.flatMap { $0 != "null" && $0.utf8.allSatisfy(ByteSet.visible.contains) ? $0 : nil }
     }
 
     /// The value of the first field with a name.
@@ -61,7 +62,7 @@ public struct StoreAnswer: Sendable {
 
     /// The status, and the store's code.
     var summary: String {
-        guard !isSuccess, let code = element("Code"), code.utf8.count <= 64, code.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        guard !isSuccess, let code = element("Code"), code.consists(of: .visible, count: 0...64)
         else { return "\(status)" }
         return "\(status) \(code)"
     }

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// Selects which characters of a text are written as escapes.
 public enum JSONEscaping: Sendable {

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// A parsed JSON text with the places of its values. A value is decoded when it is requested.
 public final class JSONText: Sendable {

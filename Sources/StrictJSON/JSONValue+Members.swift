@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 extension JSONValue {
     /// The member with exactly this name; `nil` where there is none, or where this value is not an object.

@@ -1,4 +1,4 @@
-public import LibCrypto
+public import Bytes
 
 extension JSONWriter {
     /// Writes a member whose name is a constant that needs no escaping. The `write` closure appends the value in its

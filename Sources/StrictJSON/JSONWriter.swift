@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// Writes JSON to a byte array, and takes care of commas and escapes.
 ///

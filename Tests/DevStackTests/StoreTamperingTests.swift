@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import LibCrypto
 import Signing
 import Testing
 

@@ -1,3 +1,4 @@
+import Bytes
 import ContractTesting
 import Foundation
 import HTTPTesting

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTesting
-import LibCrypto
 import TestSupport
 import Testing
 

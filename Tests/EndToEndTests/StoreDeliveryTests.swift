@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTesting
-import LibCrypto
+import Bytes
 import TestSupport
 import Testing
 

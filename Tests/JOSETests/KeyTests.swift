@@ -1,5 +1,5 @@
 import JOSE
-import LibCrypto
+import Bytes
 import StrictJSON
 import TestSupport
 import Testing

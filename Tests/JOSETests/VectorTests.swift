@@ -1,3 +1,4 @@
+import Bytes
 import JOSE
 import LibCrypto
 import StrictJSON

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 import Testing
 
@@ -73,5 +74,24 @@ struct DigestTests {
 
     @Test func digestsOfDifferentLengthsDiffer() {
         #expect(DigestAlgorithm.md5.digest(of: []) != DigestAlgorithm.sha1.digest(of: []))
+    }
+
+    @Test func `threads that hash side by side, and end, do not disturb each other`() async {
+        let message = Array("message".utf8)
+        let expected = DigestAlgorithm.sha256.digest(of: message).hex
+        let key = HMACKey(message, algorithm: .sha256)
+        let code = key.authenticationCode(for: message).hex
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<32 {
+                group.addTask {
+                    (0..<200).allSatisfy { number in
+                        _ = DigestAlgorithm.md5.digest(of: [UInt8](repeating: 1, count: number))
+                        return DigestAlgorithm.sha256.digest(of: message).hex == expected
+                            && key.authenticationCode(for: message).hex == code
+                    }
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
     }
 }

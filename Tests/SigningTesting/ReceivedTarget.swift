@@ -1,4 +1,5 @@
 @testable import Signing
+import Bytes
 
 /// A request target, split and decoded.
 struct ReceivedTarget {

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 @testable public import Signing
@@ -135,7 +136,7 @@ public struct V4Verifier: Sendable {
         var path = target.path
         if dialect.vendor == .alibaba, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
         var encodedPath: [UInt8] = []
-        PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &encodedPath)
+        PercentEncoding.append(path.span, keeping: .unreservedAndSlash, to: &encodedPath)
         let canonicalRequest = V4CanonicalRequest(
             method: request.method, path: encodedPath,
             query: CanonicalQuery(query, writesBareNames: dialect.writesBareNames),

@@ -1,3 +1,4 @@
+import Bytes
 import ContractModel
 import FoundationEssentials
 import LibCurl

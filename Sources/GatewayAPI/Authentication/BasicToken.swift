@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 
 /// Reads the credential of clients that send a user name and a password (RFC 7617): the password is the token, and the
 /// name says nothing.

@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 
 /// Reads the credential in `Authorization: Bearer` (RFC 6750, section 2.1).
 enum BearerToken {
@@ -53,23 +53,12 @@ enum BearerToken {
     static func isToken(_ bytes: Span<UInt8>) -> Bool {
         let marks = SIMD4(UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "="))
         // Most tokens contain only these bytes.
-        return bytes.isAlphanumeric(or: marks) || holdsTokenBytesOnly(bytes)
-    }
-
-    private static func holdsTokenBytesOnly(_ bytes: Span<UInt8>) -> Bool {
-        for index in bytes.indices where !isTokenByte(bytes[index]) { return false }
+        if bytes.isAlphanumeric(or: marks) { return true }
+        for index in bytes.indices where !tokenBytes.contains(bytes[index]) { return false }
         return true
     }
 
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
-            true
-        default: false
-        }
-    }
+    private static let tokenBytes = ByteSet.unreserved.union("+/=")
 }
 
 extension GatewayError {

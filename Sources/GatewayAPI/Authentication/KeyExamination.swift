@@ -1,3 +1,4 @@
+import Bytes
 import GatewayCore
 import JOSE
 import LibCrypto

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 public import GatewayCore
 import JOSE
@@ -215,7 +216,7 @@ public final class TokenAuthenticator: Authenticator {
     /// What operators see of a text in a token whose signature was not verified: at most 128 visible characters.
     private static func shown(_ text: String) -> String {
         let bytes = text.utf8.prefix(128)
-        return bytes.allSatisfy { 0x20...0x7e ~= $0 } ? "'\(Substring(bytes))'" : "with unusual characters"
+        return bytes.allSatisfy(ByteSet.printable.contains) ? "'\(Substring(bytes))'" : "with unusual characters"
     }
 }
 

@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import LibCrypto
@@ -82,7 +83,7 @@ enum OSSNotification {
     /// Returns the mark of a callback. OSS request identifiers have 24 hexadecimal digits, but any visible ASCII text
     /// of 1 to 64 bytes serves as well.
     private static func mark(_ requestID: String?, _ body: [UInt8]) -> String {
-        if let requestID, 1...64 ~= requestID.utf8.count, requestID.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) {
+        if let requestID, requestID.consists(of: .visible, count: 1...64) {
             return "request:" + requestID
         }
         return "body:" + DigestAlgorithm.sha256.digest(of: body).hex

@@ -2,7 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 import StrictJSON
 
 /// `/v1/events/s3` and `/v1/events/oss`, which stores call.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import GatewayCore
-import LibCrypto
+import Bytes
 
 /// Instants in the form of RFC 3339, in UTC.
 enum Timestamp {
@@ -63,7 +63,7 @@ enum Timestamp {
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        guard !digits.isEmpty, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+        guard !digits.isEmpty, digits.allSatisfy(ByteSet.digits.contains) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// Decodes text as forms and notifications encode it.

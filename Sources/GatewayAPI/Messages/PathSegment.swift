@@ -1,8 +1,9 @@
+import Bytes
 import Signing
 
 /// Encodes text as one segment of a path.
 enum PathSegment {
-    private static let kept = PercentEncoding.unreserved.union(":")
+    private static let kept = ByteSet.unreserved.union(":")
 
     /// Escapes everything but the unreserved bytes of RFC 3986 and `:`.
     static func encoded(_ text: String) -> String {

@@ -1,6 +1,6 @@
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 import StrictJSON
 
 extension APIRequest {

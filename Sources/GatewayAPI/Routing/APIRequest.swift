@@ -2,7 +2,6 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
 import StrictJSON
 import Synchronization
 

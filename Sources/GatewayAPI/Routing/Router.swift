@@ -1,6 +1,6 @@
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 
 /// Finds the route of a request by the segments of its path, which are decoded once. A literal segment has precedence
 /// over `{parameter}:verb`, which has precedence over `{parameter}`.

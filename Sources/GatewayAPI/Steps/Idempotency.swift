@@ -1,3 +1,4 @@
+import Bytes
 import GatewayCore
 import HTTPServing
 import HTTPTypes
@@ -112,8 +113,7 @@ final class Idempotency: Sendable {
 
     private static func key(in headers: HeaderFields) throws(GatewayError) -> String {
         let values = headers[values: .idempotencyKey]
-        guard values.count == 1, let key = values.first, 1...maxKeyBytes ~= key.utf8.count,
-            key.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        guard values.count == 1, let key = values.first, key.consists(of: .visible, count: 1...maxKeyBytes)
         else { throw invalid("Send one key of 1 to \(maxKeyBytes) visible ASCII characters.") }
         return key
     }

@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import LibCrypto
 import Signing
@@ -27,11 +28,8 @@ extension Bucket {
         try require(
             stableLinkWindow < maxTTL, "stableLinkWindow",
             "No link lives longer than 'maxTTL', so the window must be shorter.")
-        let isRegion = region.utf8.allSatisfy {
-            UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
-        }
         try require(
-            1...64 ~= region.utf8.count && isRegion, "region",
+            region.consists(of: .alphanumeric.union("-_"), count: 1...64), "region",
             "The region must be 1 to 64 letters, digits "
                 + "and '-'.")
         try require(
@@ -212,7 +210,7 @@ extension StorageCredential {
         case .keyPair: try checkKeyPair()
         }
         try require(
-            sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
+            sessionToken?.reveal().consists(of: .visible, count: 1...8192) ?? true, "sessionToken",
             "The session token must be 1 to 8,192 visible ASCII characters."
         )
         try require(
@@ -230,18 +228,20 @@ extension StorageCredential {
     private func checkAccessKey() throws(GatewayError) {
         // A slash would end the access key id within the credential scope.
         try require(
-            accessKeyID.isVisible(1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")), "accessKeyID",
+            accessKeyID.consists(of: .visible, count: 1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")),
+            "accessKeyID",
             "The access key must be 1 to 128 visible ASCII characters without '/'."
         )
         try require(
-            secretAccessKey.reveal().isVisible(1...1024), "secretAccessKey",
+            secretAccessKey.reveal().consists(of: .visible, count: 1...1024), "secretAccessKey",
             "The secret must be 1 to 1,024 visible ASCII characters."
         )
     }
 
     private func checkServiceAccount() throws(GatewayError) {
         try require(
-            accessKeyID.isVisible(3...254) && accessKeyID.utf8.count { $0 == UInt8(ascii: "@") } == 1
+            accessKeyID.consists(of: .visible, count: 3...254)
+                && accessKeyID.utf8.count { $0 == UInt8(ascii: "@") } == 1
                 && !accessKeyID.utf8.contains(where: "/:".utf8.contains),
             "serviceAccount.client_email", "The value must be the e-mail address of a service account."
         )
@@ -251,7 +251,7 @@ extension StorageCredential {
 
     private func checkKeyPair() throws(GatewayError) {
         try require(
-            1...64 ~= accessKeyID.utf8.count && accessKeyID.utf8.allSatisfy(ASCII.isAlphanumeric), "keyPair.id",
+            accessKeyID.consists(of: .alphanumeric, count: 1...64), "keyPair.id",
             "The identifier of the public key must be 1 to 64 letters and digits, for example, 'K2JCJMDEHXQW5F'."
         )
         try checkPrivateKey("keyPair.privateKey")

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// The result of a live check of a bucket, step by step.

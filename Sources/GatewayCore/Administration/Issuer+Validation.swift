@@ -1,3 +1,5 @@
+import Bytes
+
 extension Issuer {
     /// Signature algorithms with a private key.
     public static let asymmetricAlgorithms: Set<String> = [
@@ -43,7 +45,7 @@ extension Issuer {
         case .url(let url):
             let isURL = url.utf8.starts(with: "https://".utf8) || url.utf8.starts(with: "http://".utf8)
             try require(
-                isURL && url.isVisible(9...2048), "keys.url",
+                isURL && url.consists(of: .visible, count: 9...2048), "keys.url",
                 "The URL of a key set must begin with 'https://' and have at most 2,048 visible ASCII characters."
             )
         case .inline(let text):
@@ -93,7 +95,7 @@ extension Issuer {
             console.clientID.isLine(1...512), "console.clientID", "The client must be one line of 1 to 512 bytes.")
         // The characters of a scope (RFC 6749, section 3.3).
         let areScopes = console.scopes.allSatisfy { scope in
-            scope.isVisible(1...128) && !scope.utf8.contains { "\"\\".utf8.contains($0) }
+            scope.consists(of: .visible, count: 1...128) && !scope.utf8.contains { "\"\\".utf8.contains($0) }
         }
         try require(
             1...32 ~= console.scopes.count && areScopes && Set(console.scopes).count == console.scopes.count,

@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 extension SessionRole {
@@ -11,19 +12,18 @@ extension SessionRole {
             case .aws: ("arn:", "arn:aws:iam::<account>:role/<name>")
             }
         try require(
-            roleARN.isVisible(1...2048) && roleARN.hasPrefix(prefix) && roleARN.contains(":role/"),
+            roleARN.consists(of: .visible, count: 1...2048) && roleARN.hasPrefix(prefix) && roleARN.contains(":role/"),
             "sessionRole.roleARN", "A role of this service must have the form '\(form)'.")
         try require(
-            1...64 ~= region.utf8.count
-                && region.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") },
-            "sessionRole.region", "The region must be 1 to 64 letters, digits and '-'.")
+            region.consists(of: .alphanumeric.union("-"), count: 1...64), "sessionRole.region",
+            "The region must be 1 to 64 letters, digits and '-'.")
         try require(
             SessionRole.durations ~= maxDuration, "sessionRole.maxDuration",
             "The duration must be 900 to 43,200 "
                 + "seconds."
         )
         try require(
-            externalID?.isVisible(2...1224) ?? true, "sessionRole.externalID",
+            externalID?.consists(of: .visible, count: 2...1224) ?? true, "sessionRole.externalID",
             "The external ID must be 2 to 1,224 visible ASCII characters.")
         guard let endpoint = try? StoreEndpoint(self.endpoint), endpoint.path.isEmpty else {
             throw .invalidArgument(

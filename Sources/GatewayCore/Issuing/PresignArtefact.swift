@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LibCrypto
+import Bytes
 import Signing
 
 /// A presigned URL, described by the request passed to the signer. Signers write every part of that request into the

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import LibCrypto
+import Bytes
 public import Signing
 import Synchronization
 

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 import Signing
 
 /// How a scheme binds the size of an upload.

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 import LibCrypto
 
@@ -175,7 +176,8 @@ public final class IssueRequest: Sendable {
         if let ending = fields.keyExtension {
             let parts = ending.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             try require(
-                ending.utf8.count <= 32 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(ASCII.isAlphanumeric) },
+                ending.utf8.count <= 32
+                    && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(ByteSet.alphanumeric.contains) },
                 "keyExtension", "The extension must be 1 to 32 letters and digits, with single dots between them."
             )
             name += "." + ending

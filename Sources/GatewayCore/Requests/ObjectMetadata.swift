@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// Metadata of an object, sent as `x-amz-meta-…` headers or the store's equivalent.
@@ -34,13 +35,13 @@ public struct ObjectMetadata: Sendable, Equatable {
         var byteCount = 0
         var entries: [Entry] = []
         for (name, value) in values {
-            guard 1...128 ~= name.utf8.count, name.utf8.allSatisfy(ASCII.isToken) else {
+            guard name.consists(of: .token, count: 1...128) else {
                 throw Self.refusal("A name must be 1 to 128 characters that a header name allows.")
             }
             guard !ReservedMetadata.contains(name) else {
                 throw Self.refusal("The name '\(name)' has a meaning of its own for some stores.")
             }
-            guard ASCII.isHeaderValue(value) else {
+            guard value.isHeaderValue else {
                 throw Self.refusal("A value must be 1 to 1,024 visible ASCII characters, with spaces only inside.")
             }
             byteCount += name.utf8.count + value.utf8.count

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Processing that Alibaba OSS applies to an object before it sends it (`x-oss-process`).
 ///
 /// Only operations that read nothing but the object itself are accepted. A watermark could show any image of the
@@ -20,8 +22,8 @@ public struct ObjectProcess: Sendable, Equatable {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
             Substring($0)
         }
-        let isPlain = text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "/,_-.".utf8.contains($0) }
-        guard text.utf8.count <= 512, isPlain, parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }),
+        guard text.consists(of: .alphanumeric.union("/,_-."), count: 1...512), parts.count >= 2,
+            parts.allSatisfy({ !$0.isEmpty }),
             Self.isKnown(parts[0], parts.dropFirst())
         else {
             throw .invalidArgument(

@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// Headers that the response to a download must have, in place of the object's own.
@@ -120,7 +121,7 @@ public final class ResponseOverrides: Sendable {
     }
 
     /// `attr-char` of RFC 8187.
-    private static let attributeCharacters = PercentEncoding.unreserved.union("!#$&+^`|")
+    private static let attributeCharacters = ByteSet.unreserved.union("!#$&+^`|")
 
     private static func extended(_ text: String) -> String {
         String(decoding: PercentEncoding.encode(text, keeping: attributeCharacters), as: UTF8.self)
@@ -128,7 +129,7 @@ public final class ResponseOverrides: Sendable {
 
     private static func header(_ text: String?, _ field: String) throws(GatewayError) -> String? {
         guard let text else { return nil }
-        guard ASCII.isHeaderValue(text) else {
+        guard text.isHeaderValue else {
             throw .invalidArgument(
                 field: "response." + field,
                 reason: "A value must be 1 to 1,024 visible ASCII characters, with "
@@ -149,7 +150,7 @@ public final class ResponseOverrides: Sendable {
     }
 
     private static func dispositionType(_ text: String) -> [UInt8] {
-        text.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }.map(ASCII.lowercased)
+        text.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }.map(\.lowercased)
     }
 
     private static func isDisposition(_ text: String) -> Bool {

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 import LibCrypto
 import Synchronization
@@ -65,7 +66,7 @@ public final class CallbackKeys: Sendable {
     /// Returns the address to fetch a key from; `nil` if its origin is not listed, or if it may be one of many forms of
     /// one address. OSS names an `http` address but also serves the key over https, so https is used.
     private func address(_ text: String) -> String? {
-        guard text.isVisible(1...Self.maxURLBytes), Self.isPlain(text) else { return nil }
+        guard text.consists(of: .visible, count: 1...Self.maxURLBytes), Self.isPlain(text) else { return nil }
         for origin in origins {
             if text.utf8.starts(with: (origin + "/").utf8) { return text }
             guard origin.utf8.starts(with: "https://".utf8) else { continue }
@@ -79,9 +80,9 @@ public final class CallbackKeys: Sendable {
     /// anybody could name one key in any number of ways.
     private static func isPlain(_ text: String) -> Bool {
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst(3)
+        let allowed = ByteSet.alphanumeric.union("-._")
         return segments.allSatisfy { segment in
-            segment.contains { $0 != UInt8(ascii: ".") }
-                && segment.allSatisfy { ASCII.isAlphanumeric($0) || "-._".utf8.contains($0) }
+            segment.contains { $0 != UInt8(ascii: ".") } && segment.allSatisfy(allowed.contains)
         }
     }
 

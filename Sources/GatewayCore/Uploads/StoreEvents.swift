@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 import LibCrypto
 import Synchronization
@@ -117,7 +118,8 @@ public struct StoreEvents: Sendable {
         else { return nil }
         return MadeObject(
             key: key, madeAt: madeAt, size: event.size.flatMap { $0 >= 0 ? $0 : nil },
-            etag: event.etag.flatMap { $0.isVisible(1...128) ? $0 : nil }, callbackID: event.callbackID)
+            etag: event.etag.flatMap { $0.consists(of: .visible, count: 1...128) ? $0 : nil },
+            callbackID: event.callbackID)
     }
 }
 

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 
 /// Finds out the result of uploads by asking the store.
@@ -158,7 +159,7 @@ extension UploadRecord {
     private static func isOne(_ type: String, of bound: String) -> Bool {
         func essence(_ text: Substring.UTF8View) -> [UInt8] {
             text.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-                .map(ASCII.lowercased)
+                .map(\.lowercased)
         }
         return bound.utf8.split(separator: UInt8(ascii: ",")).contains { essence($0) == essence(type.utf8[...]) }
     }

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// Text that compares by its UTF-8 bytes. `String` would treat canonically equivalent texts as equal.
 ///

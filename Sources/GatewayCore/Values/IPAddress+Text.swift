@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 extension IPAddress: CustomStringConvertible {
     /// The address as text: `192.0.2.1`, or the canonical text of version 6 (RFC 5952, section 4).

@@ -1,3 +1,5 @@
+import Bytes
+
 /// An IP address of version 4 or 6. An IPv4-mapped IPv6 address counts as the IPv4 address.
 public struct IPAddress: Sendable, Hashable {
     /// Whether the address is of version 4.
@@ -127,7 +129,7 @@ public struct IPNetwork: Sendable, Hashable {
         var length = address.width
         if parts.count == 2 {
             let digits = parts[1].utf8
-            guard 1...3 ~= digits.count, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            guard 1...3 ~= digits.count, digits.allSatisfy(ByteSet.digits.contains),
                 digits.count == 1 || digits.first != UInt8(ascii: "0"), let stated = Int(parts[1])
             else { return nil }
             // A mapped address has become an IPv4 address, so its first 96 bits no longer count.

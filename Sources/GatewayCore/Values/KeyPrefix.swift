@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// The set of object keys that a grant applies to.
@@ -90,16 +91,14 @@ enum TemplateVariable: Equatable {
             return
         }
         guard name.starts(with: "claim:".utf8), case let claim = name.dropFirst(6), 1...128 ~= claim.count,
-            claim.allSatisfy(Self.isNameByte),
+            claim.allSatisfy(Self.nameBytes.contains),
             // The same raw subject may belong to users of two issuers; a principal's name is unique.
             !claim.elementsEqual("sub".utf8)
         else { return nil }
         self = .claim(String(decoding: claim, as: UTF8.self))
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        ASCII.isAlphanumeric(byte) || ".:_-".utf8.contains(byte)
-    }
+    private static let nameBytes = ByteSet.alphanumeric.union(".:_-")
 }
 
 extension Collection<UInt8> {

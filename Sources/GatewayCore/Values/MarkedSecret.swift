@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// The text form of the gateway's own secrets, as their owners hold them: `<marker><name>_<secret>`.
@@ -29,7 +30,7 @@ struct MarkedSecret: Sendable {
         let start = marker.utf8.count
         guard utf8.count == start + 56, Self.isMarked(text, marker) else { return nil }
         let bytes = utf8.span
-        for index in start..<(start + 12) where !Self.isNameByte(bytes[index]) { return nil }
+        for index in start..<(start + 12) where !ByteSet.lowerAlphanumeric.contains(bytes[index]) { return nil }
         guard bytes[start + 12] == UInt8(ascii: "_"),
             bytes.extracting(start..<bytes.count).isAlphanumeric(or: Self.base64URLMarks)
         else { return nil }
@@ -49,13 +50,6 @@ struct MarkedSecret: Sendable {
     ///
     /// The secret has 256 random bits, so it needs no slow hash.
     var digest: Digest { DigestAlgorithm.sha256.digest(of: text.reveal()) }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: false
-        }
-    }
 
     private static let base64URLMarks = SIMD4(
         UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "_"))

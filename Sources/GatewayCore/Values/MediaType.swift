@@ -1,3 +1,5 @@
+import Bytes
+
 /// A content type as defined by RFC 9110, section 8.3.1.
 public struct MediaType: Sendable, Equatable {
     /// The whole text including parameters, as the caller wrote it. A URL binds this text.
@@ -22,10 +24,10 @@ public struct MediaType: Sendable, Equatable {
         let pattern = pattern.utf8
         guard pattern.suffix(2).elementsEqual("/*".utf8) else {
             return pattern.count == essence.utf8.count
-                && zip(pattern, essence.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
+                && zip(pattern, essence.utf8).allSatisfy { $0.lowercased == $1 }
         }
         let type = pattern.dropLast()
-        return essence.utf8.count > type.count && zip(type, essence.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
+        return essence.utf8.count > type.count && zip(type, essence.utf8).allSatisfy { $0.lowercased == $1 }
             && !runsScripts
     }
 
@@ -92,15 +94,15 @@ private enum MediaTypeSyntax {
         }
         // Most content types are in lower case without parameters and can be returned as they are.
         var isLower = true
-        for index in 0..<end where ASCII.lowercased(bytes[index]) != bytes[index] { isLower = false }
+        for index in 0..<end where bytes[index].lowercased != bytes[index] { isLower = false }
         if isLower, end == bytes.count { return text }
-        return String(decoding: text.utf8.prefix(end).map(ASCII.lowercased), as: UTF8.self)
+        return String(decoding: text.utf8.prefix(end).map(\.lowercased), as: UTF8.self)
     }
 
     /// Returns the end of the token that begins at a position; `nil` if there is no token.
     private static func token(in bytes: Span<UInt8>, from start: Int) -> Int? {
         var end = start
-        while end < bytes.count, ASCII.isToken(bytes[end]) { end += 1 }
+        while end < bytes.count, ByteSet.token.contains(bytes[end]) { end += 1 }
         return end > start ? end : nil
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// The text form of a place in a list, opaque to clients and not secret. A token continues only the same list with the

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Throws `invalidArgument` for a field unless a rule holds.
 func require(
     _ holds: Bool, _ field: String, _ reason: @autoclosure () -> String
@@ -11,8 +13,9 @@ extension String {
         byteCounts ~= utf8.count && unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whether the text has only visible ASCII characters, with a number of bytes in the range.
-    func isVisible(_ byteCounts: ClosedRange<Int>) -> Bool {
-        byteCounts ~= utf8.count && utf8.allSatisfy { 0x21...0x7e ~= $0 }
+    /// Whether the text may be the value of a header field: 1 to 1,024 printable ASCII characters, spaces only inside.
+    var isHeaderValue: Bool {
+        let space = UInt8(ascii: " ")
+        return consists(of: .printable, count: 1...1024) && utf8.first != space && utf8.last != space
     }
 }

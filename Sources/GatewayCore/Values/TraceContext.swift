@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The place of a request in a trace that its caller began (W3C Trace Context).
 ///
@@ -50,7 +50,7 @@ public final class TraceContext: Sendable {
     }
 
     private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String? {
-        guard bytes.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }) else { return nil }
+        guard bytes.allSatisfy(ByteSet.lowerHexDigits.contains) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 

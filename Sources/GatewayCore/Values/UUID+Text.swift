@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import LibCrypto
+import Bytes
 
 extension UUID {
     /// Number of bytes in the text form of a UUID.

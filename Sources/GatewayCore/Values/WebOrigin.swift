@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// The origin of a URL as browsers write it: `scheme://host[:port]` in lower case, without the scheme's default port.
@@ -10,7 +11,7 @@ public struct WebOrigin: Hashable, Sendable {
     /// Reads the beginning of a URL; `nil` for a URL without an origin, or with one that has more than a host and a
     /// port.
     public init?(ofURL url: String) {
-        guard url.isVisible(8...2048) else { return nil }
+        guard url.consists(of: .visible, count: 8...2048) else { return nil }
         let bytes = url.utf8
         guard let start = ["https://", "http://"].first(where: { bytes.starts(with: $0.utf8) })?.utf8.count else {
             return nil

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 import LibPQ
 

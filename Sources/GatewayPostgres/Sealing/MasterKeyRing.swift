@@ -1,3 +1,4 @@
+import Bytes
 public import GatewayCore
 import LibCrypto
 import Synchronization
@@ -81,15 +82,7 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
     }
 
     private static func isIdentifier(_ text: String) -> Bool {
-        1...64 ~= text.utf8.count
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+        text.consists(of: .alphanumeric.union("._-"), count: 1...64)
     }
 
     /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import GatewayCore
-import LibCrypto
+import Bytes
 import LibPQ
 
 /// The tables `refusals` and `refusal_gaps`.

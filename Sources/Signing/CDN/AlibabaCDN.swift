@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// URL signing of Alibaba Cloud CDN: an MD5 over the secret, the percent-encoded path and an instant.
@@ -31,7 +32,7 @@ public enum AlibabaCDN {
     /// Returns whether a key ends so that ``Form/c`` cannot tell it apart from the instant that follows.
     public static func isAmbiguous(key: String) -> Bool {
         guard let last = key.utf8.last else { return false }
-        return Hex.value(of: last) != nil || !PercentEncoding.unreservedAndSlash.contains(last)
+        return Hex.value(of: last) != nil || !ByteSet.unreservedAndSlash.contains(last)
     }
 
     private static let chinaStandardTime = 8 * 3600

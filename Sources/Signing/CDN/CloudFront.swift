@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// Signed URLs and signed cookies of Amazon CloudFront.
@@ -26,7 +27,7 @@ public enum CloudFront {
         init(_ credential: SigningCredential, hash: Hash) throws(SigningError) {
             id = credential.accessKeyID
             self.hash = hash
-            guard !id.isEmpty, id.utf8.allSatisfy(PercentEncoding.unreserved.contains) else {
+            guard !id.isEmpty, id.utf8.allSatisfy(ByteSet.unreserved.contains) else {
                 throw .invalidCredential("the identifier of the key is empty or holds other than letters and digits")
             }
             let algorithm: DigestAlgorithm =

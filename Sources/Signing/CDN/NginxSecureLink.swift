@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// Links for the module `secure_link` of nginx, configured so:

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The parts of a request that all requests of one template share: method, address, and the names of the headers in
 /// order.

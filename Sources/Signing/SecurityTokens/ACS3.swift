@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// ACS3-HMAC-SHA256, the signature of Alibaba Cloud's management services such as STS. It does not derive keys.
@@ -38,7 +39,7 @@ public enum ACS3 {
         let canonicalRequest = V4CanonicalRequest(
             method: request.method,
             path: V4Stages.path(
-                of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash),
+                of: request.address, key: request.key, keeping: .unreservedAndSlash),
             query: CanonicalQuery(request.query, writesBareNames: false),
             headers: bound, payload: request.payload
         )

@@ -1,3 +1,5 @@
+import Bytes
+
 extension AWSV4 {
     /// Signs a call of AssumeRole of AWS and compatible stores, whose parameters are a form in the body.
     ///

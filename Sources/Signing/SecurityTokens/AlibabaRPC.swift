@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// Calls of Alibaba Cloud's services in the RPC style, signature version 1.0: HMAC-SHA1 over all parameters.
@@ -112,6 +113,6 @@ public enum AlibabaRPC {
     }
 
     private static func encode(_ text: String) -> String {
-        String(decoding: PercentEncoding.encode(text, keeping: PercentEncoding.unreserved), as: UTF8.self)
+        String(decoding: PercentEncoding.encode(text, keeping: .unreserved), as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The vendor's headers that a client may set, and the values that they may have.
 struct HeaderRules {
     private let vendor: StoreVendor
@@ -54,10 +56,6 @@ struct HeaderRules {
     ]
 
     private static let isToken: Rule = { text in
-        1...128 ~= text.utf8.count && text.utf8.allSatisfy(token.contains)
+        text.consists(of: .unreserved.union("+/=,"), count: 1...128)
     }
-
-    private static let token = PercentEncoding.ByteSet(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=,"
-    )
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// What a request does with one object, or with the list of a bucket's objects, in the stores' words.
 public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
     /// Writes the object.
@@ -153,7 +155,7 @@ struct OperationParameters {
 
     /// Whether a text is an id of an upload or a version, in the characters that the vendors use.
     private static func isToken(_ text: String) -> Bool {
-        1...1024 ~= text.utf8.count && text.utf8.allSatisfy(token.contains)
+        text.consists(of: .unreserved.union("+/="), count: 1...1024)
     }
 
     private static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
@@ -167,10 +169,5 @@ struct OperationParameters {
         !text.isEmpty && text.utf8.allSatisfy(process.contains) && !text.lowercased().contains("saveas")
     }
 
-    private static let token = PercentEncoding.ByteSet(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
-    )
-    private static let process = PercentEncoding.ByteSet(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._,/=:@!*+"
-    )
+    private static let process = ByteSet.alphanumeric.union("-._,/=:@!*+")
 }

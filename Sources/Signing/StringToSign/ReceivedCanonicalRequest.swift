@@ -1,3 +1,5 @@
+import Bytes
+
 /// A canonical request of a "version 4" scheme from a client, parsed.
 ///
 /// Parts are kept decoded only if their encoding is unique, so that writing them again yields the same bytes.
@@ -38,7 +40,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         dialect = scope.dialect
         method = lines[0]
         guard ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) else { throw .methodNotAllowed }
-        path = try Self.decode(lines[1].utf8, keeping: PercentEncoding.unreservedAndSlash)
+        path = try Self.decode(lines[1].utf8, keeping: .unreservedAndSlash)
         query = try Self.query(lines[2], writesBareNames: scope.dialect.writesBareNames)
         headers = try Self.headers(lines[3..<(lines.count - 3)])
         headerNames =
@@ -57,7 +59,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
     /// The canonical request, rewritten from its parts.
     public var text: String {
         var buffer = Array("\(method)\n".utf8)
-        PercentEncoding.append(path, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
+        PercentEncoding.append(path, keeping: .unreservedAndSlash, to: &buffer)
         buffer.append(UInt8(ascii: "\n"))
         buffer += CanonicalQuery(query, writesBareNames: dialect.writesBareNames).bytes
         buffer.append(UInt8(ascii: "\n"))
@@ -78,7 +80,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
 
     /// Decodes a text, and refuses any encoding but the canonical one.
     private static func decode(
-        _ encoded: some Collection<UInt8>, keeping kept: PercentEncoding.ByteSet
+        _ encoded: some Collection<UInt8>, keeping kept: ByteSet
     ) throws(StringToSignRefusal) -> String {
         guard let bytes = PercentEncoding.decode(encoded, plusIsSpace: false),
             let text = String(validating: bytes, as: UTF8.self),
@@ -102,8 +104,8 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
             last = sides[0]
             parameters.append(
                 NamedValue(
-                    try decode(sides[0], keeping: PercentEncoding.unreserved),
-                    isBare ? "" : try decode(sides[1], keeping: PercentEncoding.unreserved)))
+                    try decode(sides[0], keeping: .unreserved),
+                    isBare ? "" : try decode(sides[1], keeping: .unreserved)))
         }
         guard parameters.allSatisfy({ $0.name.utf8.allSatisfy { $0 < 0x80 } }) else { throw .invalidSubResources }
         return parameters

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 extension ReceivedStringToSign {
     /// Applies all rules that do not depend on grants.
@@ -40,7 +40,7 @@ extension ReceivedStringToSign {
     static func isContentType(_ text: String) -> Bool {
         let space = UInt8(ascii: " ")
         return 1...255 ~= text.utf8.count && text.utf8.first != space && text.utf8.last != space
-            && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+            && text.utf8.allSatisfy(ByteSet.printable.contains)
     }
 
     private func checkDate(

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A string to sign of a "version 2" scheme from a client, parsed.
 ///
 /// Every part is kept unchanged, so that writing them again yields the same bytes. Parsing does not decide whether to
@@ -128,7 +130,8 @@ enum StringPath {
     /// The key that a path names. Stores and proxies must not be able to read another key.
     static func decode(_ encoded: some Collection<UInt8>) throws(StringToSignRefusal) -> String {
         let bytes = Array(encoded)
-        guard bytes.allSatisfy(pathCharacters.contains),
+        // Some stores read '+' as a space.
+        guard bytes.allSatisfy(ByteSet.path.contains), !bytes.contains(UInt8(ascii: "+")),
             let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
             let key = String(validating: decoded, as: UTF8.self)
         else { throw .invalidPath }
@@ -137,9 +140,4 @@ enum StringPath {
         guard slashes(bytes) == slashes(decoded) else { throw .invalidPath }
         return key
     }
-
-    /// What RFC 3986, section 3.3, allows in a path, except for '+', which some stores read as a space.
-    private static let pathCharacters = PercentEncoding.ByteSet(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*,;=:@/%"
-    )
 }

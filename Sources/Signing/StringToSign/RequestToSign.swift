@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// A request to Amazon S3 or a compatible store that a client is about to send and wants signed: method, URL and
@@ -150,7 +151,9 @@ public struct RequestToSign: Sendable, Hashable {
             guard let name = try? HeaderName.lowerCased(header.name) else { throw .headerNotAllowed }
             guard names.insert(name).inserted else { throw .notAscending }
             let value = header.value
-            guard value.utf8.allSatisfy({ 0x20...0x7E ~= $0 }), !value.contains("  ") else { throw .valueNotAllowed }
+            guard value.utf8.allSatisfy(ByteSet.printable.contains), !value.contains("  ") else {
+                throw .valueNotAllowed
+            }
             switch name {
             case "host":
                 guard value.utf8.elementsEqual(host.utf8) else { throw .wrongHost }

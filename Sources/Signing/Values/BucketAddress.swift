@@ -1,3 +1,5 @@
+import Bytes
+
 /// How a bucket is named in a URL.
 public enum Addressing: String, Sendable, Hashable, CaseIterable {
     /// In front of the endpoint's host: `https://bucket.endpoint/key`.
@@ -40,7 +42,7 @@ public final class BucketAddress: Sendable {
         guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
         self.bucket = bucket
         isPathStyle = addressing == .path
-        let encoded = PercentEncoding.encode(bucket, keeping: PercentEncoding.unreserved)
+        let encoded = PercentEncoding.encode(bucket, keeping: .unreserved)
         namingPath = "/" + String(decoding: encoded, as: UTF8.self)
         var (authority, host) = (endpoint.authority, endpoint.host)
         var path = endpoint.path
@@ -76,7 +78,7 @@ public final class BucketAddress: Sendable {
 
     /// Returns the URL of an object, without a signature.
     public func url(of key: String) -> String {
-        let path = PercentEncoding.encode(key, keeping: PercentEncoding.unreservedAndSlash)
+        let path = PercentEncoding.encode(key, keeping: .unreservedAndSlash)
         return String(decoding: front.sent + path, as: UTF8.self)
     }
 
@@ -91,7 +93,7 @@ public final class BucketAddress: Sendable {
         return labels.allSatisfy { label in
             let hyphen = UInt8(ascii: "-")
             return !label.isEmpty && label.first != hyphen && label.last != hyphen
-                && label.allSatisfy { "0123456789abcdefghijklmnopqrstuvwxyz-".utf8.contains($0) }
+                && label.allSatisfy(ByteSet.lowerAlphanumeric.union("-").contains)
         }
     }
 }

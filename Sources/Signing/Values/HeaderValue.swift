@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// Values of header fields in the form that schemes sign.
 enum HeaderValue {

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// The names of buckets and the object keys that no client, proxy or store rewrites on the way.
@@ -6,7 +7,9 @@ public enum KeySyntax {
     /// and no `..`.
     public static func isBucketName(_ name: String) -> Bool {
         let bytes = name.utf8Span.span
-        guard 3...63 ~= bytes.count, isLowerAlphanumeric(bytes[0]), isLowerAlphanumeric(bytes[bytes.count - 1]) else {
+        guard 3...63 ~= bytes.count, ByteSet.lowerAlphanumeric.contains(bytes[0]),
+            ByteSet.lowerAlphanumeric.contains(bytes[bytes.count - 1])
+        else {
             return false
         }
         for index in 1..<bytes.count {
@@ -15,14 +18,10 @@ public enum KeySyntax {
             case UInt8(ascii: "."):
                 if bytes[index - 1] == UInt8(ascii: ".") { return false }
             default:
-                if !isLowerAlphanumeric(bytes[index]) { return false }
+                if !ByteSet.lowerAlphanumeric.contains(bytes[index]) { return false }
             }
         }
         return true
-    }
-
-    private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
-        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     }
 
     /// Why a key is refused, as a sentence; `nil` for a valid key.

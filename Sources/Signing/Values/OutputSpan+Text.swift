@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 extension OutputSpan where Element == UInt8 {
     /// The bytes appended since a position, as a text.

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// What a signature says about the body of a request.
@@ -15,8 +16,7 @@ public struct PayloadHash: Sendable, Hashable {
 
     /// Binds a body by its SHA-256 in lower-case hexadecimal; `nil` for any other text.
     public init?(hex: String) {
-        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) }
-        guard hex.utf8.count == 64, hex.utf8.allSatisfy(isDigit) else { return nil }
+        guard hex.consists(of: .lowerHexDigits, count: 64...64) else { return nil }
         text = hex
     }
 

@@ -1,12 +1,22 @@
-import LibCrypto
+import Bytes
 
 extension PercentEncoding {
+    /// Appends a key as a path, encoded except for `/`. The output needs room for three bytes per byte of the key.
+    static func appendPath(_ key: String, to output: inout OutputSpan<UInt8>) {
+        let bytes = key.utf8Span.span
+        if bytes.isPlainPath {
+            output.append(copying: bytes)
+        } else {
+            append(bytes, keeping: .unreservedAndSlash, to: &output)
+        }
+    }
+
     /// Appends `name=value`, or the bare name when the value is empty.
     static func append(_ parameter: NamedValue, to buffer: inout [UInt8]) {
-        append(parameter.name, keeping: unreserved, to: &buffer)
+        append(parameter.name, keeping: .unreserved, to: &buffer)
         guard !parameter.value.isEmpty else { return }
         buffer.append(UInt8(ascii: "="))
-        append(parameter.value, keeping: unreserved, to: &buffer)
+        append(parameter.value, keeping: .unreserved, to: &buffer)
     }
 
     /// Appends `name=value` as an HTML form writes it, with `+` for a space.
@@ -20,7 +30,7 @@ extension PercentEncoding {
         let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         for (index, word) in words.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: "+")) }
-            append(String(Substring(word)), keeping: unreserved, to: &buffer)
+            append(String(Substring(word)), keeping: .unreserved, to: &buffer)
         }
     }
 
@@ -38,7 +48,7 @@ extension PercentEncoding {
         guard !value.isEmpty else { return }
         output.append(copying: name)
         output.append(UInt8(ascii: "="))
-        append(value, keeping: unreserved, to: &output)
+        append(value, keeping: .unreserved, to: &output)
         output.append(UInt8(ascii: "&"))
     }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A query as received in a URL.
 enum ReceivedQuery {
     /// Splits and decodes a query; `nil` when a part is empty, badly encoded or not UTF-8.

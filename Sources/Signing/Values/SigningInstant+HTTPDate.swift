@@ -1,3 +1,5 @@
+import Bytes
+
 extension SigningInstant {
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
@@ -53,7 +55,7 @@ extension SigningInstant {
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard digits.allSatisfy(ByteSet.digits.contains) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 }

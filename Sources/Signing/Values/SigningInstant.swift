@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The instant of a signature, in whole seconds, and its formats in the schemes.
 ///

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The URL of a store: `http(s)://host[:port][/path]`.
 public struct StoreEndpoint: Sendable, Hashable {
     /// `http` or `https`.
@@ -27,7 +29,7 @@ public struct StoreEndpoint: Sendable, Hashable {
         host = authority.host.lowercased()
         guard Self.isHost(host) else { throw .invalidEndpoint("its host has characters that no host has, or none") }
         if let digits = authority.port {
-            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+            guard digits.utf8.allSatisfy(ByteSet.digits.contains), let number = Int(digits),
                 (1...65_535).contains(number)
             else { throw .invalidEndpoint("its port is not a number from 1 to 65535") }
             port = number == defaultPort ? nil : number
@@ -44,7 +46,7 @@ public struct StoreEndpoint: Sendable, Hashable {
 
     /// Whether the host is an IP address, which a bucket's name cannot precede.
     public var isAddress: Bool {
-        host.hasPrefix("[") || host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        host.hasPrefix("[") || host.utf8.allSatisfy(ByteSet.digits.union(".").contains)
     }
 
     private static func splitPort(_ authority: Substring) -> (host: Substring, port: Substring?) {
@@ -56,9 +58,9 @@ public struct StoreEndpoint: Sendable, Hashable {
 
     private static func isHost(_ host: String) -> Bool {
         if host.hasPrefix("["), host.hasSuffix("]"), host.utf8.count > 2 {
-            return host.utf8.dropFirst().dropLast().allSatisfy { "0123456789abcdef:.".utf8.contains($0) }
+            return host.utf8.dropFirst().dropLast().allSatisfy(ByteSet.lowerHexDigits.union(":.").contains)
         }
-        return !host.isEmpty && host.utf8.allSatisfy { "0123456789abcdefghijklmnopqrstuvwxyz.-_".utf8.contains($0) }
+        return !host.isEmpty && host.utf8.allSatisfy(ByteSet.lowerAlphanumeric.union(".-_").contains)
     }
 
     private static func encodedPath(_ text: Substring) throws(SigningError) -> String {
@@ -69,7 +71,7 @@ public struct StoreEndpoint: Sendable, Hashable {
             throw .invalidEndpoint("its path has a % that two hexadecimal digits do not follow")
         }
         var encoded = Array("/".utf8)
-        PercentEncoding.append(decoded.span, keeping: PercentEncoding.unreservedAndSlash, to: &encoded)
+        PercentEncoding.append(decoded.span, keeping: .unreservedAndSlash, to: &encoded)
         while encoded.last == UInt8(ascii: "/") { encoded.removeLast() }
         return String(decoding: encoded, as: UTF8.self)
     }

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 import Synchronization
 
@@ -53,7 +54,7 @@ public final class SigningKeyV2: Sendable {
             }
         }
         accessKeyID = credential.accessKeyID
-        encodedAccessKeyID = PercentEncoding.encode(accessKeyID, keeping: PercentEncoding.unreserved)
+        encodedAccessKeyID = PercentEncoding.encode(accessKeyID, keeping: .unreserved)
         securityToken = credential.securityToken
         self.secret = secret
     }

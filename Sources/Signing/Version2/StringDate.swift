@@ -1,3 +1,5 @@
+import Bytes
+
 /// The date line of a "version 2" string to sign.
 public enum StringDate: Sendable, Hashable {
     /// A date: the signature is for a header.
@@ -9,7 +11,7 @@ public enum StringDate: Sendable, Hashable {
     ///
     /// - Parameter vendor: Alibaba OSS accepts dates in GMT only, the others in any time zone.
     public init?(_ line: String, vendor: StoreVendor) {
-        let isNumber = 9...10 ~= line.utf8.count && line.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = line.consists(of: .digits, count: 9...10)
         if isNumber, let seconds = Int64(line), let instant = SigningInstant(epochSeconds: seconds) {
             self = .expiry(instant)
         } else if let date = vendor == .alibaba

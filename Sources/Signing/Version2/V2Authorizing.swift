@@ -1,3 +1,5 @@
+import Bytes
+
 /// A "version 2" signature in the `Authorization` header, stage by stage.
 struct V2Authorizing {
     /// The request with all stages.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The parts of a request that a "version 2" signature binds besides method, date and path.
 struct V2BoundParts {
     /// Value of `Content-MD5`, empty when it is not sent.

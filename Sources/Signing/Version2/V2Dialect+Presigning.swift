@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 extension V2Dialect {
     /// Refuses headers and parameters that the signer writes itself.

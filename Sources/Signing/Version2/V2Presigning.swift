@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// A "version 2" signature in the query.
@@ -83,7 +84,7 @@ enum V2Presigning {
         output.removeLast(output.count - urlEnd)
         signature.appendBase64(to: &output)
         // Base64 contains '+', which a store would read as a space.
-        PercentEncoding.encode(from: urlEnd, keeping: PercentEncoding.unreserved, in: &output)
+        PercentEncoding.encode(from: urlEnd, keeping: .unreserved, in: &output)
         return nil
     }
 }

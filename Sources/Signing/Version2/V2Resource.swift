@@ -1,3 +1,5 @@
+import Bytes
+
 /// The path of a resource, as it is sent and as "version 2" schemes sign it.
 struct V2Resource {
     let address: BucketAddress
@@ -17,12 +19,12 @@ struct V2Resource {
             }
         }
         switch pathForm {
-        case .slashKept: return encodedPath(keeping: PercentEncoding.unreservedAndSlash)
-        case .slashEscaped: return encodedPath(keeping: PercentEncoding.unreserved)
+        case .slashKept: return encodedPath(keeping: .unreservedAndSlash)
+        case .slashEscaped: return encodedPath(keeping: .unreserved)
         case .asSent(let path):
             let bytes = Array(path.utf8)
-            let object = encodedPath(keeping: PercentEncoding.unreservedAndSlash)
-            guard bytes.allSatisfy(PercentEncoding.pathCharacters.contains),
+            let object = encodedPath(keeping: .unreservedAndSlash)
+            guard bytes.allSatisfy(ByteSet.path.contains),
                 let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
                 decoded == PercentEncoding.decode(object, plusIsSpace: false)
             else { throw .pathNamesAnotherObject(path) }
@@ -38,12 +40,12 @@ struct V2Resource {
             return Array("/\(address.bucket)/\(key)".utf8)
         case .pathAsSent, .form:
             guard !address.isPathStyle else { return urlPath }
-            return Array("/".utf8) + PercentEncoding.encode(address.bucket, keeping: PercentEncoding.unreserved)
+            return Array("/".utf8) + PercentEncoding.encode(address.bucket, keeping: .unreserved)
                 + urlPath
         }
     }
 
-    private func encodedPath(keeping kept: PercentEncoding.ByteSet) -> [UInt8] {
+    private func encodedPath(keeping kept: ByteSet) -> [UInt8] {
         var path = Array("\(address.path)/".utf8)
         PercentEncoding.append(key, keeping: kept, to: &path)
         return path

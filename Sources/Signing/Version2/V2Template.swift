@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The constant parts of all URLs of a key for one method, one bucket, the same header names and the same query:
 /// everything but the object's key, the expiry and the values of the headers.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Query parameters as "version 4" schemes sign them. Each is percent-encoded as `name=value`, or as the bare name
 /// where the vendor writes that. They are sorted as bytes, by encoded name and then by encoded value.
 struct CanonicalQuery {
@@ -19,9 +21,9 @@ struct CanonicalQuery {
     // Most queries are sorted already and all are short, so each parameter is inserted in its place.
     private mutating func add(_ parameter: NamedValue) {
         let start = text.count
-        PercentEncoding.append(parameter.name, keeping: PercentEncoding.unreserved, to: &text)
+        PercentEncoding.append(parameter.name, keeping: .unreserved, to: &text)
         let middle = text.count
-        PercentEncoding.append(parameter.value, keeping: PercentEncoding.unreserved, to: &text)
+        PercentEncoding.append(parameter.value, keeping: .unreserved, to: &text)
         let added = Parameter(name: start..<middle, value: middle..<text.count)
         var position = parameters.count
         while position > 0, precedes(added, parameters[position - 1]) { position -= 1 }

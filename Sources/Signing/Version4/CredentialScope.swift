@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// What a "version 4" key is limited to, besides a day: scheme, region and service.
 public final class CredentialScope: Sendable {

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The end of a canonical request, after the query: a line for each bound header, an empty line, the names, and what
 /// represents the body. Everything but the values is prepared once for a list of names.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A parameter that a "version 4" signer writes into a URL, as far as it is the same in all URLs of a day.
 struct SignerParameter: Sendable {
     /// The part of the value that changes.
@@ -21,7 +23,7 @@ struct SignerParameter: Sendable {
         self.name = name
         text =
             Array((isBare ? name : "\(name)=").utf8)
-            + PercentEncoding.encode(value, keeping: PercentEncoding.unreserved)
+            + PercentEncoding.encode(value, keeping: .unreserved)
         self.rest = rest
     }
 

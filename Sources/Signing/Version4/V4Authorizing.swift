@@ -1,3 +1,5 @@
+import Bytes
+
 /// A "version 4" signature in the `Authorization` header, stage by stage.
 struct V4Authorizing {
     let canonicalRequest: V4CanonicalRequest
@@ -83,7 +85,7 @@ extension AuthorizedRequest {
         body: String?
     ) {
         let path = V4Stages.path(
-            of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash)
+            of: request.address, key: request.key, keeping: .unreservedAndSlash)
         let query = canonicalRequest.query
         let target = path + (query.isEmpty ? [] : Array("?".utf8) + query)
         self.init(

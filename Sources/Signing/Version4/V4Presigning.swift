@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// A "version 4" signature in the query.
@@ -117,12 +118,12 @@ enum V4Presigning {
         case .slashKept:
             return url
         case .slashEscaped:
-            path = V4Stages.path(of: request.address, key: request.key, keeping: PercentEncoding.unreserved)
+            path = V4Stages.path(of: request.address, key: request.key, keeping: .unreserved)
         case .asSent(let sent):
             path = Array(sent.utf8)
             let object = V4Stages.path(
-                of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash)
-            guard path.allSatisfy(PercentEncoding.pathCharacters.contains),
+                of: request.address, key: request.key, keeping: .unreservedAndSlash)
+            guard path.allSatisfy(ByteSet.path.contains),
                 let decoded = PercentEncoding.decode(path, plusIsSpace: false),
                 decoded == PercentEncoding.decode(object, plusIsSpace: false)
             else { throw .pathNamesAnotherObject(sent) }

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// The key of a "version 4" scheme, by kind.

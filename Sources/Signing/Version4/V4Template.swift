@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The constant parts of all URLs of a key that are made in one second, for one method, one bucket and the same header
 /// names: everything but the object's key, the life and the values of the headers.

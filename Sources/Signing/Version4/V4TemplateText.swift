@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The texts of a ``V4Template`` in one array, and where each of them ends.
 struct V4TemplateText: Sendable {
@@ -58,7 +58,7 @@ struct V4TemplateText: Sendable {
             case .nothing: break
             case .time: timePlace = addTime()
             case .life: lifePlace = bytes.count
-            case .headerNames: PercentEncoding.append(names, keeping: PercentEncoding.unreserved, to: &bytes)
+            case .headerNames: PercentEncoding.append(names, keeping: .unreserved, to: &bytes)
             }
         }
         while place < others.count {

@@ -1,5 +1,5 @@
 import Foundation
-import LibCrypto
+import Bytes
 import Signing
 import Testing
 

@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// What the signatures of chunks begin with: the signature of the request, and the key that made it.

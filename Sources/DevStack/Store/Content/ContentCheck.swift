@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 
 /// Receives a body piece by piece and holds it against the claims.

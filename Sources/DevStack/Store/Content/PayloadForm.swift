@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// How the content of an upload lies in its body, as `x-amz-content-sha256` says.
 enum PayloadForm: Sendable, Equatable {

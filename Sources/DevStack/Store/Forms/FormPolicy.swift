@@ -1,5 +1,5 @@
 import HTTPTypes
-import LibCrypto
+import Bytes
 import Signing
 import StrictJSON
 

@@ -1,3 +1,4 @@
+import Bytes
 import HTTPServing
 import LibCrypto
 import Signing

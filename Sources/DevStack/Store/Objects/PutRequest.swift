@@ -1,5 +1,4 @@
 import HTTPTypes
-import LibCrypto
 import Signing
 
 /// The parsed headers of an upload. They are checked before the first byte of the body is read.

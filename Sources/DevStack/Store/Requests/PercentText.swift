@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 
 /// The store's own percent-encoding (RFC 3986, section 2.1), separate from the signer's.
 enum PercentText {

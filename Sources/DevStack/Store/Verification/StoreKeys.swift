@@ -1,4 +1,3 @@
-import LibCrypto
 import Signing
 
 /// The access keys that the store accepts: its own, and those of sessions.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import GatewayCore
-import LibCrypto
+import Bytes
 
 extension RecordedIssuance: ExportedRow {
     /// Users chose the keys and names, and nothing reads the file back.

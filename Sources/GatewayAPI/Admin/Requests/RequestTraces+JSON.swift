@@ -1,5 +1,5 @@
 import GatewayCore
-import LibCrypto
+import Bytes
 import StrictJSON
 
 extension RequestTraces {

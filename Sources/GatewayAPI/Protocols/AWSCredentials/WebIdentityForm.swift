@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 import Signing
 
 /// The form of `AssumeRoleWithWebIdentity`, API version 2011-06-15.
@@ -64,7 +64,7 @@ struct WebIdentityForm {
         }
         role = try RoleARN(required("RoleArn"))
         sessionName = try required("RoleSessionName")
-        guard 2...64 ~= sessionName.utf8.count, sessionName.utf8.allSatisfy(Self.isNameByte) else {
+        guard sessionName.consists(of: .alphanumeric.union("_+=,.@-"), count: 2...64) else {
             throw .invalidArgument(
                 field: "RoleSessionName",
                 reason: "The name must be 2 to 64 letters, digits and characters of '_+=,.@-'.")
@@ -84,15 +84,6 @@ struct WebIdentityForm {
                 throw .invalidArgument(field: "DurationSeconds", reason: "The duration must be a number of seconds.")
             }
             return seconds
-        }
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "_+=,.@-".utf8.contains(byte)
         }
     }
 
@@ -133,7 +124,7 @@ struct FormFields {
     }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        guard bytes.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+        guard bytes.allSatisfy(ByteSet.visible.contains) else { return nil }
         return PercentEncoding.decode(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 

@@ -1,6 +1,6 @@
 import GatewayCore
 import HTTPTypes
-import LibCrypto
+import Bytes
 
 /// The body of a batch request, as far as it matters here. Git LFS lets clients send further members.
 struct GitLFSBatch {

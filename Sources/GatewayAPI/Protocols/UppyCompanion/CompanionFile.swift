@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 import StrictJSON
 
 /// Where the uploads of a caller go: what the ticket permits, or what the headers `Sluice-Bucket` and `Sluice-Prefix`
@@ -88,15 +88,7 @@ struct CompanionFile {
     private static func fileExtension(of name: String) -> String? {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }
         let text = name[name.utf8.index(after: dot)...]
-        let isPlain = text.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
-        }
-        return isPlain && 1...32 ~= text.utf8.count ? String(text) : nil
+        return text.consists(of: .alphanumeric, count: 1...32) ? String(text) : nil
     }
 
     /// The value as a header can carry it; one with other characters than ASCII in the form of RFC 2047, as Companion
@@ -104,7 +96,7 @@ struct CompanionFile {
     private static func headerText(_ value: String) -> String? {
         guard !["", "null", "undefined"].contains(value) else { return nil }
         let isPlain =
-            value.utf8.allSatisfy { 0x20...0x7E ~= $0 } && value.utf8.first != 0x20 && value.utf8.last != 0x20
+            value.utf8.allSatisfy(ByteSet.printable.contains) && value.utf8.first != 0x20 && value.utf8.last != 0x20
         return isPlain ? value : "=?UTF-8?B?\(Base64.encode(Array(value.utf8)))?="
     }
 }

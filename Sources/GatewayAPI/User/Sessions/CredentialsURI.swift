@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import HTTPServing

@@ -2,7 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
+import Bytes
 import StrictJSON
 
 /// `/v1/tickets`: users create, see and revoke their own tickets.

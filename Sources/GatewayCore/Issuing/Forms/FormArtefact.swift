@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import LibCrypto
 import Signing

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LibCrypto
+import Bytes
 import Signing
 
 /// One attempt to sign a string, with all inputs of the decision.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LibCrypto
+import Bytes
 public import Signing
 
 /// A string that a client wants signed, parsed but not yet trusted.

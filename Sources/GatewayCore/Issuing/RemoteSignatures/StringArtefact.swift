@@ -1,5 +1,5 @@
 import FoundationEssentials
-import LibCrypto
+import Bytes
 import Signing
 
 /// A string to sign that a client built, described by the request it contains.

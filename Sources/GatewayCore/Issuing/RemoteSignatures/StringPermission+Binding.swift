@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 import Signing
 
 extension StringPermission {

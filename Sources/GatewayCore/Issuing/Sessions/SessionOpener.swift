@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 import LibCrypto
 
@@ -81,13 +82,11 @@ enum SessionName {
     /// part of its digest, which keeps different users distinct.
     static func text(for principal: Principal) -> String {
         let name = principal.rawValue.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()
-        if 2...64 ~= name.count, name.allSatisfy(isAllowed) { return String(decoding: name, as: UTF8.self) }
-        let kept = name.prefix(47).map { isAllowed($0) ? $0 : UInt8(ascii: "-") }
+        if 2...64 ~= name.count, name.allSatisfy(allowed.contains) { return String(decoding: name, as: UTF8.self) }
+        let kept = name.prefix(47).map { allowed.contains($0) ? $0 : UInt8(ascii: "-") }
         let digest = DigestAlgorithm.sha256.digest(of: principal.rawValue).hex.prefix(16)
         return String(decoding: kept, as: UTF8.self) + "-" + digest
     }
 
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        ASCII.isAlphanumeric(byte) || ".@_-".utf8.contains(byte)
-    }
+    private static let allowed = ByteSet.alphanumeric.union(".@_-")
 }

@@ -1,3 +1,4 @@
+import Bytes
 public import FoundationEssentials
 
 /// A multipart upload, bound to the key and the caller that it was started for.
@@ -82,18 +83,17 @@ public struct UploadedPart: Sendable, Equatable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `partNumber` or `etag`.
     public init(number: Int, etag: String) throws(GatewayError) {
         try Self.check(number: number)
-        var tag = etag.utf8[...]
-        if tag.count >= 2, tag.first == UInt8(ascii: "\""), tag.last == UInt8(ascii: "\"") {
-            tag = tag.dropFirst().dropLast()
+        var bytes = etag.utf8[...]
+        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
+            bytes = bytes.dropFirst().dropLast()
         }
+        let tag = String(Substring(bytes))
         // Excludes markup characters and quotes.
-        guard 1...128 ~= tag.count,
-            tag.allSatisfy({ ASCII.isAlphanumeric($0) || "-_+/=.:".utf8.contains($0) })
-        else {
+        guard tag.consists(of: .alphanumeric.union("-_+/=.:"), count: 1...128) else {
             throw .invalidArgument(field: "etag", reason: "Send the entity tag that the store answered for the part.")
         }
         self.number = number
-        self.etag = String(Substring(tag))
+        self.etag = tag
     }
 
     /// Checks that a part number is in range.

@@ -1,4 +1,4 @@
-import LibCrypto
+import Bytes
 import Testing
 
 @Suite struct ByteTests {
@@ -68,36 +68,49 @@ import Testing
 
     @Test(arguments: 0...25) func `a path is plain only if every byte of it is`(count: Int) {
         func isPlain(_ bytes: [UInt8]) -> Bool { bytes.span.isPlainPath }
-        let plain = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
-        for byte in UInt8.min...UInt8.max {
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
+        // Neighbours of the ends of their ranges.
+        for rest in "-9AZaz_~".utf8 {
+            var bytes = [UInt8](repeating: rest, count: count)
+            #expect(isPlain(bytes))
             for place in 0..<count {
-                // Neighbours of the ends of their ranges.
-                for rest in "-9AZaz_~".utf8 {
-                    var bytes = [UInt8](repeating: rest, count: count)
+                for byte in UInt8.min...UInt8.max {
                     bytes[place] = byte
                     if isPlain(bytes) != plain.contains(byte) { Issue.record("\(bytes)") }
                 }
+                bytes[place] = rest
             }
         }
-        #expect(isPlain(Array(plain.prefix(count))) && isPlain(plain))
     }
 
-    @Test func `threads that hash side by side, and end, do not disturb each other`() async {
-        let message = Array("message".utf8)
-        let expected = DigestAlgorithm.sha256.digest(of: message).hex
-        let key = HMACKey(message, algorithm: .sha256)
-        let code = key.authenticationCode(for: message).hex
-        await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<32 {
-                group.addTask {
-                    (0..<200).allSatisfy { number in
-                        _ = DigestAlgorithm.md5.digest(of: [UInt8](repeating: 1, count: number))
-                        return DigestAlgorithm.sha256.digest(of: message).hex == expected
-                            && key.authenticationCode(for: message).hex == code
-                    }
-                }
-            }
-            for await isRight in group { #expect(isRight) }
+    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    private static let sets: [(ByteSet, String)] = [
+        (.digits, "0123456789"), (.lowerHexDigits, "0123456789abcdef"), (.alphanumeric, letters + "0123456789"),
+        (.lowerAlphanumeric, "abcdefghijklmnopqrstuvwxyz0123456789"),
+        (.visible, letters + "0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+        (.printable, letters + "0123456789 !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+        (.token, letters + "0123456789!#$%&'*+-.^_`|~"), (.unreserved, letters + "0123456789-._~"),
+        (.unreservedAndSlash, letters + "0123456789-._~/"),
+        (.path, letters + "0123456789-._~!$&'()*+,;=:@/%"), (.digits.union("az"), "0123456789az"), (ByteSet(""), ""),
+    ]
+
+    @Test(arguments: sets)
+    func `a set has its characters and no others`(set: ByteSet, characters: String) {
+        for byte in UInt8.min...UInt8.max {
+            #expect(set.contains(byte) == characters.utf8.contains(byte), "\(byte)")
+        }
+    }
+
+    @Test func `a text consists of a set by its bytes and their number`() {
+        #expect("2026".consists(of: .digits, count: 4...4) && "".consists(of: .digits, count: 0...1))
+        #expect(!"2026".consists(of: .digits, count: 1...3) && !"20é".consists(of: .digits, count: 1...9))
+        #expect("x/2026".dropFirst(2).consists(of: .digits, count: 1...9))
+    }
+
+    @Test func `only the letters of ASCII have a lower case`() {
+        for byte in UInt8.min...UInt8.max {
+            #expect(byte.lowercased == (65...90 ~= byte ? byte + 32 : byte))
         }
     }
 }

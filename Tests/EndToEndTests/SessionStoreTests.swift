@@ -157,6 +157,30 @@ struct SessionStoreTests {
         }
     }
 
+    @Test(arguments: [[" ", "+", "%20"], ["&", "=", "#"], ["é", "'", "~"]])
+    func `a prefix is permitted or denied by its very characters`(marks: [String]) async throws {
+        try await CephSTS.with { store in
+            let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)
+            let user = try await deployment.makeUser("alice")
+            let base = String(UUID().uuidString.lowercased().prefix(8))
+            try await deployment.grant(["PutObject"], to: user.principal, in: bucket, prefix: "\(base)/open/")
+            for mark in marks {
+                try await deployment.grant(
+                    ["PutObject"], to: user.principal, in: bucket, prefix: "\(base)/a\(mark)b/")
+                try await deployment.grant(
+                    ["PutObject"], to: user.principal, in: bucket, prefix: "\(base)/open/a\(mark)b/",
+                    options: ["effect": "deny"])
+            }
+            let session = try await session(user, ["bucket": "\(bucket)", "prefix": "\(base)/"], in: deployment)
+            let others = ["-", "_", "%2B", "%26", "*"]
+            let statuses = try attempt(
+                marks.flatMap { [("put", "\(base)/a\($0)b/x"), ("put", "\(base)/open/a\($0)b/x")] }
+                    + others.flatMap { [("put", "\(base)/a\($0)b/x"), ("put", "\(base)/open/a\($0)b/x")] },
+                with: session, endpoint: endpoint)
+            #expect(statuses == marks.flatMap { _ in [200, 403] } + others.flatMap { _ in [403, 200] })
+        }
+    }
+
     @Test func `an SDK with nothing but a ticket in its URL is served until the ticket ends`() async throws {
         try await CephSTS.with { store in
             let (deployment, bucket, endpoint) = (store.deployment, store.bucket, store.endpoint)

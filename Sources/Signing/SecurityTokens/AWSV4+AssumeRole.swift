@@ -17,7 +17,8 @@ extension AWSV4 {
         let fixed = [NamedValue("Action", "AssumeRole"), NamedValue("Version", "2011-06-15")]
         for parameter in fixed + call.parameters {
             if !body.isEmpty { body.append(UInt8(ascii: "&")) }
-            PercentEncoding.appendForm(parameter, to: &body)
+            // Ceph reads a '+' as itself, so a space in the policy must be written as '%20'.
+            PercentEncoding.append(parameter, to: &body)
         }
         let request = SignableRequest(
             method: "POST",

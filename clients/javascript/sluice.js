@@ -30,6 +30,7 @@ export class SluiceError extends Error {
 
 const failure = (source, code, message, members) => new SluiceError(message, { source, code, ...members });
 const lost = (message) => failure("network", "NetworkError", message);
+const fileChanged = () => failure("client", "FileChanged", "The file changed during the transfer.");
 const refusedByGateway = (problem, retryAfter) =>
   failure("gateway", problem.code, problem.detail ?? problem.title ?? problem.code, { ...problem, retryAfter });
 
@@ -42,7 +43,7 @@ function refusedByStore(status, text, retryAfter) {
 const stopped = (signal) =>
   signal.reason instanceof Error ? signal.reason : new DOMException("The transfer was stopped.", "AbortError");
 
-const seconds = (text) => (/^\d+$/.test(text ?? "") ? Number(text) : undefined);
+const seconds = (text) => (/^\d+$/.test(text) ? Number(text) : undefined);
 const unquoted = (tag) => tag?.replace(/^"(.*)"$/, "$1");
 const unique = () => [1, 2, 3].map(() => Math.random().toString(36).slice(2)).join("-");
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
@@ -138,7 +139,7 @@ const turns = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
 
 export class MD5 extends Digest {
   constructor() {
-    super(Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476), true);
+    super(Int32Array.of(0x67452301, 0xefcdab89, ~0x67452301, ~0xefcdab89), true);
   }
 
   mix(words, state) {
@@ -208,7 +209,7 @@ export class SHA256 extends Digest {
   }
 }
 
-// With a buffer, a piece is there until the next one is taken. So browsers need no memory for what was read.
+// With a buffer, a piece is there until the next one is taken. So browsers keep no others.
 async function* pieces(stream, buffer) {
   let reader;
   try {
@@ -344,6 +345,7 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
       yield piece;
       onBytes?.((sent += piece.length));
     }
+    if (sent < end - start) throw fileChanged();
   }
   return new Promise((resolve, reject) => {
     const headers = { ...settable(link.headers), "content-length": end - start };
@@ -428,7 +430,7 @@ export function fileStore(directory) {
   };
 }
 
-// A store that fails costs the ability to resume, and not the transfer.
+// A store that fails costs the ability to go on, and not the transfer.
 const forgiving = (store) => {
   const tried = (call) => async (...args) => {
     try {
@@ -466,14 +468,20 @@ async function sinkOfPath(path, store, name) {
   const files = await node("fs/promises");
   const partial = `${path}.sluice-part`;
   const begun = await store.get(name);
-  const file = await files.open(partial, begun ? "a" : "w");
+  // Appends, also after a restart.
+  const file = await files.open(partial, "a");
+  if (!begun) await file.truncate();
   return {
     size: (await file.stat()).size,
     known: begun,
     write: (bytes) => file.appendFile(bytes),
-    restart: () => file.truncate(0),
+    restart: () => file.truncate(),
     begin: (known) => store.set(name, known),
     async end() {
+      if ((await file.stat()).size !== this.size) {
+        await file.truncate();
+        throw fileChanged();
+      }
       await file.close();
       await files.rename(partial, path);
       await store.delete(name);
@@ -587,7 +595,6 @@ export class Sluice {
       try {
         return await this.#put(link, source, [0, size], signal, (bytes) => progress(0, bytes));
       } catch (error) {
-        progress(0, 0);
         // The object that exists may be the one whose answer was lost.
         if (error.status === 412 && wasLost) return undefined;
         wasLost ||= error.source === "network";
@@ -597,7 +604,7 @@ export class Sluice {
     progress(0, size);
     await this.#check(source);
     const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size);
-    const etag = found?.etag ?? unquoted(answer?.header("etag") ?? undefined);
+    const etag = found?.etag ?? unquoted(answer?.header("etag"));
     return { id: last.id, bucket: last.bucket, key: last.key, size, etag, state: found?.state };
   }
 
@@ -634,28 +641,27 @@ export class Sluice {
   async #found(name, { source, signal }) {
     const begun = await this.#store.get(name);
     if (!begun) return undefined;
-    const count = Math.ceil(source.size / begun.partSize);
-    const isAll = Object.keys(begun.tags).length === count;
-    const upload = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
+    const { state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
       if (error.status === 404) return {};
       throw error;
     });
     // A completion whose answer was lost is repeated.
-    if (isAll && ["open", "completing", "completed"].includes(upload.state)) return begun;
-    if (upload.state !== "open") {
-      await this.#store.delete(name);
-      return undefined;
-    }
-    const tags = {};
-    for (const { partNumber, etag, size } of await this.storedParts(begun.id, { signal })) {
+    const tags = ["completing", "completed"].includes(state) ? begun.tags : {};
+    const parts = state === "open" ? await this.storedParts(begun.id, { signal }) : [];
+    for (const { partNumber, etag, size } of parts) {
       const [start, end] = range(begun, source, partNumber);
-      if (size !== end - start) continue;
-      // A file has a time at which it changed. Other bytes are compared.
-      const isKnown = source.modified !== undefined && begun.tags[partNumber] === etag;
-      const isSame = isKnown || hex((await digested(source, start, end, ["contentMD5"], signal))[0]) === etag;
-      if (isSame) tags[partNumber] = etag;
+      if (size === end - start) tags[partNumber] = etag;
     }
-    return { ...begun, tags };
+    for (const [number, etag] of Object.entries(tags)) {
+      // A file has a time at which it changed. Other bytes are compared.
+      if (source.modified !== undefined && etag && etag === begun.tags[number]) continue;
+      const [found] = await digested(source, ...range(begun, source, number), ["contentMD5"], signal);
+      if (hex(found) !== etag) delete tags[number];
+    }
+    const count = Math.ceil(source.size / begun.partSize);
+    if (state === "open" || Object.keys(tags).length === count) return { ...begun, tags };
+    await this.#store.delete(name);
+    return undefined;
   }
 
   async #finish(begun, name, { source, signal, progress, bound, confirm, parallel }) {
@@ -676,16 +682,10 @@ export class Sluice {
       const ask = () =>
         adapted(bound, source, start, end, inner, (members) =>
           this.partLink(id, { partNumber: number, ...members }, { signal: inner }));
-      const answer = await this.#use(ask, inner, async (link) => {
-        try {
-          return await this.#put(link, source, [start, end], inner, (bytes) => progress(number, bytes));
-        } catch (error) {
-          progress(number, 0);
-          throw error;
-        }
-      });
+      const answer = await this.#use(ask, inner, (link) =>
+        this.#put(link, source, [start, end], inner, (bytes) => progress(number, bytes)));
       progress(number, end - start);
-      tags[number] = unquoted(answer.header("etag") ?? "");
+      tags[number] = unquoted(answer.header("etag"));
       saved = saved.then(() => this.#store.set(name, begun));
     };
     const work = async () => {
@@ -705,6 +705,7 @@ export class Sluice {
     if (numbers.some((number) => !tags[number])) {
       // The store's CORS rules hide the tags from pages. The gateway can ask.
       for (const { partNumber, etag } of await this.storedParts(id, { signal })) tags[partNumber] ||= etag;
+      await this.#store.set(name, begun);
     }
     const done = await this.completeParts(id, numbers.map((number) => ({ partNumber: number, etag: tags[number] })));
     await this.#store.delete(name);
@@ -715,12 +716,17 @@ export class Sluice {
 
   async #put(link, source, [start, end], signal, onBytes) {
     const options = { signal, timeout: this.timeout, onBytes };
-    if (hasXHR) return accepted(await sendXHR(link, await source.blob(start, end), options));
-    return accepted(await sendNode(link, source, start, end, options));
+    try {
+      if (hasXHR) return accepted(await sendXHR(link, await source.blob(start, end), options));
+      return accepted(await sendNode(link, source, start, end, options));
+    } catch (error) {
+      onBytes(0);
+      throw error;
+    }
   }
 
   async #check(source) {
-    if (!(await source.isUnchanged())) throw failure("client", "FileChanged", "The file changed during the upload.");
+    if (!(await source.isUnchanged())) throw fileChanged();
   }
 
   async #confirmed(isWanted, id, size) {
@@ -753,10 +759,9 @@ export class Sluice {
         const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
         return accepted(await sendXHR(form, data, { signal, timeout: this.timeout, onBytes }));
       }
-      const answer = await this.#fetch(form.url, { method: form.method, body: data }, signal);
-      return accepted({ status: answer.status, text: answer.text, header: (name) => answer.headers.get(name) });
+      return accepted(await this.#fetch(form.url, { method: form.method, body: data }, signal));
     });
-    const etag = unquoted(answer.header("etag") ?? undefined);
+    const etag = unquoted(answer.header("etag"));
     return { id: form.id, bucket: form.bucket, key: form.key, size: source.size, etag };
   }
 
@@ -766,12 +771,11 @@ export class Sluice {
     const sink =
       typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
     const known = sink.known ?? {};
-    let type;
     try {
-      await this.#use(() => this.link(request, { signal }), signal, async (link) => {
-        type = await this.#get(link, sink, known, signal, onProgress);
-      });
-      return { bucket, key, size: sink.size, etag: known.etag, contentType: type, ...(await sink.end(type)) };
+      await this.#use(() => this.link(request, { signal }), signal, (link) =>
+        this.#get(link, sink, known, signal, onProgress));
+      const { etag, type } = known;
+      return { bucket, key, size: sink.size, etag, contentType: type, ...(await sink.end(type)) };
     } catch (error) {
       await sink.close?.(error);
       throw error;
@@ -791,14 +795,14 @@ export class Sluice {
         throw lost(`The store did not answer: ${error.message}`);
       });
       if (answer.status === 416 && sink.size) {
-        if (sink.size === known.total) return known.type;
+        if (sink.size === known.total) return;
         await restart();
         throw lost("The object changed.");
       }
       if (!answer.ok) {
         throw refusedByStore(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
       }
-      const etag = unquoted(answer.headers.get("etag") ?? undefined);
+      const etag = unquoted(answer.headers.get("etag"));
       const isOther = known.etag && etag !== known.etag;
       if (sink.size && (answer.status !== 206 || isOther)) {
         await restart();
@@ -828,7 +832,6 @@ export class Sluice {
         throw broken ?? lost(`The answer ended early: ${error.message}`);
       }
       if (sink.size < known.total) throw lost("The answer ended early.");
-      return known.type;
     } finally {
       watch.end();
     }
@@ -862,7 +865,7 @@ export class Sluice {
         return await attempt(number);
       } catch (error) {
         if (signal?.aborted) throw stopped(signal);
-        if (!(error instanceof SluiceError) || !error.mayPass || number >= this.retries) throw error;
+        if (!error.mayPass || number >= this.retries) throw error;
         const longest = Math.min(20_000, 500 * 2 ** number);
         await pause((error.retryAfter ?? 0) * 1000 + (longest / 2) * (1 + Math.random()), signal);
       }
@@ -895,18 +898,18 @@ export class Sluice {
     try {
       content = JSON.parse(answer.text || "{}");
     } catch {
-      if (answer.ok) throw lost("The answer is not one of a gateway.");
+      if (answer.status < 300) throw lost("The answer is not one of a gateway.");
     }
-    if (answer.ok) return content;
+    if (answer.status < 300) return content;
     const problem = { code: `HTTP${answer.status}`, ...content, status: answer.status };
-    throw refusedByGateway(problem, seconds(answer.headers.get("retry-after")));
+    throw refusedByGateway(problem, seconds(answer.header("retry-after")));
   }
 
   async #fetch(url, request, signal) {
     const watch = watched(signal, this.timeout);
     try {
       const answer = await fetch(url, { ...quiet, ...request, signal: watch.signal });
-      return { ok: answer.ok, status: answer.status, headers: answer.headers, text: await answer.text() };
+      return { status: answer.status, text: await answer.text(), header: (name) => answer.headers.get(name) };
     } catch (error) {
       throw lost(`${new URL(url).origin} did not answer: ${error.cause?.message ?? error.message}`);
     } finally {

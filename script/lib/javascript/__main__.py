@@ -36,13 +36,17 @@ COMMON = {
     "existing": "an object that exists is kept, and an upload whose answer was lost is recognised",
     "abort": "a signal aborts the upload at the store",
     "pause": "a paused upload goes on, and one that is gone begins anew",
+    "otherBytes": "an upload of bytes goes on with the same bytes only",
+    "hiddenTags": "an upload that was stopped at its completion goes on, even if the store hides tags from pages",
     "batch": "a batch answers links and problems",
     "form": "a form uploads a file, and none that is too large",
     "download": "a download that was cut goes on, and never mixes two objects",
 }
 IN_NODE = {
     "paths": "a later program goes on with a file that is downloaded",
+    "restarts": "a download to a file that starts over leaves only the new bytes",
     "changed": "a file that changes during its upload makes no object",
+    "shrunk": "a file that becomes shorter during its upload ends it at once",
 }
 IN_PAGES = {
     "uppy5": "the calls of Uppy 5 upload 1 MB and 60 MB",

@@ -47,6 +47,26 @@ async function expectSame(kit, client, object, bytes) {
   expect(md5(kit, await stored(kit, client, object)) === md5(kit, bytes), "the object has other bytes", object);
 }
 
+/** Uploads until the parts are completed, and stops there: before the gateway is asked, or before it has answered. */
+async function interrupted(client, isAsked, file, options) {
+  const complete = client.completeParts.bind(client);
+  client.completeParts = async (...request) => {
+    if (isAsked) await complete(...request);
+    throw new Error("interrupted");
+  };
+  const error = await refused(client.upload(file, options));
+  expect(error.message === "interrupted", "how it ends", String(error));
+  delete client.completeParts;
+}
+
+/** The numbers of the parts for which a client asks for links, from now on. */
+function partsOf(client) {
+  const numbers = [];
+  const link = client.partLink.bind(client);
+  client.partLink = (id, part, options) => (numbers.push(part.partNumber), link(id, part, options));
+  return numbers;
+}
+
 /** Uses a link as Uppy does: by XMLHttpRequest, with the headers that it was told. */
 function uppyRequest({ url, method, headers = {}, body }) {
   return new Promise((resolve, reject) => {
@@ -257,6 +277,39 @@ const steps = {
     expect(fresh.state === "landed" && starts.length === 3 && fresh.id === starts[2], "begun anew", starts, fresh);
   },
 
+  async otherBytes(kit) {
+    const first = bytesOf(6 * MiB);
+    const second = first.slice();
+    second[second.length - 1] ^= 1;
+    for (const [isAsked, bytes, sent] of [
+      [false, first, []], [false, second, [2]], [true, first, []], [true, second, [1, 2]],
+    ]) {
+      const client = clientOf(kit, { store: kit.module.memoryStore() });
+      const options = { bucket: kit.bucket, key: `${kit.folder}bytes`, partSize: 5 * MiB, parallel: 1 };
+      await interrupted(client, isAsked, first, options);
+      const numbers = partsOf(client);
+      const done = await client.upload(bytes, options);
+      expect(done.state === "landed", "the state", done);
+      await expectSame(kit, client, done, bytes);
+      expect(JSON.stringify(numbers) === JSON.stringify(sent), "the parts that were sent again", isAsked, numbers);
+    }
+  },
+
+  async hiddenTags(kit) {
+    const file = await kit.file("six.bin");
+    for (const isAsked of [true, false]) {
+      const states = new Map();
+      const client = clientOf(kit, { store: kit.module.memoryStore(states) });
+      const options = { bucket: kit.strictBucket, key: `${kit.folder}hidden ${isAsked}`, partSize: 5 * MiB };
+      await interrupted(client, isAsked, file, options);
+      const [{ id }] = states.values();
+      const numbers = partsOf(client);
+      const done = await client.upload(file, options);
+      expect(["landed", "unverified"].includes(done.state) && done.id === id, "the same upload", id, done);
+      expect(numbers.length === 0 && states.size === 0, "parts that were sent again", isAsked, numbers);
+    }
+  },
+
   async batch(kit) {
     const client = clientOf(kit);
     const items = Array.from({ length: 3 }, (_, index) => ({
@@ -352,6 +405,60 @@ const steps = {
     expect(error.code === "FileChanged", "what is thrown", String(error));
     const parts = await refused(client.storedParts(ids[0]));
     expect(parts.status === 409, "the upload is aborted", parts);
+  },
+
+  async restarts(kit) {
+    const { appendFileSync, promises: { readFile } } = await import("node:fs");
+    const { gzipSync } = await import("node:zlib");
+    const client = clientOf(kit);
+    const to = `${kit.files}/restarted.bin`;
+    const bytes = await readFile(kit.file("six.bin"));
+    const object = { bucket: kit.bucket, key: `${kit.folder}restarted` };
+    const cut = { kind: "cut-answer", method: "GET", path: "restarted", after: 2 * MiB };
+    // A store that ignores ranges has another object meanwhile.
+    await client.upload(bytes, object);
+    await faults(kit.store_, cut, { kind: "answer", method: "GET", path: "restarted", status: 200, body: "another" });
+    const done = await client.download(object, { to });
+    const found = await readFile(to);
+    expect(done.size === 7 && String(found) === "another", "the other object", done, found.length, found.indexOf("a"));
+    // Bytes that are decoded start over.
+    await client.upload(gzipSync(bytes), object);
+    await faults(kit.store_, cut);
+    const decoded = await client.download({ ...object, response: { contentEncoding: "gzip" } }, { to });
+    expect(decoded.size === bytes.length && bytes.equals(await readFile(to)), "the decoded bytes", decoded);
+    await allHappened(kit.store_);
+    // Two programs that write to one file do not make a mixture.
+    const onProgress = () => appendFileSync(`${to}.sluice-part`, "x");
+    const error = await refused(client.download(object, { to, onProgress }));
+    expect(error.code === "FileChanged" && bytes.equals(await readFile(to)), "a file with more bytes", String(error));
+    await client.download(object, { to });
+    expect(gzipSync(bytes).equals(await readFile(to)), "the bytes of the next download");
+  },
+
+  async shrunk(kit) {
+    const { copyFile, truncate } = await import("node:fs/promises");
+    const states = new Map();
+    const client = clientOf(kit, { store: kit.module.memoryStore(states), retries: 1 });
+    const path = `${kit.files}/shrinking.bin`;
+    const shorten = (call) => {
+      const link = client[call].bind(client);
+      return async (...request) => {
+        const answer = await link(...request);
+        await truncate(path, 1000);
+        return answer;
+      };
+    };
+    client.link = shorten("link");
+    const ids = [];
+    const partLink = shorten("partLink");
+    client.partLink = (id, ...rest) => (ids.push(id), partLink(id, ...rest));
+    for (const partSize of [16 * MiB, 5 * MiB]) {
+      await copyFile(kit.file("six.bin"), path);
+      const error = await refused(client.upload(path, { bucket: kit.bucket, key: `${kit.folder}shrunk`, partSize }));
+      expect(error.code === "FileChanged" && !error.mayPass, "what is thrown", partSize, String(error));
+    }
+    const parts = await refused(client.storedParts(ids[0]));
+    expect(parts.status === 409 && states.size === 0, "the upload is aborted", parts, states.size);
   },
 
   /** The large upload, to which the driver does what it can. */

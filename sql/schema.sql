@@ -230,7 +230,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.drop_issuances_partition(p_day date, p_keep_days integer) RETURNS boolean
+CREATE FUNCTION public.drop_issuances_partition(p_day date, p_keep_days integer, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     SET lock_timeout TO '100ms'
@@ -239,7 +239,7 @@ DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
     v_is_empty boolean;
 BEGIN
-    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
     EXECUTE format('SELECT NOT EXISTS (SELECT FROM public.%I)', v_name) INTO STRICT v_is_empty;
@@ -256,7 +256,7 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
-CREATE FUNCTION public.empty_issuances_partition(p_day date, p_keep_days integer) RETURNS void
+CREATE FUNCTION public.empty_issuances_partition(p_day date, p_keep_days integer, p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     SET lock_timeout TO '1s'
@@ -264,7 +264,7 @@ CREATE FUNCTION public.empty_issuances_partition(p_day date, p_keep_days integer
 DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
 BEGIN
-    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
@@ -308,7 +308,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION public.expired_issuances_days(p_keep_days integer) RETURNS SETOF date
+CREATE FUNCTION public.expired_issuances_days(p_keep_days integer, p_now timestamp with time zone) RETURNS SETOF date
     LANGUAGE plpgsql STABLE
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -319,7 +319,7 @@ BEGIN
     RETURN QUERY
         SELECT p.day
         FROM issuances_partitions() p
-        WHERE p.day < (clock_timestamp() AT TIME ZONE 'UTC')::date - p_keep_days
+        WHERE p.day < (least(p_now, clock_timestamp()) AT TIME ZONE 'UTC')::date - p_keep_days
         ORDER BY p.day;
 END
 $$;
@@ -844,11 +844,12 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_counters(p_keep_denials_days integer, p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_counters(p_keep_denials_days integer, p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_now timestamptz := least(p_now, clock_timestamp());
     v_usage integer;
     v_tickets integer;
     v_denials integer;
@@ -856,7 +857,7 @@ BEGIN
     DELETE FROM tickets t
     WHERE t.id = ANY (ARRAY(
         SELECT o.id FROM tickets o
-        WHERE o.expires_at < clock_timestamp() - interval '1 day'
+        WHERE o.expires_at < v_now - interval '1 day'
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -868,7 +869,7 @@ BEGIN
         FROM quota_usage o
         LEFT JOIN quotas q ON q.id = o.quota_id
         WHERE (q.id IS NULL AND NOT EXISTS (SELECT FROM tickets t WHERE t.id = o.quota_id))
-            OR quota_period_end(q.period, o.period_start) < clock_timestamp() - interval '1 hour'
+            OR quota_period_end(q.period, o.period_start) < v_now - interval '1 hour'
         LIMIT p_most
         FOR UPDATE OF o SKIP LOCKED
     ) old
@@ -877,7 +878,7 @@ BEGIN
     DELETE FROM denials d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM denials o
-        WHERE o.minute < clock_timestamp() - make_interval(days => greatest(p_keep_denials_days, 1))
+        WHERE o.minute < v_now - make_interval(days => greatest(p_keep_denials_days, 1))
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -886,7 +887,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_deletions(p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_deletions(p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -896,7 +897,7 @@ BEGIN
     DELETE FROM deletions d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM deletions o
-        WHERE o.dead_at < clock_timestamp() - interval '33 days'
+        WHERE o.dead_at < least(p_now, clock_timestamp()) - interval '33 days'
         ORDER BY o.dead_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
@@ -906,7 +907,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_landings(p_keep_days integer, p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_landings(p_keep_days integer, p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -914,7 +915,8 @@ DECLARE
     v_events integer;
     v_landings integer;
     v_counted integer;
-    v_end timestamptz := clock_timestamp() - greatest(p_keep_days, 32) * interval '1 day';
+    v_now timestamptz := least(p_now, clock_timestamp());
+    v_end timestamptz := v_now - greatest(p_keep_days, 32) * interval '1 day';
     v_before uuid;
 BEGIN
     SELECT least(v_end, min(p.day)::timestamp AT TIME ZONE 'UTC') INTO v_end FROM issuances_partitions() p;
@@ -924,7 +926,7 @@ BEGIN
     DELETE FROM store_events e
     WHERE e.ctid = ANY (ARRAY(
         SELECT o.ctid FROM store_events o
-        WHERE o.received_at < clock_timestamp() - interval '10 days'
+        WHERE o.received_at < v_now - interval '10 days'
         ORDER BY o.received_at LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -949,7 +951,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_multipart_uploads(p_keep_days integer, p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_multipart_uploads(p_keep_days integer, p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
@@ -960,7 +962,7 @@ BEGIN
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
         WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < clock_timestamp() - make_interval(days => greatest(p_keep_days, 10))
+            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 10))
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -969,7 +971,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_policy_log(p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_policy_log(p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -977,10 +979,11 @@ CREATE FUNCTION public.prune_policy_log(p_most integer) RETURNS integer
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
+    v_now timestamptz := least(p_now, clock_timestamp());
     v_below bigint;
     v_removed integer;
 BEGIN
-    DELETE FROM gateways g WHERE g.last_seen_at < clock_timestamp() - interval '1 day';
+    DELETE FROM gateways g WHERE g.last_seen_at < v_now - interval '1 day';
     IF NOT pg_try_advisory_xact_lock(advisory_lock('pruning')) THEN
         RETURN 0;
     END IF;
@@ -989,7 +992,7 @@ BEGIN
         (SELECT min(l.seq) FROM policy_log l) + p_most,
         (SELECT min(g.policy_seq) FROM gateways g WHERE is_live_gateway(g.last_seen_at)),
         -- A decision of 32 days ago was made at this line, however old the line was then.
-        coalesce((SELECT max(l.seq) FROM policy_log l WHERE l.at <= clock_timestamp() - interval '32 days'), 0)
+        coalesce((SELECT max(l.seq) FROM policy_log l WHERE l.at <= v_now - interval '32 days'), 0)
     ) INTO v_below;
 
     INSERT INTO past_changes (tag, seq, at)
@@ -1011,12 +1014,12 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_refusals(p_keep_days integer, p_keep_rows bigint, p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_refusals(p_keep_days integer, p_keep_rows bigint, p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
-    v_before timestamptz := clock_timestamp() - make_interval(days => greatest(p_keep_days, 1));
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1));
     v_rows integer;
     v_gaps integer;
 BEGIN

@@ -157,7 +157,7 @@ import Testing
                     """
                     UPDATE gateways SET last_seen_at = last_seen_at - interval '31 s';
                     UPDATE policy_log SET at = at - interval '40 days';
-                    SELECT prune_policy_log(1000);
+                    SELECT prune_policy_log(now(), 1000);
                     """)
                 return try await session.number("SELECT count(*) FROM policy_log") == 1
             }

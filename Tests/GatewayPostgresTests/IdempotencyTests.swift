@@ -138,7 +138,7 @@ import Testing
         _ = try fresh(await world.store.begin(try request(3)))
         let gateway = try PostgresConnection(
             testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
-        await PartitionUpkeep(connection: gateway, sums: gateway, logger: .silent).runRound()
+        await PartitionUpkeep(connection: gateway, sums: gateway, clock: .right, logger: .silent).runRound()
         #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 1)
     }
 

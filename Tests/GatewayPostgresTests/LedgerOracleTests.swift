@@ -332,14 +332,14 @@ import Testing
             DECLARE
                 v_day date;
             BEGIN
-                FOR v_day IN SELECT d FROM expired_issuances_days(32) AS d LOOP
-                    PERFORM empty_issuances_partition(v_day, 32);
-                    PERFORM drop_issuances_partition(v_day, 32);
+                FOR v_day IN SELECT d FROM expired_issuances_days(32, now()) AS d LOOP
+                    PERFORM empty_issuances_partition(v_day, 32, now());
+                    PERFORM drop_issuances_partition(v_day, 32, now());
                 END LOOP;
             END
             $$
             """)
-        #expect(try await connection.number("SELECT count(*) FROM expired_issuances_days(32)") == 0)
+        #expect(try await connection.number("SELECT count(*) FROM expired_issuances_days(32, now())") == 0)
         #expect(try await connection.number("SELECT count(*) FROM issuances") < rows)
         try await compare("days are dropped", &sample)
     }

@@ -32,8 +32,9 @@ import Testing
         }
 
         func prune() async {
-            await PartitionUpkeep(connection: gateway, sums: gateway, schedule: .init(keepDays: nil), logger: .silent)
-                .runRound()
+            await PartitionUpkeep(
+                connection: gateway, sums: gateway, schedule: .init(keepDays: nil), clock: .right, logger: .silent
+            ).runRound()
         }
 
         /// Registers a gateway that has read up to a position and was last seen `secondsAgo` seconds ago.

@@ -137,7 +137,7 @@ import Testing
         func prune(rows: Int) async {
             await PartitionUpkeep(
                 connection: connection, sums: connection, schedule: .init(keepRefusalsDays: 7, keepRefusals: rows),
-                logger: .silent
+                clock: .right, logger: .silent
             ).runRound()
         }
         await prune(rows: 1_000_000)

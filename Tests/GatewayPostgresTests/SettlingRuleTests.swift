@@ -254,7 +254,7 @@ import Testing
             INSERT INTO deletions SELECT 'user:a', gen_random_uuid(), 'demo', 'k', now() - make_interval(days => d)
             FROM generate_series(0, 40) AS d
             """)
-        #expect(try await world.connection.number("SELECT prune_deletions(1000)") == 8)
+        #expect(try await world.connection.number("SELECT prune_deletions(now(), 1000)") == 8)
         #expect(
             try await world.connection.number(
                 "SELECT count(*) FROM deletions WHERE dead_at > now() - interval '33 days'")

@@ -178,7 +178,8 @@ extension Ticket {
         ]
         _ = try await world.connection.record(proposals)
         let upkeep = PartitionUpkeep(
-            connection: world.connection, sums: world.connection, schedule: .init(keepDays: nil), logger: .silent)
+            connection: world.connection, sums: world.connection, schedule: .init(keepDays: nil), clock: .right,
+            logger: .silent)
         await upkeep.runRound()
         #expect(try await world.connection.number("SELECT count(*) FROM tickets") == 1)
         let counters = "SELECT count(*) FROM quota_usage WHERE quota_id = '\(live.id)'"

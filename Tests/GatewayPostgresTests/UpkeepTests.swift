@@ -21,8 +21,12 @@ import Testing
             """)
     }
 
-    private func upkeep(_ connection: PostgresConnection, keepDays: Int? = 40) -> PartitionUpkeep {
-        PartitionUpkeep(connection: connection, sums: connection, schedule: .init(keepDays: keepDays), logger: .silent)
+    private func upkeep(
+        _ connection: PostgresConnection, keepDays: Int? = 40, clock: LedgerClock = .right
+    ) -> PartitionUpkeep {
+        PartitionUpkeep(
+            connection: connection, sums: connection, schedule: .init(keepDays: keepDays), clock: clock,
+            logger: .silent)
     }
 
     /// A day too large to be emptied in time blocks nothing else.
@@ -37,12 +41,55 @@ import Testing
             VALUES ('user:a', gen_random_uuid(), 'demo', 'k', now() - interval '400 days')
             """)
         await PartitionUpkeep(
-            connection: connection, sums: hurried, schedule: .init(keepDays: 40), logger: .silent
+            connection: connection, sums: hurried, schedule: .init(keepDays: 40), clock: .right, logger: .silent
         ).runRound()
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
         #expect(try await connection.number("SELECT count(*) FROM deletions") == 0)
         await upkeep(connection).runRound()
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+    }
+
+    /// As if the database's clock had been set forward: only the database finds that the rows are old.
+    @Test(.database(.migrated)) func keepsWhatIsOldByTheDatabasesClockAlone() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await prepare(connection)
+        let daily = Quota.sample(limit: 100, period: .day)
+        try await connection.insert(daily)
+        try await connection.runScript(
+            """
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            VALUES ('\(daily.id)', 'user:a', '2020-01-01', false, 1);
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses, expires_at)
+            VALUES (gen_random_uuid(), 'abcdefghijkl', sha256(''), 'user:a', '{}', '{}', 'demo', '', '{PutObject}', 1,
+                '2020-01-01');
+            INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
+            VALUES ('user:a', gen_random_uuid(), 'demo', 'k', '2020-01-01');
+            INSERT INTO denials (principal, code, minute, count) VALUES ('user:a', 'AccessDenied', '2020-01-01', 1);
+            INSERT INTO refusals (request_id, refused_at, method, route, status, code, reason)
+            VALUES ('a-request', '2020-01-01', 'POST', '/v1/presigned-urls', 403, 'AccessDenied', 'none');
+            INSERT INTO refusal_gaps (minute, dropped) VALUES ('2020-01-01', 1);
+            INSERT INTO idempotency_keys (id, caller, route, key_digest, body_digest, attempt, claimed_until, created_at)
+            VALUES (gen_random_uuid(), 'user:a', 'POST /v1/presigned-urls', sha256(''), sha256(''), gen_random_uuid(),
+                '2020-01-01', '2020-01-01');
+            INSERT INTO store_events (bucket, object_key, made_at, received_at)
+            VALUES ('demo', 'k', '2020-01-01', '2020-01-01');
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            VALUES (gen_random_uuid(), 'user:a', 'demo', 'k', 'a/b', 'aborted', '2020-01-01', '2020-01-01');
+            """)
+        let tables = [
+            "issuances", "quota_usage WHERE period_start = '2020-01-01'", "tickets", "deletions", "denials", "refusals",
+            "refusal_gaps", "idempotency_keys", "store_events", "multipart_uploads",
+        ]
+        func counts(after clock: LedgerClock) async throws -> [Int64] {
+            await upkeep(connection, clock: clock).runRound()
+            await MultipartUpkeep(connection: connection, clock: clock, logger: .silent) { _ in }.runRound()
+            var counts: [Int64] = []
+            for table in tables { counts.append(try await connection.number("SELECT count(*) FROM \(table)")) }
+            return counts
+        }
+        let then = LedgerClock(maxDifference: 5, logger: .silent) { Date(timeIntervalSince1970: 1_577_923_200) }
+        #expect(try await counts(after: then) == tables.map { _ in 1 })
+        #expect(try await counts(after: .right) == tables.map { _ in 0 })
     }
 
     @Test(.database(.migrated)) func dropsWhatIsPastRetentionAndKeepsTotals() async throws {
@@ -103,9 +150,9 @@ import Testing
         await upkeep(connection).runRound()
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
         try await summer.runScript("COMMIT")
-        try await connection.runScript("SELECT empty_issuances_partition('2020-01-01', 40)")
+        try await connection.runScript("SELECT empty_issuances_partition('2020-01-01', 40, now())")
         try await summer.runScript(sum)
-        #expect(try await connection.texts("SELECT drop_issuances_partition('2020-01-01', 40)::text") == ["false"])
+        #expect(try await connection.texts("SELECT drop_issuances_partition('2020-01-01', 40, now())::text") == ["false"])
         #expect(try await hasPartition())
         try await summer.runScript("COMMIT")
         await upkeep(connection).runRound()
@@ -115,8 +162,8 @@ import Testing
     @Test(
         .database(.migrated),
         arguments: [
-            "SELECT empty_issuances_partition(current_date, 32)", "SELECT expired_issuances_days(31)",
-            "SELECT drop_issuances_partition('2020-01-01', 40)",
+            "SELECT empty_issuances_partition(current_date, 32, now())", "SELECT expired_issuances_days(31, now())",
+            "SELECT drop_issuances_partition('2020-01-01', 40, now())",
         ]) func refusesToDropWhatIsKept(_ sql: String) async throws
     {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

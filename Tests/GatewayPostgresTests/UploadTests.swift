@@ -252,14 +252,14 @@ import Testing
         let made = [MadeObject(key: try ObjectKey("k"), madeAt: now, size: nil, etag: nil)]
         _ = try await events.note(made, in: BucketName("demo"))
         func prune(_ keepDays: Int32?) async throws -> Int32? {
-            try await world.connection.execute(LandingTable.prune, (keepDays, 10)).first
+            try await world.connection.execute(LandingTable.prune, (keepDays, Date(), 10)).first
         }
         #expect(try await prune(nil) == 0)
         try await world.connection.runScript("INSERT INTO landed_uploads VALUES ('\(old)', 5), ('\(new)', 5)")
         #expect(try await prune(1) == 0)
         for change in ["empty", "drop"] {
             try await world.connection.runScript(
-                "SELECT \(change)_issuances_partition(day, 32) FROM expired_issuances_days(32) AS day")
+                "SELECT \(change)_issuances_partition(day, 32, now()) FROM expired_issuances_days(32, now()) AS day")
         }
         #expect(try await prune(1) == 2)
         for table in ["landings", "landed_uploads"] {
@@ -287,11 +287,11 @@ import Testing
         let states = "SELECT concat_ws(' ', object_key, state, landed_bytes) FROM uploads ORDER BY object_key"
         let before = try await world.connection.texts(states)
         #expect(before.count == 4 * instants.count)
-        _ = try await world.connection.execute(LandingTable.prune, (32, 100))
+        _ = try await world.connection.execute(LandingTable.prune, (32, Date(), 100))
         let kept = try await world.connection.texts(
             """
             SELECT concat_ws(' ', u.object_key, u.state, u.landed_bytes) FROM uploads u
-            WHERE (u.issued_at AT TIME ZONE 'UTC')::date NOT IN (SELECT expired_issuances_days(32))
+            WHERE (u.issued_at AT TIME ZONE 'UTC')::date NOT IN (SELECT expired_issuances_days(32, now()))
             ORDER BY u.object_key
             """)
         #expect(kept.count == 12 && Set(kept).isSubset(of: before), "\(Set(kept).subtracting(before))")
@@ -299,7 +299,7 @@ import Testing
         try await world.connection.runScript("SELECT create_issuances_partition(current_date - 50)")
         let left = try await upload("left", at: Date().addingTimeInterval(-50 * 86_400))
         _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation, size: 1), on: left)
-        _ = try await world.connection.execute(LandingTable.prune, (32, 100))
+        _ = try await world.connection.execute(LandingTable.prune, (32, Date(), 100))
         #expect(try await world.connection.texts(states).contains("left landed 1"))
     }
 

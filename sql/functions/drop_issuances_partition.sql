@@ -6,10 +6,11 @@
 --
 --   p_day        the day
 --   p_keep_days  the retention, at least 32 days
+--   p_now        the caller's clock: of it and the server's, the earlier one counts
 -- Result: true; false where a lock was not free, to be tried again later.
 -- Locks: 'sums'; ACCESS EXCLUSIVE on issuances. Runs with the owner's rights. Callers: the gateway's role.
 -- Errors: invalid_parameter_value for a day within retention; object_not_in_prerequisite_state where it is not empty.
-CREATE OR REPLACE FUNCTION drop_issuances_partition(p_day date, p_keep_days integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION drop_issuances_partition(p_day date, p_keep_days integer, p_now timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 SET lock_timeout = '100ms'
@@ -18,7 +19,7 @@ DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
     v_is_empty boolean;
 BEGIN
-    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
     EXECUTE format('SELECT NOT EXISTS (SELECT FROM public.%I)', v_name) INTO STRICT v_is_empty;

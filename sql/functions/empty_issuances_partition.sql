@@ -4,12 +4,13 @@
 --
 --   p_day        the day
 --   p_keep_days  the retention, at least 32 days
+--   p_now        the caller's clock: of it and the server's, the earlier one counts
 -- Result: none.
 -- Locks: 'sums'; ACCESS EXCLUSIVE on the partition; the counters, in the order in which recordings lock them. Runs with
 -- the owner's rights. Callers: the gateway's role.
 -- Errors: invalid_parameter_value for a day within retention; lock_not_available after a second, where somebody reads
 -- the day.
-CREATE OR REPLACE FUNCTION empty_issuances_partition(p_day date, p_keep_days integer) RETURNS void
+CREATE OR REPLACE FUNCTION empty_issuances_partition(p_day date, p_keep_days integer, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 SET lock_timeout = '1s'
@@ -17,7 +18,7 @@ AS $$
 DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
 BEGIN
-    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(advisory_lock('sums'));

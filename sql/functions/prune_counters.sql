@@ -2,14 +2,16 @@
 -- counts of refusals.
 --
 --   p_keep_denials_days  how long counts of refusals are kept, at least a day
+--   p_now                the caller's clock: of it and the server's, the earlier one counts
 --   p_most               how many rows of each kind to delete at most
 -- Result: how many rows were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
-CREATE OR REPLACE FUNCTION prune_counters(p_keep_denials_days integer, p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION prune_counters(p_keep_denials_days integer, p_now timestamptz, p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_now timestamptz := least(p_now, clock_timestamp());
     v_usage integer;
     v_tickets integer;
     v_denials integer;
@@ -17,7 +19,7 @@ BEGIN
     DELETE FROM tickets t
     WHERE t.id = ANY (ARRAY(
         SELECT o.id FROM tickets o
-        WHERE o.expires_at < clock_timestamp() - interval '1 day'
+        WHERE o.expires_at < v_now - interval '1 day'
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -29,7 +31,7 @@ BEGIN
         FROM quota_usage o
         LEFT JOIN quotas q ON q.id = o.quota_id
         WHERE (q.id IS NULL AND NOT EXISTS (SELECT FROM tickets t WHERE t.id = o.quota_id))
-            OR quota_period_end(q.period, o.period_start) < clock_timestamp() - interval '1 hour'
+            OR quota_period_end(q.period, o.period_start) < v_now - interval '1 hour'
         LIMIT p_most
         FOR UPDATE OF o SKIP LOCKED
     ) old
@@ -38,7 +40,7 @@ BEGIN
     DELETE FROM denials d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM denials o
-        WHERE o.minute < clock_timestamp() - make_interval(days => greatest(p_keep_denials_days, 1))
+        WHERE o.minute < v_now - make_interval(days => greatest(p_keep_denials_days, 1))
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

@@ -5,10 +5,11 @@
 -- one.
 --
 --   p_keep_days  how long the ledger is kept, at least 32 days; NULL for ever
+--   p_now        the caller's clock: of it and the server's, the earlier one counts
 --   p_most       how many rows of each kind to delete at most
 -- Result: how many rows were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
-CREATE OR REPLACE FUNCTION prune_landings(p_keep_days integer, p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION prune_landings(p_keep_days integer, p_now timestamptz, p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
@@ -16,7 +17,8 @@ DECLARE
     v_events integer;
     v_landings integer;
     v_counted integer;
-    v_end timestamptz := clock_timestamp() - greatest(p_keep_days, 32) * interval '1 day';
+    v_now timestamptz := least(p_now, clock_timestamp());
+    v_end timestamptz := v_now - greatest(p_keep_days, 32) * interval '1 day';
     v_before uuid;
 BEGIN
     SELECT least(v_end, min(p.day)::timestamp AT TIME ZONE 'UTC') INTO v_end FROM issuances_partitions() p;
@@ -26,7 +28,7 @@ BEGIN
     DELETE FROM store_events e
     WHERE e.ctid = ANY (ARRAY(
         SELECT o.ctid FROM store_events o
-        WHERE o.received_at < clock_timestamp() - interval '10 days'
+        WHERE o.received_at < v_now - interval '10 days'
         ORDER BY o.received_at LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

@@ -3,10 +3,11 @@
 -- Reservations of their parts are settled by then, since a link lives for seven days at most.
 --
 --   p_keep_days  how long they are kept after they expire, at least ten days
+--   p_now        the caller's clock: of it and the server's, the earlier one counts
 --   p_most       how many rows to delete at most
 -- Result: how many were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
-CREATE OR REPLACE FUNCTION prune_multipart_uploads(p_keep_days integer, p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION prune_multipart_uploads(p_keep_days integer, p_now timestamptz, p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
@@ -17,7 +18,7 @@ BEGIN
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
         WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < clock_timestamp() - make_interval(days => greatest(p_keep_days, 10))
+            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 10))
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

@@ -2,15 +2,18 @@
 --
 --   p_keep_days  how long refusals are kept, at least a day
 --   p_keep_rows  how many are kept at most
+--   p_now        the caller's clock: of it and the server's, the earlier one counts
 --   p_most       how many rows of each kind to delete at most
 -- Result: how many rows were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
-CREATE OR REPLACE FUNCTION prune_refusals(p_keep_days integer, p_keep_rows bigint, p_most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION prune_refusals(
+    p_keep_days integer, p_keep_rows bigint, p_now timestamptz, p_most integer
+) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
-    v_before timestamptz := clock_timestamp() - make_interval(days => greatest(p_keep_days, 1));
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1));
     v_rows integer;
     v_gaps integer;
 BEGIN

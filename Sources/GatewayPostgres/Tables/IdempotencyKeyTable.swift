@@ -81,18 +81,19 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.map(\.id), $0.map(\.attempt)] }
 
-    /// Removes expired keys. Keys in use at this moment stay for the next round.
-    static let prune = Statement<Int32, Void>(
+    /// Removes keys that have expired by the clocks of both gateway and database. Keys in use at this moment stay for
+    /// the next round.
+    static let prune = Statement<(now: Date, most: Int32), Void>(
         """
         DELETE FROM idempotency_keys k
         WHERE k.id = ANY (ARRAY(
             SELECT o.id FROM idempotency_keys o
-            WHERE o.created_at < clock_timestamp() - interval '24 hours'
-            LIMIT $1
+            WHERE o.created_at < least($1, clock_timestamp()) - interval '24 hours'
+            LIMIT $2
             FOR UPDATE SKIP LOCKED
         ))
         """
-    ) { [$0] }
+    ) { [$0.now, $0.most] }
 }
 
 extension PostgresTransaction {

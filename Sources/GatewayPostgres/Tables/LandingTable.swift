@@ -97,8 +97,10 @@ enum LandingTable {
         [$0.ids, $0.landed]
     }
 
-    static let prune = Statement<(keepDays: Int32?, most: Int32), Int32>("SELECT prune_landings($1, $2)") {
-        [$0.keepDays, $0.most]
+    static let prune = Statement<(keepDays: Int32?, now: Date, most: Int32), Int32>(
+        "SELECT prune_landings($1, $2, $3)"
+    ) {
+        [$0.keepDays, $0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

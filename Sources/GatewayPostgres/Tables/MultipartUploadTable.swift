@@ -178,8 +178,10 @@ enum MultipartUploadTable {
         try MultipartUpload(&row)
     }
 
-    static let prune = Statement<(keepDays: Int32, most: Int32), Int32>("SELECT prune_multipart_uploads($1, $2)") {
-        [$0.keepDays, $0.most]
+    static let prune = Statement<(keepDays: Int32, now: Date, most: Int32), Int32>(
+        "SELECT prune_multipart_uploads($1, $2, $3)"
+    ) {
+        [$0.keepDays, $0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

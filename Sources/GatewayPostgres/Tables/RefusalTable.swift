@@ -34,10 +34,10 @@ enum RefusalTable {
     }
 
     /// Deletes refusals that are too old or too many; returns how many rows.
-    static let prune = Statement<(keepDays: Int32, keepRows: Int64, most: Int32), Int32>(
-        "SELECT prune_refusals($1, $2, $3)"
+    static let prune = Statement<(keepDays: Int32, keepRows: Int64, now: Date, most: Int32), Int32>(
+        "SELECT prune_refusals($1, $2, $3, $4)"
     ) {
-        [$0.keepDays, $0.keepRows, $0.most]
+        [$0.keepDays, $0.keepRows, $0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

@@ -47,7 +47,7 @@ public struct MultipartUpkeep: Service {
                 guard !due.isEmpty else { break }
                 for upload in due { await end(upload) }
             }
-            _ = try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, 1000))
+            _ = try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, 1000))
         } catch {
             logger.report(error, "uploads in parts not looked after", in: connection.outage)
         }

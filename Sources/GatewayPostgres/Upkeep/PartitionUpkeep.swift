@@ -9,6 +9,9 @@ public import ServiceLifecycle
 /// A partition past retention is emptied first, under a lock of this partition only, which holds up no recording. A
 /// second step drops it, under a lock of the ledger. The first step gives up after a second if somebody reads the
 /// partition, the second after a tenth of a second if somebody reads the ledger. The next round then tries again.
+///
+/// What is deleted is old by the gateway's clock and by the database's. If one of them is set forward by mistake, all
+/// stays.
 public struct PartitionUpkeep: Service {
     /// The periods to keep, and the time between rounds.
     public struct Schedule: Sendable {
@@ -42,6 +45,7 @@ public struct PartitionUpkeep: Service {
     private let connection: PostgresConnection
     private let sums: PostgresConnection
     private let schedule: Schedule
+    private let clock: LedgerClock
     private let logger: Logger
 
     /// Creates the service.
@@ -50,13 +54,16 @@ public struct PartitionUpkeep: Service {
     ///   - connection: Logged in as the gateway; may be shared.
     ///   - sums: The connection of ``UsageUpkeep``. To empty a day reads it whole, and excludes summing up.
     ///   - schedule: The periods to keep.
+    ///   - clock: The gateway's clock.
     ///   - logger: Receives a message when partitions are created or dropped.
     public init(
-        connection: PostgresConnection, sums: PostgresConnection, schedule: Schedule = Schedule(), logger: Logger
+        connection: PostgresConnection, sums: PostgresConnection, schedule: Schedule = Schedule(), clock: LedgerClock,
+        logger: Logger
     ) {
         self.connection = connection
         self.sums = sums
         self.schedule = schedule
+        self.clock = clock
         self.logger = logger
     }
 
@@ -90,15 +97,16 @@ public struct PartitionUpkeep: Service {
     }
 
     private func dropExpired(keepDays: Int32) async throws(PostgresError) {
-        for day in try await connection.execute(Self.expiredDays, keepDays) {
+        for day in try await connection.execute(Self.expiredDays, (keepDays, clock.time)) {
             do throws(PostgresError) {
-                try await sums.perform(Self.emptyPartition, (day, keepDays), deadline: .now + UsageUpkeep.patience)
+                try await sums.perform(
+                    Self.emptyPartition, (day, keepDays, clock.time), deadline: .now + UsageUpkeep.patience)
             } catch {
                 // lock_not_available: somebody reads the partition.
                 guard error.sqlState == "55P03" else { throw error }
                 continue
             }
-            if try await connection.execute(Self.dropPartition, (day, keepDays)).first == true {
+            if try await connection.execute(Self.dropPartition, (day, keepDays, clock.time)).first == true {
                 logger.info("partition of the ledger dropped", metadata: ["day": "\(day)"])
             }
         }
@@ -110,67 +118,70 @@ public struct PartitionUpkeep: Service {
         var removed: Int32
         repeat {
             let keep = Int32(clamping: schedule.keepDenialsDays)
-            removed = try await connection.execute(Self.pruneCounters, (keep, step)).first ?? 0
+            removed = try await connection.execute(Self.pruneCounters, (keep, clock.time, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
             let keepDays = Int32(clamping: schedule.keepRefusalsDays)
             removed =
-                try await connection.execute(RefusalTable.prune, (keepDays, Int64(schedule.keepRefusals), step)).first
+                try await connection.execute(
+                    RefusalTable.prune, (keepDays, Int64(schedule.keepRefusals), clock.time, step)
+                ).first
                 ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
             removed =
                 try await connection.execute(
-                    LandingTable.prune, (schedule.keepDays.map { Int32(clamping: $0) }, step)
+                    LandingTable.prune, (schedule.keepDays.map { Int32(clamping: $0) }, clock.time, step)
                 )
                 .first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
-            removed = try await connection.execute(Self.pruneDeletions, step).first ?? 0
+            removed = try await connection.execute(Self.pruneDeletions, (clock.time, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
-            removed = try await connection.execute(Self.prunePolicyLog, step).first ?? 0
+            removed = try await connection.execute(Self.prunePolicyLog, (clock.time, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
-        while try await connection.perform(IdempotencyKeyTable.prune, step) >= Int(step), !Task.isCancelled {}
+        while try await connection.perform(IdempotencyKeyTable.prune, (clock.time, step)) >= Int(step), !Task.isCancelled {}
     }
 }
 
 extension PartitionUpkeep {
-    static let expiredDays = Statement<Int32, String>(
-        "SELECT day::text FROM expired_issuances_days($1) AS day", onlyReads: true
+    static let expiredDays = Statement<(keepDays: Int32, now: Date), String>(
+        "SELECT day::text FROM expired_issuances_days($1, $2) AS day", onlyReads: true
     ) {
-        [$0]
+        [$0.keepDays, $0.now]
     } decode: { row throws(PostgresError) in
         try row.next()
     }
 
-    static let emptyPartition = Statement<(day: String, keepDays: Int32), Void>(
-        "SELECT empty_issuances_partition($1::text::date, $2)"
-    ) { [$0.day, $0.keepDays] }
+    static let emptyPartition = Statement<(day: String, keepDays: Int32, now: Date), Void>(
+        "SELECT empty_issuances_partition($1::text::date, $2, $3)"
+    ) { [$0.day, $0.keepDays, $0.now] }
 
-    static let dropPartition = Statement<(day: String, keepDays: Int32), Bool>(
-        "SELECT drop_issuances_partition($1::text::date, $2)"
+    static let dropPartition = Statement<(day: String, keepDays: Int32, now: Date), Bool>(
+        "SELECT drop_issuances_partition($1::text::date, $2, $3)"
     ) {
-        [$0.day, $0.keepDays]
+        [$0.day, $0.keepDays, $0.now]
     } decode: { row throws(PostgresError) in
         try row.next()
     }
 
-    static let pruneDeletions = Statement<Int32, Int32>("SELECT prune_deletions($1)") {
-        [$0]
+    static let pruneDeletions = Statement<(now: Date, most: Int32), Int32>("SELECT prune_deletions($1, $2)") {
+        [$0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }
 
-    static let prunePolicyLog = Statement<Int32, Int32>("SELECT prune_policy_log($1)") {
-        [$0]
+    static let prunePolicyLog = Statement<(now: Date, most: Int32), Int32>("SELECT prune_policy_log($1, $2)") {
+        [$0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }
 
-    static let pruneCounters = Statement<(keepDenialsDays: Int32, most: Int32), Int32>("SELECT prune_counters($1, $2)")
-    {
-        [$0.keepDenialsDays, $0.most]
+    static let pruneCounters = Statement<(keepDenialsDays: Int32, now: Date, most: Int32), Int32>(
+        "SELECT prune_counters($1, $2, $3)"
+    ) {
+        [$0.keepDenialsDays, $0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

@@ -26,7 +26,7 @@ extension Gateway {
                 schedule: .init(
                     daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays,
                     keepRefusalsDays: settings.refusalsKeepDays),
-                logger: logger),
+                clock: parts.clock, logger: logger),
             UsageUpkeep(connection: connections.sums, logger: logger),
             IndexUpkeep(connection: connections.indexing, logger: logger),
             useCases.idempotency,

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LibPQ
 import Logging
 import PostgresTesting
@@ -96,6 +97,27 @@ import Testing
     @Test func `a command that cannot start ends with one line of the log, with cause and advice`() async throws {
         // A deployment of its own: another test gives the secrets in the shared database another master key.
         try await Deployment.with { site in try await expectLastLines(at: site) }
+    }
+
+    /// As the first process of a container, which no signal ends that it does not await.
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `a gateway that is told to stop while it waits for PostgreSQL ends`(signal: Int32) async throws {
+        let site = try Deployment.current
+        let process = try RunningProcess(
+            ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "serve"],
+            environment: site.environment.merging([
+                "SLUICE_LISTEN": "127.0.0.1:0",
+                "SLUICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2",
+            ]) { $1 })
+        try await waitUntil("it has begun") { process.errors.contains("settings read") }
+        let children = "/proc/\(process.processID)/task/\(process.processID)/children"
+        let child = try #require(
+            String(contentsOfFile: children, encoding: .utf8).split(separator: " ").compactMap { pid_t($0) }.first {
+                try String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8) == "sluice\n"
+            })
+        #expect(kill(child, signal) == 0)
+        #expect(await process.exitStatus() == 0)
+        #expect(process.errors.contains("told to stop before it served"), "\(process.errors)")
     }
 
     private func expectLastLines(at site: Deployment) async throws {

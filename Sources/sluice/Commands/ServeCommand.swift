@@ -1,10 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
-import GatewayAPI
 import Glibc
 import LineLogging
 import Logging
-import ServiceLifecycle
 import Systemd
 import UnixSignals
 
@@ -44,6 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             // Whoever reads the log may end. The gateway serves on, and counts the lines that it cannot write.
             signal(SIGPIPE, SIG_IGN)
+            let stops = await StopSignals(logger: logger)
             // Before the signal is awaited, it would end the process.
             let hangUps = await UnixSignalsSequence(trapping: .sighup)
             var settings = try Settings(&reader)
@@ -52,16 +51,11 @@ struct ServeCommand: AsyncParsableCommand {
             settings.passedListeners = try PassedListeners(PassedSocket.all(in: environment))
             let supervision = Supervision(
                 notifier: ServiceNotifier(environment: environment), hangUps: hangUps, reader: reader)
-            try await serve(settings, logger, logs.requests, supervision)
+            try await stops.run {
+                try await Gateway(settings, logger: logger, requestLog: logs.requests, supervision: supervision).services
+            }
         } catch {
             throw ExitCode(logging: error, to: logger, "The gateway failed", as: .gateway)
         }
-    }
-
-    private func serve(
-        _ settings: Settings, _ logger: Logger, _ requestLog: any RequestLog, _ supervision: Supervision
-    ) async throws {
-        let gateway = try await Gateway(settings, logger: logger, requestLog: requestLog, supervision: supervision)
-        try await ServiceGroup(running: gateway.services, logger: logger).run()
     }
 }

@@ -34,7 +34,8 @@ public struct PostgresConfiguration: Sendable {
     ///     dead server in about half a minute.
     ///   - password: Overrides the password in the connection string, if any.
     ///   - applicationName: Name shown in `pg_stat_activity`, unless the connection string sets one.
-    ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC`.
+    ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC` and
+    ///     `default_transaction_isolation` = `read committed`.
     ///   - connectTimeout: How long to wait for one server of the list.
     ///   - responseTimeout: How long a call without a deadline waits for an answer.
     /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
@@ -54,7 +55,8 @@ public struct PostgresConfiguration: Sendable {
         parameters["client_encoding"] = "UTF8"
         self.hosts = try Self.splitHosts(parameters)
         self.parameters = parameters
-        self.sessionSettings = [("TimeZone", "UTC")] + sessionSettings
+        self.sessionSettings =
+            [("TimeZone", "UTC"), ("default_transaction_isolation", "read committed")] + sessionSettings
         self.connectTimeout = connectTimeout
         self.responseTimeout = responseTimeout
         self.cancelTimeout = .seconds(2)

@@ -28,6 +28,21 @@ public struct FileStatus: Sendable, Equatable {
         self.init(found)
     }
 
+    /// Why this process cannot read a file, as the end of a sentence that begins with its name; `nil` if it can.
+    public static func readingFlaw(of path: String) -> String? {
+        do throws(FileError) {
+            if try FileStatus(path).kind == .directory { return "is a directory" }
+            _ = try OpenFile.attempt { unsafe access(path, R_OK) }
+            return nil
+        } catch {
+            return switch error.number {
+            case ENOENT: "does not exist"
+            case EACCES: "may not be read by this user"
+            default: "cannot be read: \(error)"
+            }
+        }
+    }
+
     init(_ found: stat) {
         kind =
             switch found.st_mode & S_IFMT {

@@ -124,8 +124,31 @@ struct SettingsTests {
     func aFileThatIsNoJSONObjectIsRefused(text: String) throws {
         try Self.withFile(text) { file in
             let result = try Command.run(["serve", "--config", file], environment: [:])
-            #expect(result.status == 64 && result.errors.contains("'\(file)' cannot be read as a JSON object."))
+            #expect(result.status == 64 && result.errors.contains("'\(file)' is not one JSON object."))
         }
+    }
+
+    @Test func anEmptyNameOfAFileIsNone() throws {
+        let result = try Command.run(["serve"], environment: ["SLUICE_CONFIG": "", "SLUICE_MASTER_KEY_FILE": ""])
+        #expect(result.status == 1 && result.errors.contains("SLUICE_DATABASE_URL: must be set"), "\(result.errors)")
+        #expect(!result.errors.contains("SLUICE_CONFIG") && !result.errors.contains("_KEY_FILE:"), "\(result.errors)")
+    }
+
+    @Test func aFileThatCannotBeReadIsToldApart() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let binary = folder.appending(path: "binary")
+        try Data([0xFF, 0xFE]).write(to: binary)
+        for (path, reason) in [
+            (folder.path, "is a directory"), (binary.path, "is not text in UTF-8"),
+            (folder.appending(path: "missing").path, "does not exist"),
+        ] {
+            let result = try Command.run(["serve"], environment: ["SLUICE_MASTER_KEY_FILE": path])
+            #expect(result.errors.contains("SLUICE_MASTER_KEY_FILE: '\(path)' \(reason)"), "\(result.errors)")
+        }
+        let result = try Command.run(["serve", "--config", folder.path], environment: [:])
+        #expect(result.errors.contains("The configuration file '\(folder.path)' is a directory."), "\(result.errors)")
     }
 
     @Test(arguments: [
@@ -181,7 +204,7 @@ struct SettingsTests {
         let missing = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         let result = try Command.run(["serve"], environment: [name: missing])
         #expect(result.status == 1)
-        #expect(result.errors.contains("\(name): '\(missing)' cannot be read"))
+        #expect(result.errors.contains("\(name): '\(missing)' does not exist"))
         try Self.withFile("\n") { empty in
             let result = try Command.run(["serve"], environment: [name: empty])
             #expect(result.errors.contains("\(name): '\(empty)' is empty"))

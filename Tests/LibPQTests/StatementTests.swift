@@ -149,4 +149,16 @@ struct StatementTests {
         #expect(error == .deadlineExceeded)
         #expect(try await connection.execute(query("SELECT count(*) FROM w")) == [Int64(0)])
     }
+
+    @Test(.database) func aSessionBeginsInUTCAtReadCommittedWhateverTheServerSays() async throws {
+        let database = try TestDatabase.current
+        let owner = try connect()
+        for (name, value) in [("default_transaction_isolation", "serializable"), ("TimeZone", "Asia/Tokyo")] {
+            try await owner.runScript("ALTER DATABASE \(database.name) SET \(name) = '\(value)'")
+        }
+        let session = try connect()
+        for (name, value) in [("transaction_isolation", "read committed"), ("TimeZone", "UTC")] {
+            #expect(try await session.execute(query("SHOW \(name)", as: String.self)) == [value])
+        }
+    }
 }

@@ -38,8 +38,8 @@ public struct PostgresAdminStores: Sendable {
 
     /// Settings for the sessions of the pool.
     public static let sessionSettings: [(name: String, value: String)] = [
-        ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "10s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "1s"),
+        ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "2s"),
+        ("idle_in_transaction_session_timeout", "1s"),
         ("jit", "off"),
     ]
 

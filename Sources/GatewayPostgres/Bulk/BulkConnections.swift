@@ -12,8 +12,8 @@ public final class BulkConnections: Sendable {
 
     /// Settings for the sessions.
     public static let sessionSettings: [(name: String, value: String)] = [
-        ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "1800s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "1s"),
+        ("synchronous_commit", "on"), ("statement_timeout", "1800s"), ("lock_timeout", "2s"),
+        ("idle_in_transaction_session_timeout", "1s"),
         ("jit", "off"), ("temp_buffers", "64MB"), ("work_mem", "64MB"),
     ]
 

@@ -7,7 +7,6 @@ extension DatabaseDiagnosis {
         """
         SELECT current_setting('server_version_num')::integer, current_setting('server_version'),
             current_database()::text, current_setting('server_encoding'), pg_is_in_recovery(),
-            (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'default_transaction_isolation'),
             (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'default_transaction_read_only') = 'on',
             current_setting('synchronous_commit'),
             (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'synchronous_commit'),
@@ -21,8 +20,8 @@ extension DatabaseDiagnosis {
     ) { row throws(PostgresError) in
         ServerFacts(
             versionNumber: try row.next(), version: try row.next(), database: try row.next(),
-            encoding: try row.next(), isStandby: try row.next(), isolation: try row.next(),
-            isReadOnly: try row.next(), synchronousCommit: try row.next(),
+            encoding: try row.next(), isStandby: try row.next(), isReadOnly: try row.next(),
+            synchronousCommit: try row.next(),
             initialSynchronousCommit: try row.next(), acceptsLoss: try row.next(), unsafeSettings: try row.next(),
             synchronousStandbys: try row.next(), clock: try row.next())
     }

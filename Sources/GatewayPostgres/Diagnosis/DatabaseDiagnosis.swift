@@ -67,8 +67,6 @@ public struct ServerFacts: Sendable, Equatable {
     public var encoding: String
     /// Whether the server is a standby.
     public var isStandby: Bool
-    /// Isolation level of a session that sets none.
-    public var isolation: String
     /// Whether transactions of a session that sets nothing are read-only.
     public var isReadOnly: Bool
     /// `synchronous_commit` in a session that asked for `on`.

@@ -8,7 +8,7 @@ public struct PostgresIssuances: IssuanceReader {
     /// Settings for the sessions of the pool. PostgreSQL plans each query for its own values, so that it opens no days
     /// out of range and finds rare values by the right index.
     public static let sessionSettings: [(name: String, value: String)] = [
-        ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
+        ("default_transaction_read_only", "on"),
         ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
         ("plan_cache_mode", "force_custom_plan"), ("work_mem", "32MB"),
     ]

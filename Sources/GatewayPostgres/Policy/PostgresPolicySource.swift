@@ -9,7 +9,7 @@ public struct PostgresPolicySource: PolicySource {
     /// that a table that was empty at first stays empty. With these settings it keeps to one plan of nested loops over
     /// indexes.
     public static let sessionSettings: [(name: String, value: String)] = [
-        ("default_transaction_isolation", "read committed"), ("statement_timeout", "10s"),
+        ("statement_timeout", "10s"),
         ("idle_in_transaction_session_timeout", "1s"), ("plan_cache_mode", "force_generic_plan"),
         ("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off"),
         ("enable_bitmapscan", "off"), ("jit", "off"),

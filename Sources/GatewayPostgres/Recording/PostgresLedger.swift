@@ -98,8 +98,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// Session settings that recording needs. The planner does not know the sizes of the arrays. With these settings it
     /// keeps to one plan of nested loops over primary keys.
     static let sessionSettings: [(name: String, value: String)] = [
-        ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "1s"),
+        ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "5s"),
+        ("idle_in_transaction_session_timeout", "1s"),
         ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
     ]

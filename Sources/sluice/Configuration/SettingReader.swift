@@ -104,7 +104,7 @@ struct SettingReader {
     mutating func secret(in name: SettingName) -> Secret<String>? {
         guard let path = text(name) else { return nil }
         guard var text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            refuse(name, "'\(path)' cannot be read as text")
+            refuse(name, "'\(path)' \(FileStatus.readingFlaw(of: path) ?? "is not text in UTF-8")")
             return nil
         }
         if text.unicodeScalars.last == "\n" {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import LocalFiles
 
 /// Flags that give settings on the command line or name a file with them. Several commands share them.
 struct SettingsOptions: ParsableArguments {
@@ -14,17 +15,13 @@ struct SettingsOptions: ParsableArguments {
     var assignments: [String] = []
 
     /// The path of the configuration file; `nil` if there is none.
-    var file: String? { config ?? ProcessInfo.processInfo.environment["SLUICE_CONFIG"] }
+    var file: String? {
+        config ?? ProcessInfo.processInfo.environment["SLUICE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// Says why a configuration file cannot be used. The reader's own error might quote a value of the file.
     static func complaint(about file: String) -> String {
-        guard FileManager.default.fileExists(atPath: file) else {
-            return "The configuration file '\(file)' does not exist."
-        }
-        guard FileManager.default.isReadableFile(atPath: file) else {
-            return "The configuration file '\(file)' may not be read by this user."
-        }
-        return "The configuration file '\(file)' cannot be read as a JSON object."
+        "The configuration file '\(file)' \(FileStatus.readingFlaw(of: file) ?? "is not one JSON object")."
     }
 
     /// Opens the settings. Flags override the environment, which overrides the file.

@@ -77,11 +77,6 @@ extension Doctor {
                 advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write to the URL. "
                     + "Reset default_transaction_read_only where it is on.")
         }
-        if facts.isolation != "read committed" {
-            report.note(
-                .database, .failed, "Transactions are '\(facts.isolation)' by default; nothing can be recorded.",
-                advice: "Reset default_transaction_isolation of the server, the database and the login.")
-        }
     }
 
     private mutating func judgeDurability(_ facts: ServerFacts) {

@@ -19,9 +19,9 @@ extension Doctor {
         }
         // The reader of settings has named the other files that it cannot read.
         for name in [SettingName.tlsCertificateFile, .tlsKeyFile] {
-            guard let file = reader.text(name), !FileManager.default.isReadableFile(atPath: file) else { continue }
+            guard let file = reader.text(name), let flaw = FileStatus.readingFlaw(of: file) else { continue }
             report.note(
-                .files, .failed, "\(name.variable): '\(file)' does not exist, or this user cannot read it.",
+                .files, .failed, "\(name.variable): '\(file)' \(flaw).",
                 advice: "Correct the path, or let the user that runs 'sluice serve' read the file.")
         }
         if report.findings.count == before { report.note(.files, .ok, "No other user can read a file with secrets.") }

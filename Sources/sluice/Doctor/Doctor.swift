@@ -53,17 +53,10 @@ struct Doctor {
 
     /// Opens the settings, without the file if that cannot be read.
     private mutating func openSettings(_ options: SettingsOptions) async throws -> SettingReader {
-        guard let file = options.file else { return try await options.reader() }
-        let problem: String
-        if !FileManager.default.fileExists(atPath: file) {
-            problem = "The configuration file '\(file)' does not exist."
-        } else if FileManager.default.isReadableFile(atPath: file) {
-            if (try? SettingsFile(file)) != nil { return try await options.reader() }
-            problem = "The configuration file '\(file)' is not one JSON object."
-        } else {
-            problem = "The configuration file '\(file)' cannot be read by this user."
-        }
-        report.note(.settings, .failed, problem, advice: "Correct --config or SLUICE_CONFIG, or the file.")
+        guard let file = options.file, (try? SettingsFile(file)) == nil else { return try await options.reader() }
+        report.note(
+            .settings, .failed, SettingsOptions.complaint(about: file),
+            advice: "Correct --config or SLUICE_CONFIG, or the file.")
         return try await options.reader(file: nil)
     }
 }

@@ -100,6 +100,13 @@ def check(condition, sentence):
         raise RuntimeError(sentence)
 
 
+def wait(condition, sentence):
+    end = time.monotonic() + READY_SECONDS
+    while not condition():
+        check(time.monotonic() < end, sentence)
+        time.sleep(0.05)
+
+
 class Rehearsal:
     """The whole of it; `run` answers the status of the program."""
 
@@ -157,9 +164,34 @@ class Rehearsal:
         check(status == 201 and site.ask(self.keys["alice"], **self.again)[1] == self.repeated, "a request is not repeated")
         status, _ = site.call("DELETE", f"/admin/v1/grants/{self.grants['bob']}")
         check(status == 204 and site.ask(self.keys["bob"])[0] == 403, "bob's grant is not revoked")
-        last = self.first.query("SELECT pg_walfile_name(pg_switch_wal())")[0][0]
-        while not (BACKUPS / "wal" / last).exists():
-            time.sleep(0.05)
+        last = self._archive(self.first)
+        self._archive_again(last)
+
+    def _archive(self, server):
+        """Waits until what was written is in the archive; returns the name of the last file."""
+        last = server.query("SELECT pg_walfile_name(pg_switch_wal())")[0][0]
+        wait(lambda: (BACKUPS / "wal" / last).exists(), f"{last} is not archived")
+        return last
+
+    def _archive_again(self, name):
+        """As after a crash between the archiving of a file and the note of it."""
+        notes = self.first.data / "pg_wal/archive_status"
+        wait(lambda: (notes / f"{name}.done").exists(), f"{name} is not noted")
+        (notes / f"{name}.done").rename(notes / f"{name}.ready")
+        wait(lambda: (notes / f"{name}.done").exists(), f"{name} is not archived a second time")
+
+    def _copy_of(self, server):
+        """A standby of a restored server, which must stay one."""
+        standby = Postgres(self.directory, "standby")
+        standby.shell(f"pg_basebackup --pgdata=\"$PGDATA\" --write-recovery-conf --checkpoint=fast --host={server.directory}")
+        with open(standby.data / "postgresql.auto.conf", "a") as file:
+            file.write(f"unix_socket_directories = '{standby.directory}'\nlisten_addresses = ''\n")
+        standby.start()
+        written = server.query("SELECT pg_current_wal_flush_lsn()::text FROM pg_switch_wal()")[0][0]
+        has_all = lambda: standby.query("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", written)[0][0]
+        wait(has_all, "the standby does not follow")
+        check(standby.query("SELECT pg_is_in_recovery()")[0][0], "the standby promoted itself")
+        standby.stop()
 
     def _restore_the_dump(self):
         """Into a new server, with a gateway that is started for it."""
@@ -195,6 +227,11 @@ class Rehearsal:
         status, link, _ = self.site.ask(self.keys["alice"], **self.again)
         check(status == 201 and link != self.repeated, "a repeated request gets the link of a row that is gone")
         check(self.site.gateway.ends == [], "the gateway ended")
+        restored.shell(documented("Restoring to a moment", 2).replace("pg_ctl --wait", f"pg_ctl --wait --log={restored.directory}/server.log"))
+        self.site.wait_until_ready()
+        check(self.site.ask(self.keys["alice"])[0] == 201, "nothing is issued after the restart")
+        self._archive(restored)
+        self._copy_of(restored)
         restored.stop()
 
     def _expect(self, restored, held, gone):

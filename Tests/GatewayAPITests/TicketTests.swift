@@ -79,6 +79,33 @@ struct TicketTests {
         #expect(await gateway.send(.get, "/v1/access?ticket=\(text)").status == 401)
     }
 
+    @Test("whose answers are encrypted are accepted where answers are encrypted, and nowhere else")
+    func encrypting() async throws {
+        let places = [
+            "/distribute-token.json?ticket=TICKET", "/v1/objects/photos/uploads/a?ticket=TICKET",
+            "/companion/TICKET/s3/sts", "/companion/TICKET/s3/params?filename=a&type=image/png",
+        ]
+        var accepted: [Bool: [String]] = [:]
+        for isEncrypting in [true, false] {
+            let row = try Self.row()
+            var ticket = row.ticket
+            if isEncrypting { ticket.responseKey = Secret([UInt8](repeating: 7, count: 32)) }
+            let fixture = IssuerFixture()
+            fixture.policy.add(ticket)
+            for place in places {
+                let gateway = TestGateway(authenticator: fixture.authenticator)
+                let answer = await gateway.send(.get, place.replacing("TICKET", with: row.text))
+                let isRefused = answer.status == 401 || answer.text.contains("\"StatusCode\":401")
+                if isRefused { #expect(answer.text.contains("'encryptsResponses'"), "\(answer.text)") }
+                if !isRefused { accepted[isEncrypting, default: []].append(place) }
+            }
+        }
+        #expect(accepted == [true: Array(places.prefix(1)), false: places])
+        // Every place of a ticket is in the list.
+        let routes = TestGateway().responder.router.routes.filter { [.ticket, .userOrTicket].contains($0.access) }
+        #expect(Set(routes.map(\.template).filter { !$0.contains("multipart") }).count == places.count)
+    }
+
     @Test("speak for their maker, without roles, and rest on the row that vouched for the maker")
     func authentication() async throws {
         let fixture = IssuerFixture([IssuerFixture.issuer()])

@@ -70,7 +70,7 @@ struct Routes {
             Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI)
                 .refusing(by: CredentialsURI.refusal),
             Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI)
-                .refusing(by: CredentialsURI.refusal),
+                .refusing(by: CredentialsURI.refusal).encryptingForTickets(),
             Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get),

@@ -27,6 +27,7 @@ final class Route: Sendable {
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
         var isDelegated = false
+        var encryptsForTickets = false
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
@@ -40,6 +41,8 @@ final class Route: Sendable {
     var repetition: Repetition { options.repetition }
     /// Whether delegated admins may call the route, whose use case narrows it to their scopes.
     var isDelegated: Bool { options.isDelegated }
+    /// Whether the answer is encrypted for the holder of a ticket that was made so.
+    var encryptsForTickets: Bool { options.encryptsForTickets }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
     /// Whether the route takes a body.
@@ -153,6 +156,12 @@ final class Route: Sendable {
     /// (``APIRequest/authority(of:)``). All other routes for admins and auditors refuse them.
     func delegated() -> Route {
         with { $0.isDelegated = true }
+    }
+
+    /// The same route, whose endpoint encrypts its answer with a ticket's ``Ticket/responseKey``. All other routes
+    /// refuse such tickets.
+    func encryptingForTickets() -> Route {
+        with { $0.encryptsForTickets = true }
     }
 
     /// Makes a route for anyone; it reads no body.

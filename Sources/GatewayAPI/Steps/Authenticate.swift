@@ -23,15 +23,20 @@ final class Authenticate: Sendable {
         let token = try Self.token(of: request, for: access)
         // A revoked admin must not act before this gateway has read the revocation: no later step proves the key again.
         if access == .admin || access == .auditor { try await advancePolicy() }
-        return try Self.admit(await authenticator.authenticate(token), to: access, request)
+        return try Self.admit(await authenticator.authenticate(token), to: request)
     }
 
     // Separate from the code that waits: the frame of an asynchronous function would hold everything used here.
-    private static func admit(
-        _ caller: Caller, to access: Route.Access, _ request: APIRequest
-    ) throws(GatewayError) -> Caller {
+    private static func admit(_ caller: Caller, to request: APIRequest) throws(GatewayError) -> Caller {
+        let access = request.route.access
         guard !caller.hasTicket || access == .userOrTicket || access == .ticket else {
             throw .unauthenticated(reason: "A ticket is not accepted here.", cause: Cause(.ticketNotAccepted))
+        }
+        // Whoever has learnt the address alone must not get in the clear what was meant for the holder of the key.
+        guard caller.ticket?.responseKey == nil || request.route.encryptsForTickets else {
+            throw .unauthenticated(
+                reason: "A ticket made with 'encryptsResponses' is accepted at /distribute-token.json only.",
+                cause: Cause(.ticketNotAccepted))
         }
         request.notes.note(principal: caller.principal)
         return caller

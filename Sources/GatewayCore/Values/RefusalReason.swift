@@ -37,7 +37,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     case ticketExpired
     /// The API key or issuer under which the ticket was made is gone.
     case ticketOrphaned
-    /// The operation accepts no tickets.
+    /// The operation accepts no tickets, or not this one.
     case ticketNotAccepted
     /// The credential is not accepted for another reason.
     case credentialNotAccepted

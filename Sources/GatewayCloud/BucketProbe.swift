@@ -59,7 +59,7 @@ struct ProbeRound {
     /// Versions of the probe object that the store made while unsigned headers were tested.
     private var trialVersions: [NamedValue] = []
     /// Whether the tested copy of the probe object may still exist.
-    private var leavesCopy = false
+    private var leavesOthers = false
     private(set) var validation: BucketValidation
 
     private static let type = NamedValue("content-type", "application/octet-stream")
@@ -98,7 +98,7 @@ struct ProbeRound {
                 skip(.endpoint, endpoint: name)
                 if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
             }
-            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedTimes, .checksum) }
+            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
@@ -112,7 +112,7 @@ struct ProbeRound {
         guard isGone else { return skip(.absent) }
         note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
         if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
-        if leavesCopy { validation.leavesProbe = true }
+        if leavesOthers { validation.leavesProbe = true }
     }
 
     private var endpoints: [PublicEndpoint.Name] {
@@ -177,12 +177,7 @@ struct ProbeRound {
             if copied.isDone {
                 isCopy = await ask("GET", .get, of: copy).answer?.body == body
             }
-            if copied.mayHaveWritten {
-                let version = copied.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
-                let removal = await ask(
-                    "DELETE", .delete, of: copy, query: version, timeout: BucketProbe.removalTimeout)
-                leavesCopy = !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false)
-            }
+            await remove(copy, writtenBy: copied)
             judge(.unsignedCopy, copied, isObeyed: isCopy)
         }
 
@@ -195,6 +190,18 @@ struct ProbeRound {
             isObeyed = year.contains(" 2001 ")
         }
         judge(.unsignedTimes, ended, isObeyed: isObeyed && !bucket.externalDeletions)
+
+        // OpenStack Swift guesses a type from how the key ends.
+        if let page = try? ObjectKey(validation.probeKey.rawValue + ".html") {
+            let guessed = await upload(headers, as: page, with: HTTPTransfer.Field("x-detect-content-type", "true"))
+            var isPage = false
+            if guessed.isDone {
+                isPage =
+                    await ask("HEAD", .head, of: page).answer?.field("content-type")?.hasPrefix("text/html") ?? false
+            }
+            await remove(page, writtenBy: guessed)
+            judge(.unsignedType, guessed, isObeyed: isPage)
+        }
 
         let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
         var claim = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: wrong.hex)
@@ -278,6 +285,14 @@ extension ProbeRound {
         let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
         if key == nil, let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
         return reply
+    }
+
+    /// Removes another object than the probe, which an upload may have written.
+    private mutating func remove(_ key: ObjectKey, writtenBy reply: Reply) async {
+        guard reply.mayHaveWritten else { return }
+        let version = reply.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
+        let removal = await ask("DELETE", .delete, of: key, query: version, timeout: BucketProbe.removalTimeout)
+        if !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false) { leavesOthers = true }
     }
 
     /// Notes the result of a request that the store should have refused or ignored.

@@ -223,7 +223,10 @@ extension QualificationRound {
                 "\(answer?.summary ?? "no answer"), then \(stranger?.summary ?? "no answer") for everyone")
         }
         await tryCopy(vendor)
-        if vendor == "x-amz-" { await tryTimes() }
+        if vendor == "x-amz-" {
+            await tryTimes()
+            await tryGuess()
+        }
         let key = freshKey()
         guard let link = try? uploadLink(key, Self.body) else { return }
         let name = bucket.trialBinding.metadataPrefix + "more"
@@ -258,6 +261,23 @@ extension QualificationRound {
             let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
             judge(.presignedURL, .nothingMore, check, verdict, answer.summary)
         }
+    }
+
+    /// OpenStack Swift guesses a type from how the key ends, if it is told to.
+    private func tryGuess() async {
+        let (key, header) = (freshKey("page.html"), NamedValue("x-detect-content-type", "true"))
+        guard let link = try? uploadLink(key, Self.body) else { return }
+        let call = StoreCall(link, Self.body)
+        let answer = await send(
+            link.headers.contains { $0.name == header.name }
+                ? call.adding(header) : call.with(header: header.name, header.value), to: key)
+        var isPage = false
+        if answer?.isSuccess == true, let download = try? downloadLink(key) {
+            isPage = await use(download)?.field("content-type")?.hasPrefix("text/html") ?? false
+        }
+        judge(
+            .presignedURL, .nothingMore, "\(header.name), unsigned",
+            answer == nil ? .notJudged : isPage ? .broken : .kept, answer?.summary ?? "no answer")
     }
 
     private func tryCopy(_ vendor: String) async {

@@ -21,12 +21,12 @@ import Testing
         let bench = try StoreBench.at(kind)
         let found = try await validate(bench, bench.bucket)
         #expect(found["valid"] == true && found["probeLeft"] == false, "\(found)")
-        // Ceph 16 obeys unsigned headers of S3 and compares no checksum, and Swift obeys one of its own.
+        // Ceph 16 obeys unsigned headers of S3 and compares no checksum, and Swift obeys two of its own.
         let unsigned = kind == .radosgw ? ("warned", "passed") : ("passed", "warned")
         #expect(
             steps(found) == ["put", "get", "head"].map { "\($0) passed" }
                 + ["unsigned-acl", "unsigned-copy"].map { "\($0) \(unsigned.0)" }
-                + ["unsigned-times \(unsigned.1)", "checksum \(unsigned.0)"]
+                + ["unsigned-times \(unsigned.1)", "unsigned-type \(unsigned.1)", "checksum \(unsigned.0)"]
                 + ["delete", "absent", "clock"].map { "\($0) passed" }, "\(found)")
         let key = try #require(found["probeKey"].text)
         #expect(try await bench.downloadLink(key).use().status == 404)

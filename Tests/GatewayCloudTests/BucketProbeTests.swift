@@ -51,8 +51,11 @@ private final class ProbedStore: Sendable {
             return .bytes("")
         case .get: return ServerResponse(head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(body))
         case .head:
+            let isPage = isLenient && request.target.contains(".html?")
+            let fields: HeaderFields = [.contentType: isPage ? "text/html" : "application/octet-stream"]
             return ServerResponse(
-                head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(isThere ? body : []))
+                head: ResponseHead(status: isThere ? .ok : .notFound, headerFields: fields),
+                body: .bytes(isThere ? body : []))
         case .delete:
             self.isThere.withLock { $0 = false }
             return .bytes("", status: .noContent)
@@ -136,13 +139,15 @@ extension ServerResponse {
                 .filter { !$0.isOfEndpoint && (scheme == .awsV4 || !Self.unsigned.contains($0)) }
                 .map { "\($0.rawValue) passed" }, "\(validation.findings)")
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
-        let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put, .put, .head, .put] : []
+        let unsigned: [HTTPRequest.Method] =
+            scheme == .awsV4 ? [.put, .put, .put, .put, .head, .put, .head, .delete, .put] : []
         #expect(peer.requests.map(\.method) == [.put, .get, .head] + unsigned + [.delete, .head, .options])
         #expect(
             peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
         #expect(
             peer.requests.allSatisfy {
-                $0.target.hasPrefix("/photos/\(Self.key)?") || $0.target.hasPrefix("/photos/\(Self.key)-copy?")
+                let target = $0.target
+                return ["", "-copy", ".html"].contains { target.hasPrefix("/photos/\(Self.key)\($0)?") }
             })
         #expect(peer.requests.allSatisfy { $0.target.contains("ignature=") })
         let preflight = try #require(peer.requests.last?.headerFields)
@@ -232,7 +237,9 @@ extension ServerResponse {
         #expect(wrong.map(\.outcome) == [.failed, .skipped, .skipped, .skipped])
     }
 
-    private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .unsignedTimes, .checksum]
+    private static let unsigned: [BucketValidation.Step] = [
+        .unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum,
+    ]
 
     @Test("warns of a store that obeys what is not signed, says what to do, and removes what it made")
     func lenient() async throws {
@@ -243,7 +250,7 @@ extension ServerResponse {
             let setting = step == .unsignedTimes ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
             #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
         }
-        #expect(peer.requests.filter { $0.method == .delete }.count == 2, "the probe, and the copy of it")
+        #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
     }
 
     @Test(

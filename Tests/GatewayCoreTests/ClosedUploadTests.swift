@@ -76,7 +76,7 @@ import Testing
             #expect(
                 headers == [
                     "content-type": "image/png", "content-length": "10", "x-amz-acl": "private",
-                    "x-amz-content-sha256": Self.digest.hex,
+                    "x-amz-content-sha256": Self.digest.hex, "x-detect-content-type": "false",
                 ])
             // The promise holds for the finished URL: every header is listed as signed, and the hash stands for the
             // body.

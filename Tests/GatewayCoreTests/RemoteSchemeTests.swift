@@ -123,6 +123,18 @@ struct RemoteSchemeTests {
 
     private static let part = [("partNumber", "1"), ("uploadId", "X1")]
 
+    @Test("of AWS version 2 are given where the store obeys no unsigned headers, or links are of that version too")
+    func closed() async throws {
+        for (scheme, isClosed, isGiven) in [
+            (Bucket.Scheme.awsV4, false, true), (.awsV4, true, false), (.awsV2, false, true), (.awsV2, true, true),
+        ] {
+            var tables = try tables(scheme)
+            tables.bucket?.honoursUnsignedHeaders = isClosed
+            let signed = try await error(string(.awsV2, "PUT", type: "image/png"), .awsV2, tables)
+            #expect(isGiven ? signed == nil : signed?.code == "NotEnforceable", "\(scheme) \(isClosed)")
+        }
+    }
+
     @Test("are given where the store takes them", arguments: Case.all)
     func fits(place: Case) async throws {
         let signed = try await error(string(place.words, "PUT", type: "image/png"), place.words, tables(place.bucket))

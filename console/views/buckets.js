@@ -29,6 +29,7 @@ const stepTitles = {
   "unsigned-acl": "Refuse an access rule that the link does not name",
   "unsigned-copy": "Refuse a copy that the link does not name",
   "unsigned-times": "Ignore times that the link does not name",
+  "unsigned-type": "Guess no type in place of the one that the link names",
   checksum: "Refuse bytes that do not match their digest",
   delete: "Remove the probe",
   absent: "Find the probe gone",

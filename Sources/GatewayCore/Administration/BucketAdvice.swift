@@ -130,10 +130,16 @@ struct BucketAdvice {
 
     private func unsigned(_ step: BucketValidation.Step) -> String {
         let what =
-            step == .unsignedACL
-            ? "Anyone who has an upload link can publish the object: the store obeys an 'x-amz-acl' that is not signed."
-            : "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
-                + "'x-amz-copy-source' that is not signed."
+            switch step {
+            case .unsignedACL:
+                "Anyone who has an upload link can publish the object: the store obeys an 'x-amz-acl' that is not signed."
+            case .unsignedType:
+                "Anyone who has an upload link can give the object the type that its key ends in: the store obeys an "
+                    + "'X-Detect-Content-Type' that is not signed."
+            default:
+                "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
+                    + "'x-amz-copy-source' that is not signed."
+            }
         return bucket.honoursUnsignedHeaders
             ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads "
                 + "by links here."
@@ -152,7 +158,7 @@ struct BucketAdvice {
         case .absent:
             "The probe object still exists. Remove it, and check whether something prevents the deletion of objects."
         case .preflight: preflight
-        case .unsignedACL, .unsignedCopy: unsigned(step)
+        case .unsignedACL, .unsignedCopy, .unsignedType: unsigned(step)
         case .unsignedTimes:
             "Anyone who has an upload link can let the object vanish, or say that it is older than it is: the store obeys an "
                 + "'X-Delete-At' or 'x-minio-source-mtime' that is not signed. Set 'externalDeletions' on the bucket, so that "

@@ -26,6 +26,9 @@ public struct BucketValidation: Sendable, Equatable {
         /// Sends an upload link with a time of removal, and one of writing, that the link does not bind. The store must
         /// obey neither.
         case unsignedTimes = "unsigned-times"
+        /// Sends an upload link with the demand to guess a content type, which the link does not bind. The store must
+        /// keep the type that the link binds.
+        case unsignedType = "unsigned-type"
         /// Sends an upload link with other bytes than those whose SHA-256 it binds. The store must refuse them.
         case checksum
         /// Removes the probe object.

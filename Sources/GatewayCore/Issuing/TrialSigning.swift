@@ -35,7 +35,9 @@ extension URLSigner {
         // A part takes its type from the upload that it belongs to, and has no ACL of its own.
         let isPart = !query.isEmpty
         let headers = request.boundHeaders(by: binding, size: binding.size(of: request, limit: nil))
-            .filter { !isPart || !["content-type", "x-amz-acl"].contains($0.name) }
+            .filter { header in
+                !isPart || header.name != "content-type" && !SchemeBinding.closingHeaders.contains(header)
+            }
         let parameters = query + request.boundQuery(by: binding, in: bucket, forcesDownload: false)
         let url = try url(
             request.method.rawValue, of: request.key, in: bucket, with: credential, headers: headers, query: parameters,

@@ -201,7 +201,7 @@ extension IssueRequest {
         if let header = size?.header { headers.append(header) }
         if let header = checksumHeader(by: binding) { headers.append(header) }
         if binding.closesUploads, multipart == nil, isSentByHolder {
-            headers.append(NamedValue("x-amz-acl", "private"))
+            headers += SchemeBinding.closingHeaders
         }
         for entry in metadata.entries {
             headers.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))

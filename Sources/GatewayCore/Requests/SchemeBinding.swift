@@ -103,6 +103,12 @@ final class SchemeBinding: Sendable {
     }
 }
 
+extension SchemeBinding {
+    /// What a closed upload link binds so that its holder can send no other value: nobody else may read the object, and
+    /// OpenStack Swift does not guess a type from the key.
+    static let closingHeaders = [NamedValue("x-amz-acl", "private"), NamedValue("x-detect-content-type", "false")]
+}
+
 extension Bucket {
     /// The binding of the scheme in which links to the bucket are signed.
     ///
@@ -122,10 +128,8 @@ extension Bucket {
     ///   - claimed: SHA-256 in hexadecimal, used only if the bucket's links bind one.
     public func uploadHeaders(length: Int, sha256 claimed: String) -> [NamedValue] {
         guard binding.closesUploads else { return [NamedValue("content-length", String(length))] }
-        return [
-            NamedValue("content-length", String(length)), NamedValue("x-amz-acl", "private"),
-            NamedValue("x-amz-content-sha256", claimed),
-        ]
+        return [NamedValue("content-length", String(length)), NamedValue("x-amz-content-sha256", claimed)]
+            + SchemeBinding.closingHeaders
     }
 
     /// The parameters that make the store send a callback when an upload is complete.

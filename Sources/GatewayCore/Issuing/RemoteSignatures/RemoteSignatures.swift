@@ -21,11 +21,15 @@ public struct RemoteSignatures: Sendable {
             }
         }
 
-        /// Returns whether the bucket's store accepts signatures of this scheme.
+        /// Returns whether the bucket takes signatures of this scheme.
+        ///
+        /// A store that obeys unsigned headers may obey parameters that AWS version 2 leaves unsigned, as Ceph does with
+        /// `legal-hold`. Such a bucket must have chosen that version for its links too.
         func fits(_ bucket: Bucket) -> Bool {
             switch self {
             case .oss: bucket.provider == .oss
-            case .awsV2: bucket.provider != .oss
+            case .awsV2:
+                bucket.provider != .oss && (bucket.scheme == .awsV2 || !bucket.honoursUnsignedHeaders)
             case .awsV4: bucket.scheme == .awsV4
             }
         }

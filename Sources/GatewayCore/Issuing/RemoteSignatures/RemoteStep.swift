@@ -45,7 +45,7 @@ struct RemoteStep {
         guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
         guard scheme.fits(bucket), credential.secretKind == .accessKey else {
             throw .notEnforceable(
-                reason: "The bucket's store does not accept signatures of this kind; " + Self.otherDeliveries)
+                reason: "The bucket takes no signatures of this kind; " + Self.otherDeliveries)
         }
         return (bucket, credential)
     }

@@ -1,6 +1,7 @@
 // Writes the lines that do in a shell what the console does: for curl, and for `sluice admin`.
 
 import { target } from "./api.js";
+import { isObject } from "./dom.js";
 import { words as split } from "./format.js";
 
 /** Quotes a text for bash and zsh. Characters that a person would not see are written as escapes. */
@@ -62,8 +63,6 @@ export function commandWords(contract, operation) {
   if (!isCollection && isAlone) return found;
   return [...found, verbs[operation.method] ?? (isCollection || operation.takes("pageToken") ? "list" : "get")];
 }
-
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** Returns a body without its secrets: those that the contract marks `writeOnly` become `…`. */
 function redacted(contract, schema, value) {

@@ -90,6 +90,9 @@ export function unique(prefix = "id") {
   return `${prefix}-${last}`;
 }
 
+/** Tests whether a value is an object, and no list. */
+export const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
 /** Tests whether an error only says that the person went elsewhere. */
 export function isAbort(error) {
   return error?.name === "AbortError";

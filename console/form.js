@@ -1,7 +1,8 @@
 // Forms made from schemas of the contract: nested objects, lists, sizes and durations in words, times, and choices.
 
-import { fill, h, unique } from "./dom.js";
-import { bytes, duration, label as labelOf, number, parseBytes, parseDuration, utc } from "./format.js";
+import { fill, h, isObject, unique } from "./dom.js";
+import { bytes, duration, exactBytes, label as labelOf, number, utc, visible } from "./format.js";
+import { parseBytes, parseDuration, parseNumber } from "./format.js";
 import { button, disclosure, inline } from "./parts.js";
 import { localTime } from "./table.js";
 
@@ -146,13 +147,30 @@ export function segmented(title, labels, chosen, choose) {
   );
 }
 
-/** Returns the field for one member: `{name, element, value(), check(), refuse(path, text)}`. */
+/**
+ * Returns the field for one member: `{name, element, value(), check(), refuse(path, text)}`. As long as nobody touches
+ * the field, `value` returns what the field was given.
+ */
 function fieldOf(contract, member, value, options) {
   const maker =
     { object: nestedField, rows: rowsField, map: mapField, set: setField, boolean: booleanField }[member.kind] ??
     textField;
   return maker(contract, member, value, options);
 }
+
+const isGiven = (value) => value !== undefined && value !== null;
+
+/**
+ * Returns what reads a field: the value that it was given, until it shows something other than at first. It may show
+ * less than the value: a time without its offset, a text without its line breaks.
+ */
+function keeper(given, read, shown = () => JSON.stringify(read())) {
+  const first = shown();
+  return () => (isGiven(given) && shown() === first ? given : read());
+}
+
+/** Returns the choices of the contract, and what the value has besides them. */
+const withOthers = (choices, present) => [...new Set([...choices, ...present])];
 
 /** Returns what every field has: label, help, and the place for what is wrong. */
 function frame(member, options, input, { group } = {}) {
@@ -195,6 +213,9 @@ function shortHelp(help) {
   ];
 }
 
+/** Texts of several lines. An input of one line would join them. */
+const multiline = ["note", "privateKey", "cdnSecret"];
+
 const placeholders = {
   bytes: "10 MiB",
   duration: "15 min",
@@ -205,9 +226,10 @@ const placeholders = {
 function textField(contract, member, value, options) {
   const { schema, kind } = member;
   const id = unique("field");
-  const isLong = kind === "list" || kind === "json";
+  const isList = kind === "list" || kind === "json";
   const read = reader(member);
-  const written = value === undefined || value === null ? "" : read.write(value);
+  const written = isGiven(value) ? read.write(value) : "";
+  const isProse = ["note", "name"].includes(member.name);
   const listener = {
     input: () => {
       shell.mark(null);
@@ -223,20 +245,21 @@ function textField(contract, member, value, options) {
       { id, on: { change: listener.input } },
       standard !== null
         ? h("option", { value: "" }, standard)
-        : value === undefined
+        : written === ""
           ? h("option", { value: "" }, "Choose …")
           : null,
-      member.choices
+      withOthers(member.choices, written === "" ? [] : [written])
         .filter((choice) => choice !== member.standard || written === choice)
-        .map((choice) => h("option", { value: choice, selected: choice === written }, choice)),
+        .map((choice) => h("option", { value: choice, selected: choice === written }, visible(choice))),
     );
-  } else if (isLong) {
+  } else if (isList || multiline.includes(member.name)) {
     input = h("textarea", {
       id,
       rows: String(Math.min(8, Math.max(2, written.split("\n").length))),
       value: written,
-      spellcheck: "false",
-      class: "code",
+      autocomplete: "off",
+      spellcheck: String(isProse),
+      class: [!isProse && "code", member.secret && "masked"],
       on: listener,
       placeholder: kind === "list" ? "One a line" : null,
     });
@@ -247,10 +270,10 @@ function textField(contract, member, value, options) {
       step: kind === "time" ? "1" : null,
       value: written,
       autocomplete: member.secret ? "new-password" : "off",
-      spellcheck: member.name === "note" ? "true" : "false",
+      spellcheck: "false",
       inputmode: kind === "number" ? "numeric" : null,
       placeholder: placeholders[kind] ?? null,
-      class: ["note", "name"].includes(member.name) ? null : "code",
+      class: isProse ? null : "code",
       on: listener,
     });
     complete(input, options.suggest?.[member.name] ?? options.suggest?.[kind]);
@@ -262,24 +285,26 @@ function textField(contract, member, value, options) {
     input.replaceWith(holder);
     holder.prepend(input);
   }
+  const has = () => (isList ? input.value.trim() !== "" : input.value !== "");
+  // A draft may hold what no field can show. It is not sent unseen.
+  const isShown = input.value === "" ? written === "" : read.read(input.value) !== null;
+  const mayBeEmpty = kind === "text" && !schema.minLength && !schema.pattern;
+  const says = keeper(
+    isShown ? value : undefined,
+    () => (has() ? (read.read(input.value) ?? undefined) : member.required && mayBeEmpty ? "" : undefined),
+    () => input.value,
+  );
   const said = () => {
-    words.textContent = input.value ? read.say(input.value) : "";
+    words.textContent = input.value && isGiven(says()) ? read.say(says()) : "";
   };
   said();
-  const has = () => (kind === "list" || kind === "json" ? input.value.trim() !== "" : input.value !== "");
   return {
     name: member.name,
     element: shell.element,
-    value() {
-      if (!has()) return member.required && kind === "text" && !schema.minLength && !schema.pattern ? "" : undefined;
-      const result = read.read(input.value);
-      return result === null ? undefined : result;
-    },
+    value: says,
     check() {
-      if (!has()) {
-        const mayBeEmpty = kind === "text" && !schema.minLength && !schema.pattern;
+      if (!has())
         return shell.mark(member.required && !mayBeEmpty && member.standard === undefined ? "This is required." : null);
-      }
       return shell.mark(trouble(member, read.read(input.value), read));
     },
     refuse: (_, text) => !shell.mark(text),
@@ -328,8 +353,8 @@ function reader(member) {
         read: parseBytes,
         word: bytes,
         expected: "Write a size, such as 10 MiB or 4096.",
-        write: (value) => (value % 1024 ? String(value) : bytes(value).replace(/,/g, "")),
-        say: (text) => (parseBytes(text) === null ? "" : `${number(parseBytes(text))} bytes`),
+        write: exactBytes,
+        say: (value) => `${number(value)} bytes`,
       };
     case "duration":
       return {
@@ -338,22 +363,26 @@ function reader(member) {
         word: duration,
         expected: "Write a duration, such as 15 min or 900.",
         write: (value) => (parseDuration(duration(value)) === value ? duration(value) : String(value)),
-        say: (text) => (parseDuration(text) === null ? "" : `${number(parseDuration(text))} s`),
+        say: (value) => `${number(value)} s`,
       };
     case "time":
       return {
         ...words,
         write: (value) => `${localTime(value)}:${String(new Date(value).getSeconds()).padStart(2, "0")}`,
-        read: (text) => (Number.isNaN(new Date(text).getTime()) ? null : new Date(text).toISOString()),
-        say: (text) => (Number.isNaN(new Date(text).getTime()) ? "" : utc(text)),
+        read: (text) => {
+          // A local time of the last hours of 9999 may be in 10000, which needs a sign.
+          const date = new Date(text.replace(/^[0-9]{5}-/, "+0$&"));
+          return Number.isNaN(date.getTime()) ? null : date.toISOString();
+        },
+        say: utc,
         expected: "Choose a date and a time.",
       };
     case "number":
       return {
         ...words,
         expected: "Write a whole number.",
-        say: (text) => (Number(text) >= 10_000 ? number(Number(text)) : ""),
-        read: (text) => (/^\s*-?[0-9][0-9,_ ]*$/.test(text) ? Number(text.replace(/[,_ ]/g, "")) : null),
+        say: (value) => (value >= 10_000 ? number(value) : ""),
+        read: parseNumber,
       };
     case "list":
       return {
@@ -375,7 +404,8 @@ function reader(member) {
         },
       };
     default:
-      return { ...words, read: (text) => text };
+      // What is pasted as lines ends with a line break.
+      return { ...words, read: (text) => (member.secret ? text.replace(/\n+$/, "") : text) };
   }
 }
 
@@ -405,11 +435,12 @@ function complete(input, suggest) {
 
 function booleanField(contract, member, value, options) {
   const id = unique("field");
-  const was = value ?? member.standard;
+  const given = typeof value === "boolean" ? value : undefined;
+  const was = given ?? member.standard === true;
   const input = h("input", {
     type: "checkbox",
     id,
-    checked: was === true,
+    checked: was,
     on: {
       change: () => {
         shell.mark(null);
@@ -424,20 +455,20 @@ function booleanField(contract, member, value, options) {
     name: member.name,
     element: shell.element,
     // A member that was never set stays absent for as long as nobody ticks it.
-    value: () =>
-      input.checked ? true : value === undefined && member.standard !== true && !member.required ? undefined : false,
+    value: () => (input.checked !== was ? input.checked : (given ?? (member.required ? was : undefined))),
     check: () => shell.mark(null),
     refuse: (_, text) => !shell.mark(text),
   };
 }
 
 function setField(contract, member, value, options) {
-  const boxes = member.choices.map((choice) =>
+  const given = Array.isArray(value) ? value : undefined;
+  const boxes = withOthers(member.choices, given ?? []).map((choice) =>
     h("input", {
       type: "checkbox",
       id: unique("field"),
       value: choice,
-      checked: (value ?? []).includes(choice),
+      checked: given?.includes(choice),
       on: {
         change: () => {
           shell.mark(null);
@@ -449,18 +480,15 @@ function setField(contract, member, value, options) {
   const holder = h(
     "div",
     { class: "checks" },
-    boxes.map((box) => h("span", { class: "check" }, box, h("label", { for: box.id }, box.value))),
+    boxes.map((box) => h("span", { class: "check" }, box, h("label", { for: box.id }, visible(box.value)))),
   );
   const shell = frame(member, options, holder, { group: true });
-  // The order means nothing, so that an unchanged set stays as it was read.
-  const chosen = () => {
-    const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
-    return value && value.length === ticked.length && value.every((item) => ticked.includes(item)) ? value : ticked;
-  };
+  const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
   return {
     name: member.name,
     element: shell.element,
-    value: () => (chosen().length || member.required || value !== undefined ? chosen() : undefined),
+    // The order means nothing, so that an unchanged set stays as it was read.
+    value: keeper(given, () => (chosen().length || member.required || given ? chosen() : undefined)),
     check: () =>
       shell.mark(member.required && (member.schema.minItems ?? 0) > chosen().length ? "Choose at least one." : null),
     refuse: (_, text) => !shell.mark(text),
@@ -495,16 +523,7 @@ function nestedField(contract, member, value, options) {
   return {
     name: member.name,
     element,
-    value: () =>
-      isEmpty()
-        ? member.required
-          ? {}
-          : value === undefined
-            ? undefined
-            : Object.keys(value).length
-              ? {}
-              : value
-        : inner.value(),
+    value: keeper(value, () => (!isEmpty() ? inner.value() : member.required || isGiven(value) ? {} : undefined)),
     check: () => {
       if (isEmpty() && !member.required) return true;
       const good = inner.check();
@@ -558,8 +577,9 @@ function rowsField(contract, member, value, options) {
   return {
     name: member.name,
     element: shell.element,
-    value: () =>
-      rows.length || member.required || value !== undefined ? rows.map((row) => row.field.value()) : undefined,
+    value: keeper(value, () =>
+      rows.length || member.required || isGiven(value) ? rows.map((row) => row.field.value()) : undefined,
+    ),
     check: () =>
       rows.map((row) => row.field.check()).every(Boolean) &&
       shell.mark(member.required && (member.schema.minItems ?? 0) > rows.length ? "Add at least one." : null),
@@ -588,8 +608,10 @@ function mapField(contract, member, value, options) {
       on: { input: options.changed },
     });
     const row = {
-      first,
-      second,
+      pair: [
+        [first, name],
+        [second, text],
+      ].map(([input, given]) => keeper(given, () => input.value)),
       element: h(
         "div",
         { class: "pair" },
@@ -618,17 +640,14 @@ function mapField(contract, member, value, options) {
     h("div", {}, holder, button("Add", { icon: "plus", small: true, run: () => add("", "") })),
     { group: true },
   );
-  const filled = () => rows.filter((row) => row.first.value !== "");
+  const filled = () => rows.map((row) => row.pair.map((part) => part())).filter(([name]) => name !== "");
   return {
     name: member.name,
     element: shell.element,
-    value: () =>
-      filled().length || value !== undefined
-        ? Object.fromEntries(filled().map((row) => [row.first.value, row.second.value]))
-        : undefined,
+    value: keeper(value, () => (filled().length || isGiven(value) ? Object.fromEntries(filled()) : undefined)),
     check: () =>
       shell.mark(
-        new Set(filled().map((row) => row.first.value)).size < filled().length ? "Each name may occur once." : null,
+        new Set(filled().map(([name]) => name)).size < filled().length ? "Each name may occur once." : null,
       ),
     refuse: (_, text) => !shell.mark(text),
   };
@@ -649,5 +668,3 @@ export function mergePatch(before, after) {
   }
   return Object.keys(patch).length ? patch : null;
 }
-
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);

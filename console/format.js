@@ -130,6 +130,18 @@ export function parseBytes(value) {
   return Number.isSafeInteger(Math.round(amount)) ? Math.round(amount) : null;
 }
 
+/** Reads a whole number: `12,345`. Returns `null` if the text is none. */
+export function parseNumber(value) {
+  const amount = /^\s*[0-9][0-9,_ ]*$/.test(value) ? Number(value.replace(/[,_ ]/g, "")) : null;
+  return Number.isSafeInteger(amount) ? amount : null;
+}
+
+/** Returns a number of bytes as a field holds it: in words if they read back as the same number, else in digits. */
+export function exactBytes(value) {
+  const words = bytes(value).replace(/,/g, "");
+  return parseBytes(words) === value ? words : String(value);
+}
+
 const spans = [
   ["d", 86_400],
   ["h", 3600],

@@ -25,7 +25,6 @@ import { toast } from "./toast.js";
  * @param {string[]} [options.order] Members that come first.
  * @param {object} [options.labels] Labels by name of a member.
  * @param {object} [options.suggest] More functions for `schemaForm`.
- * @param {function(object): object} [options.finish] Completes the body before it is sent.
  * @param {function({body, before, after}): Node|Promise<Node>} [options.review] Shows what the change would do. The
  *   person then has to look at it before the row is saved.
  * @param {string} [options.saved] What is said when it is done.
@@ -46,7 +45,6 @@ export function editRow(page, options) {
     order,
     labels,
     suggest,
-    finish = (body) => body,
     review,
     intro,
   } = options;
@@ -78,12 +76,9 @@ export function editRow(page, options) {
       },
     });
     let seen = !review;
-    const body = () => {
-      const written = finish(form.value());
-      if (!row) return written;
-      const before = Object.fromEntries(Object.entries(row).filter(([member]) => !fixed.has(member)));
-      return mergePatch(before, written);
-    };
+    const before = form.value();
+    // What the form does not show is no part of the change.
+    const body = () => (row ? mergePatch(before, form.value()) : form.value());
     const call = () => ({ path, query, body: body(), ifMatch: row ? etag : undefined });
     const showCommands = () =>
       fill(
@@ -106,7 +101,8 @@ export function editRow(page, options) {
       }
       try {
         const change = body();
-        const after = row ? { ...start, ...form.value() } : change;
+        const kept = Object.entries(row ?? {}).filter(([member]) => fixed.has(member));
+        const after = { ...Object.fromEntries(kept), ...form.value() };
         const at = changes;
         const shown = await review({ body: change, before: row, after, etag });
         // What was written meanwhile was not looked at.

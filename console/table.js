@@ -465,6 +465,6 @@ export function localTime(value) {
   const date = new Date(value);
   if (!value || Number.isNaN(date.getTime())) return "";
   const part = (number, length = 2) => String(number).padStart(length, "0");
-  const day = [date.getFullYear(), part(date.getMonth() + 1), part(date.getDate())].join("-");
+  const day = [part(date.getFullYear(), 4), part(date.getMonth() + 1), part(date.getDate())].join("-");
   return `${day}T${part(date.getHours())}:${part(date.getMinutes())}`;
 }

@@ -1,6 +1,6 @@
 // The access explorer: may a principal reach a key, what may a principal do, and who may reach a key or a prefix.
 
-import { h } from "../dom.js";
+import { h, isObject } from "../dom.js";
 import { grantColumns, quotaList, showExplanation, verdictBadge } from "../explanation.js";
 import { schemaForm } from "../form.js";
 import { code, count, principal } from "../format.js";
@@ -172,7 +172,7 @@ function requestOf(query) {
 function readJSON(text) {
   try {
     const value = JSON.parse(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

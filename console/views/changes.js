@@ -1,6 +1,6 @@
 // Shows changes of the audit: what was changed, and how the row differs.
 
-import { h } from "../dom.js";
+import { h, isObject } from "../dom.js";
 import { code, count, id as shortID, none, principal, time } from "../format.js";
 import { badge, disclosure } from "../parts.js";
 import { moment } from "../ranges.js";
@@ -83,8 +83,6 @@ function rowName(record) {
     return h("span", {}, principal(row.principal), " ", h("span", { class: "faint" }, shortID(record.resourceID)));
   return record.resourceID.length > 30 ? shortID(record.resourceID) : code(record.resourceID);
 }
-
-export const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** Flattens nested objects: `conditions.maxBytes`. Absent values are left out. */
 function flat(row, prefix = "") {

@@ -16,8 +16,8 @@ import { grantLine, placeOf, showDifference } from "../values.js";
 const fixed = ["id", "createdBy", "createdAt"];
 
 /** Returns a grant without what the gateway sets. */
-function contentOf(grant) {
-  return Object.fromEntries(Object.entries(grant).filter(([name]) => !fixed.includes(name)));
+export function contentOf({ id, createdBy, createdAt, ...content }) {
+  return content;
 }
 
 /**

@@ -11,7 +11,7 @@ import { blastRadiusCard, simulationCard } from "../simulation.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { toast } from "../toast.js";
 import { conditionWords, placeOf, showDifference, showObject } from "../values.js";
-import { bulkChange, bulkDelete, editGrant, importGrants } from "./grant-changes.js";
+import { bulkChange, bulkDelete, contentOf, editGrant, importGrants } from "./grant-changes.js";
 
 /** Opens the list, or the grant that the address names. */
 export function open(page) {
@@ -171,11 +171,6 @@ function readDraft(written) {
   } catch {
     return null;
   }
-}
-
-/** Returns a grant without what the gateway sets. */
-function contentOf({ id, createdBy, createdAt, ...content }) {
-  return content;
 }
 
 function validity({ notBefore, notAfter }) {

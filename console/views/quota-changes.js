@@ -2,7 +2,7 @@
 
 import { confirm, openDialog } from "../dialog.js";
 import { fill, h, unique } from "../dom.js";
-import { bytes, count, number, parseBytes, principal } from "../format.js";
+import { bytes, count, exactBytes, number, parseBytes, parseNumber, principal } from "../format.js";
 import { busy, button, disclosure, facts, message, problemBox } from "../parts.js";
 import { commandLines } from "../shell.js";
 import { toast } from "../toast.js";
@@ -13,9 +13,7 @@ export async function edit(page, id) {
   const { data: quota, etag } = await page.call("getQuota", { path: { id } });
   const isBytes = quota.metric === "bytes";
   const write = writer(quota);
-  const read = (text) =>
-    isBytes ? parseBytes(text) : /^[0-9][0-9,_ ]*$/.test(text.trim()) ? Number(text.replace(/[,_ ]/g, "")) : null;
-  const exact = isBytes ? bytes(quota.limit).replace(/,/g, "") : String(quota.limit);
+  const read = isBytes ? parseBytes : parseNumber;
   return openDialog("Change the limit", { side: true }, (close) => {
     const input = h("input", {
       type: "text",
@@ -23,7 +21,7 @@ export async function edit(page, id) {
       id: unique("limit"),
       autocomplete: "off",
       spellcheck: "false",
-      value: !isBytes || parseBytes(exact) === quota.limit ? exact : String(quota.limit),
+      value: isBytes ? exactBytes(quota.limit) : String(quota.limit),
     });
     const said = h("p", { class: "help", id: unique("said") });
     input.setAttribute("aria-describedby", said.id);

@@ -1,14 +1,14 @@
 // Secrets: shown once after the gateway made one, and not kept after they were sent.
 
 import { openDialog } from "../dialog.js";
-import { fill, h } from "../dom.js";
+import { fill, h, isObject } from "../dom.js";
 import { button, codeBlock, disclosure, message } from "../parts.js";
 
 const redacted = "…";
 
 /** Returns a value in which the members that the contract calls secrets are not kept. */
 function withoutSecrets(contract, schema, value) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const members = new Map(contract.members(schema ?? {}).map((member) => [member.name, member]));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {

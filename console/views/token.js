@@ -1,6 +1,6 @@
 // Decodes a token in the browser, and has the gateway judge it. The token leaves the page as soon as it was judged.
 
-import { fill, h, isAbort, unique } from "../dom.js";
+import { fill, h, isAbort, isObject, unique } from "../dom.js";
 import { code, principal, relative, time, visible } from "../format.js";
 import { badge, button, card, disclosure, facts, message, pageHead, problemBox } from "../parts.js";
 import { address } from "../router.js";
@@ -43,7 +43,7 @@ export function decode(text) {
     const [header, payload] = parts.slice(0, 2).map((part) => {
       const letters = atob(part.replace(/-/g, "+").replace(/_/g, "/"));
       const whole = JSON.parse(new TextDecoder().decode(Uint8Array.from(letters, (letter) => letter.charCodeAt(0))));
-      if (whole === null || typeof whole !== "object" || Array.isArray(whole)) throw new TypeError("not an object");
+      if (!isObject(whole)) throw new TypeError("not an object");
       return whole;
     });
     return { header, payload };

@@ -1,13 +1,13 @@
 // Undoes a change as a new change, from the row as it is now.
 
 import { openDialog } from "../dialog.js";
-import { fill, h, isAbort } from "../dom.js";
+import { fill, h, isAbort, isObject } from "../dom.js";
 import { mergePatch } from "../form.js";
 import { button, card, message, problemBox, skeleton } from "../parts.js";
 import { address, go } from "../router.js";
 import { commandLines } from "../shell.js";
 import { toast } from "../toast.js";
-import { diffTable, isObject, kinds, labelOf, pathOf } from "./changes.js";
+import { diffTable, kinds, labelOf, pathOf } from "./changes.js";
 
 /**
  * Says how a change can be undone: `{call}` is the operation that does it, `{reason}` why there is none.

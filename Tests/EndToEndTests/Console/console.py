@@ -20,10 +20,11 @@ import entering
 import forms
 import roles
 import rows
+import untouched
 import views
 from visits import Visit
 
-STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *roles.STEPS]
+STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *untouched.STEPS, *roles.STEPS]
 
 
 class Walk:

@@ -94,19 +94,46 @@ public struct ObjectUpload: Sendable {
         let wish = request
         var renewable = RenewableLink(link, now: .now)
         var etag: String?
-        var id = link.id
+        var ids = [link.id]
+        var lost: StoreRefusal?
+        var isUnanswered = false
         try await client.retries.run { () async throws(ClientFailure) in
             etag = try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
                 let fresh = try await client.link(wish)
-                id = fresh.id
+                ids.append(fresh.id)
                 return fresh
             } _: { (link) async throws(ClientFailure) -> String? in
-                try await transfer.put(link, file, 0..<file.size)
+                do throws(ClientFailure) {
+                    return try await transfer.put(link, file, 0..<file.size)
+                } catch {
+                    if case .unreachable = error { isUnanswered = true }
+                    // The object that exists may be the one whose answer was lost.
+                    guard case .store(let refusal, _) = error, refusal.status == 412, isUnanswered else { throw error }
+                    lost = refusal
+                    return nil
+                }
             }
         }
         try file.checkUnchanged()
-        let state = try await confirmed(id, size: file.size)
+        let (id, state) =
+            if let lost {
+                try await landed(ids, size: file.size, or: lost)
+            } else {
+                (ids[ids.count - 1], try await confirmed(ids[ids.count - 1], size: file.size))
+            }
         return Outcome(address: address, size: file.size, etag: state?.etag ?? etag, id: id, state: state?.state)
+    }
+
+    /// Finds the link that has made the object which exists. Without one, the object is another, and the store was
+    /// right to refuse.
+    private func landed(
+        _ ids: [String], size: Int64, or refusal: StoreRefusal
+    ) async throws(ClientFailure) -> (String, UploadState?) {
+        for id in ids {
+            let found = try await client.confirm(id)
+            if found.state == "landed", found.size == size { return (id, found) }
+        }
+        throw .store(refusal, retryAfter: nil)
     }
 
     /// Asks for a link. What the bucket's scheme cannot bind is left out, and what it requires is added: the client

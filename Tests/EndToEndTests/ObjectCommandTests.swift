@@ -134,6 +134,7 @@ import Testing
         ) { try await body($0, proxy) }
     }
 
+    private static func isCreation(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("if-none-match") }
     private static func isPart(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("partNumber=") }
 
     @Test("an upload that was killed goes on where it was, and sends nothing twice", arguments: [SIGKILL, SIGINT])
@@ -233,6 +234,28 @@ import Testing
                 #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == attempts, "\(name)")
                 let issued = "SELECT count(*) FROM issuances WHERE object_key = '\(key)' AND method = 'PUT'"
                 #expect(try await bench.deployment.number(issued) == links, "\(name)")
+            }
+        }
+    }
+
+    @Test func `an object that was created although the answer was lost is known as one's own`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            // The first answer for each key is lost.
+            let key = line.prefix { $0 != "?" }
+            return Self.isCreation(line) && !earlier.contains { Self.isCreation($0) && $0.hasPrefix(key) }
+                ? .cutAnswer(0) : .pass
+        } _: { bench, proxy in
+            for (name, exists, status) in [("mine.bin", false, 0), ("other.bin", true, 5)] as [(String, Bool, Int32)] {
+                let (key, body) = (bench.freshKey(name), Self.bytes(1000))
+                // Of the same size, so that only the link tells them apart.
+                let other = [UInt8](body.reversed())
+                if exists { #expect(try await bench.uploadLink(key, for: other).use(other).status == 200) }
+                _ = try folder.write(name, body)
+                let put = try await run(bench, folder, ["put", name, "\(bench.bucket)/\(key)", "--create-only"])
+                #expect(put.status == status, "\(name): \(put.status) \(put.errors)")
+                #expect(status == 0 || put.errors.contains("412"), "\(put.errors)")
+                #expect(proxy.lines.count { Self.isCreation($0) && $0.contains(name) } == 2, "\(name)")
             }
         }
     }

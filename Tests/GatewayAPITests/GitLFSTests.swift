@@ -73,6 +73,17 @@ struct GitLFSTests {
         #expect(results.count == 20 && results.filter { code($0) == 503 }.count == 4, "\(answer.text)")
     }
 
+    @Test("a store that may not tell what is missing gets it; other refusals are the object's own")
+    func forbiddenLook() async throws {
+        for (status, isGiven) in [(403, true), (401, false), (400, false), (500, false)] {
+            let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))
+            gateway.objects.answer.withLock { $0 = .failure(.storeRefused(status: status, code: nil)) }
+            let object = try objects(await send(gateway, batch("upload", [(Self.oid, 9)])))[0]
+            #expect((action("upload", object) != nil) == isGiven, "\(status): \(object)")
+            #expect(code(object) == (isGiven ? nil : 502), "\(status): \(object)")
+        }
+    }
+
     @Test("a download has a link, and its errors are its own")
     func downloads() async throws {
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))

@@ -26,6 +26,12 @@ public struct ObjectMetadata: Sendable, Equatable {
         self.entries = entries
     }
 
+    /// Whether an entry may have a name: 1 to 128 characters that the name of a header may have, and none of the names
+    /// that mean something to some store.
+    public static func permits(name: String) -> Bool {
+        name.consists(of: .token, count: 1...128) && !ReservedMetadata.contains(name)
+    }
+
     /// Validates metadata.
     ///
     /// - Parameter values: Up to 64 values by name, 2 KiB in total. Names are tokens and must differ in more than case.

@@ -332,6 +332,13 @@ struct CompanionTests {
         #expect(named > Self.inputs / 50)
     }
 
+    @Test func `what no header can be called is left out`() throws {
+        let sent = ["name": "a.png", "na me": "1", "größe": "2", "": "3", "deleted": "4", "x-ok": "5", "a\nb": "6"]
+        let file = try CompanionFile(name: "a.png", type: nil, sent)
+        #expect(file.metadata == ["name": "a.png", "x-ok": "5"])
+        #expect(try CompanionFile(name: "a.png", type: nil, ["na me": "1"]).metadata == nil)
+    }
+
     @Test func `pages of configured origins may call the routes, with the headers that they send`() async {
         let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
         for path in ["/companion/s3/multipart", "/companion/x/s3/multipart/y/complete"] {

@@ -81,7 +81,8 @@ struct CompanionFile {
         }
         fileExtension = Self.fileExtension(of: name)
         self.type = type.flatMap { $0.isEmpty ? nil : $0 } ?? Self.unknownType
-        let kept = metadata.compactMapValues(Self.headerText)
+        // Pages send all that they know of a file.
+        let kept = metadata.filter { ObjectMetadata.permits(name: $0.key) }.compactMapValues(Self.headerText)
         self.metadata = kept.isEmpty ? nil : kept
     }
 

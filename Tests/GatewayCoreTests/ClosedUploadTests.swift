@@ -168,6 +168,20 @@ import Testing
     }
 }
 
+/// What the rows of other providers than Alibaba OSS refuse.
+@Suite struct SymlinkRowTests {
+    @Test(arguments: Bucket.Provider.allCases, [true, false])
+    func `only a store of oss has symbolic links`(provider: Bucket.Provider, isPermitted: Bool) throws {
+        var bucket = try Fixture.bucket(scheme: provider.schemes[0])
+        (bucket.provider, bucket.addressing, bucket.permitsSymlinks) = (provider, .virtual, isPermitted)
+        if isPermitted, provider != .oss {
+            #expect(throws: GatewayError.self) { _ = try bucket.validated() }
+        } else {
+            #expect(try bucket.validated().permitsSymlinks == isPermitted)
+        }
+    }
+}
+
 /// The fixed callback of a bucket at Alibaba OSS.
 @Suite struct CallbackBindingTests {
     private static let callback = Base64.encode(

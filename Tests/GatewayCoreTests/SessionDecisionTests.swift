@@ -137,6 +137,25 @@ struct SessionDecisionTests {
         }
     }
 
+    @Test(
+        "uploads where its holder can make symbolic links only if the bucket says so",
+        arguments: Bucket.Provider.allCases, [true, false])
+    func symlinks(provider: Bucket.Provider, isPermitted: Bool) throws {
+        var bucket = try Fixture.bucket()
+        bucket.provider = provider
+        bucket.permitsSymlinks = isPermitted
+        let both = try decided(request(), [Fixture.sessionGrant(1)], bucket: bucket)
+        let mayUpload = provider != .oss || isPermitted
+        #expect(try both.permit.scope.allowed(.putObject).isEmpty == !mayUpload)
+        #expect(try !both.permit.scope.allowed(.getObject).isEmpty)
+        let upload = try decided(request(actions: [.putObject]), [Fixture.sessionGrant(1)], bucket: bucket)
+        if case .notEnforceable(let reason) = upload.error {
+            #expect(!mayUpload && reason.contains("'permitsSymlinks'"))
+        } else {
+            #expect(mayUpload && upload.error == nil)
+        }
+    }
+
     @Test("lives no longer than the bucket has sessions live, and not at all where it forbids them")
     func bucketLives() throws {
         let grant = try Fixture.sessionGrant(1)

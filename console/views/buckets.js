@@ -59,6 +59,7 @@ function showList(page) {
         "allowsUnenforcedSize",
         "allowsRedirects",
         "honoursUnsignedHeaders",
+        "permitsSymlinks",
         "callback",
         "callbackVar",
         "publicEndpoints",

@@ -151,6 +151,7 @@ CREATE TABLE buckets (
     allowed_origins text[] NOT NULL DEFAULT '{}',
     honours_unsigned_headers boolean NOT NULL DEFAULT false,
     external_deletions boolean NOT NULL DEFAULT false,
+    permits_symlinks boolean NOT NULL DEFAULT false,
     callback text,
     callback_var text,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -187,6 +188,8 @@ COMMENT ON COLUMN buckets.allowed_origins IS 'Origins of web pages that use link
 COMMENT ON COLUMN buckets.honours_unsigned_headers IS
     'Whether the store obeys headers of its own that a signature does not list.';
 COMMENT ON COLUMN buckets.external_deletions IS 'Whether others than the gateway delete objects there.';
+COMMENT ON COLUMN buckets.permits_symlinks IS
+    'Whether sessions upload to OSS, where they may make symbolic links to any object of the bucket.';
 COMMENT ON COLUMN buckets.callback IS
     'What OSS calls when an upload by a link is complete: base64 of JSON.';
 COMMENT ON COLUMN buckets.callback_var IS 'The variables of that call: base64 of JSON.';

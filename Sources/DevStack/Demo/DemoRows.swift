@@ -114,7 +114,7 @@ public struct DemoRows: Sendable {
             let bucket = Bucket(
                 name: name, provider: isOSS ? .oss : .s3, endpoint: endpoint,
                 region: isOSS ? DemoWorld.ossRegion : DemoWorld.region, addressing: .path,
-                scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, createdAt: now())
+                scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, permitsSymlinks: isOSS, createdAt: now())
             _ = try await buckets.create(bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
         }
         return name

@@ -44,6 +44,9 @@ extension Bucket {
         try require(
             !honoursUnsignedHeaders || provider == .s3, "honoursUnsignedHeaders",
             "Only stores of 's3' may obey unsigned headers; those of '\(provider.rawValue)' refuse them.")
+        try require(
+            !permitsSymlinks || provider == .oss, "permitsSymlinks",
+            "Only stores of 'oss' have symbolic links, not those of '\(provider.rawValue)'.")
         try checkCallback()
         var bucket = self
         bucket.endpoint = try origin(endpoint, addressing, fields: ("endpoint", "addressing"))

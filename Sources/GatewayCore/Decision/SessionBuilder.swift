@@ -222,6 +222,11 @@ extension SessionBuilder {
         The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
         lists or copy objects; ask for presigned URLs or browser forms instead.
         """
+    private static let symlinkReason = """
+        The holder of temporary credentials could make symbolic links to any object of this bucket, which links for \
+        downloads follow; ask for presigned URLs or browser forms instead, or set 'permitsSymlinks' on the bucket if \
+        whoever reads below such a prefix may read all of it.
+        """
     private static let responseReason = """
         Temporary credentials let their holder choose the headers of the answer, which requires a grant with \
         'allowResponseContentType'; ask for presigned URLs instead.
@@ -276,6 +281,9 @@ extension SessionBuilder {
             }
         if action == .putObject, bucket.honoursUnsignedHeaders {
             return .notEnforceable(reason: Self.unsignedReason)
+        }
+        if action == .putObject, bucket.provider == .oss, !bucket.permitsSymlinks {
+            return .notEnforceable(reason: Self.symlinkReason)
         }
         if binds { return .notEnforceable(reason: Self.bindingReason) }
         if action == .getObject, conditions.allowResponseContentType != true {

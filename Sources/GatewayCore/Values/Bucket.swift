@@ -74,6 +74,9 @@ public struct Bucket: Sendable, Equatable {
     /// Whether the store obeys vendor headers that a signature does not list, as Ceph does. Upload links then bind
     /// further headers that make such headers ineffective.
     public var honoursUnsignedHeaders: Bool
+    /// Whether sessions upload to OSS although their holders may then make symbolic links to any object of the bucket,
+    /// which links for downloads follow.
+    public var permitsSymlinks: Bool
     /// The request that Alibaba OSS sends when an upload by a link is complete: base64 of the JSON of its `callback`
     /// parameter.
     public var callback: String?
@@ -99,7 +102,7 @@ public struct Bucket: Sendable, Equatable {
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
-        callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
+        permitsSymlinks: Bool = false, callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
         maxSessionTTL: Int = SessionRole.durations.upperBound, protocols: Set<ClientProtocol> = [],
         publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], stableLinkWindow: Int = 0, createdAt: Date
     ) {
@@ -116,6 +119,7 @@ public struct Bucket: Sendable, Equatable {
         self.allowsRedirects = allowsRedirects
         self.externalDeletions = externalDeletions
         self.honoursUnsignedHeaders = honoursUnsignedHeaders
+        self.permitsSymlinks = permitsSymlinks
         self.callback = callback
         self.callbackVar = callbackVar
         self.allowedOrigins = allowedOrigins

@@ -19,6 +19,7 @@ enum BucketTable {
         Column("allows_redirects", as: "allowsRedirects") { $0.allowsRedirects },
         Column("external_deletions", as: "externalDeletions") { $0.externalDeletions },
         Column("honours_unsigned_headers", as: "honoursUnsignedHeaders") { $0.honoursUnsignedHeaders },
+        Column("permits_symlinks", as: "permitsSymlinks") { $0.permitsSymlinks },
         Column("callback", as: "callback") { $0.callback },
         Column("callback_var", as: "callbackVar") { $0.callbackVar },
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
@@ -93,8 +94,8 @@ extension Bucket {
             credentialID: try row.next(), defaultTTL: Int(try row.next(as: Int32.self)),
             maxTTL: Int(try row.next(as: Int32.self)), allowsUnenforcedSize: try row.next(),
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
-            honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
-            allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
+            honoursUnsignedHeaders: try row.next(), permitsSymlinks: try row.next(), callback: try row.next(),
+            callbackVar: try row.next(), allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
             protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)),
             publicEndpoints: try row.nextPublicEndpoints(),
             stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())

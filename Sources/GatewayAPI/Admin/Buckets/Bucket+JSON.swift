@@ -29,6 +29,7 @@ extension Bucket: AdminResource {
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
             externalDeletions: try body.bool("externalDeletions") ?? false,
             honoursUnsignedHeaders: try body.bool("honoursUnsignedHeaders") ?? false,
+            permitsSymlinks: try body.bool("permitsSymlinks") ?? false,
             callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
@@ -58,6 +59,7 @@ extension Bucket: AdminResource {
         json.member("allowsRedirects", allowsRedirects)
         json.member("externalDeletions", externalDeletions)
         json.member("honoursUnsignedHeaders", honoursUnsignedHeaders)
+        json.member("permitsSymlinks", permitsSymlinks)
         json.member("callback", callback)
         json.member("callbackVar", callbackVar)
         json.member("allowedOrigins", allowedOrigins)

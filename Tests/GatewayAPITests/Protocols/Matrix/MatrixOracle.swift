@@ -85,6 +85,7 @@ struct MatrixOracle {
             if has(.contentTypes) || has(.maxBytes) || has(.requireContentMD5) || countsBytes {
                 codes.insert("NotEnforceable")
             }
+            if world.provider == .oss, !world.permitsSymlinks { codes.insert("NotEnforceable") }
         case .getObject: if has(.forceDownload) || !world.isOpen { codes.insert("NotEnforceable") }
         case .listObjects, .deleteObject: break
         }

@@ -65,6 +65,8 @@ struct MatrixWorld: CustomStringConvertible {
     let hasWindow: Bool
     /// Whether the bucket takes uploads of Git LFS of which only the size is checked.
     let opensVerify: Bool
+    /// Whether sessions may upload where that lets them make symbolic links.
+    let permitsSymlinks: Bool
     /// Whether a client's string is in the words of another vendor.
     let isForeign: Bool
     let type: String
@@ -96,12 +98,13 @@ struct MatrixWorld: CustomStringConvertible {
         length = drawn([nil, 900, 900, 1001])
         contentMD5 = random.once(in: 2) ? "1B2M2Y8AsgTpgAmY7PhCfg==" : nil
         expiresIn = drawn([nil, 60, 800])
+        permitsSymlinks = random.once(in: 2)
     }
 
     var description: String {
         "\(way) \(action.rawValue) \(scheme.rawValue) \(weather) \(limit) \(conditions.map(\.rawValue).sorted()) "
             + "granted \(isGranted) open \(isOpen) unenforced \(allowsUnenforcedSize) window \(hasWindow) "
-            + "verify \(opensVerify) foreign \(isForeign) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
+            + "symlinks \(permitsSymlinks) verify \(opensVerify) foreign \(isForeign) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
     }
 
     var provider: Bucket.Provider {
@@ -119,6 +122,7 @@ struct MatrixWorld: CustomStringConvertible {
         (bucket.provider, bucket.scheme) = (provider, scheme)
         bucket.allowsUnenforcedSize = allowsUnenforcedSize
         bucket.stableLinkWindow = hasWindow ? 3600 : 0
+        bucket.permitsSymlinks = permitsSymlinks
         if way == .cookies { bucket.publicEndpoints[.cdn] = StubPolicy.cdn }
         if !opensVerify { bucket.protocols.remove(.gitLFSVerify) }
         if weather == .notOpened { bucket.protocols.subtract(way.protocols) }

@@ -196,8 +196,8 @@ struct ProbeRound {
             let guessed = await upload(headers, as: page, with: HTTPTransfer.Field("x-detect-content-type", "true"))
             var isPage = false
             if guessed.isDone {
-                isPage =
-                    await ask("HEAD", .head, of: page).answer?.field("content-type")?.hasPrefix("text/html") ?? false
+                let type = await ask("HEAD", .head, of: page).answer?.field("content-type")
+                isPage = type?.utf8.starts(with: "text/html".utf8) ?? false
             }
             await remove(page, writtenBy: guessed)
             judge(.unsignedType, guessed, isObeyed: isPage)

@@ -90,7 +90,8 @@ import Testing
         try await gateway.append(scopes: ["user:alice"])
         try await owner.runScript("SELECT create_issuances_partition('2020-01-01')")
         await PartitionUpkeep(
-            connection: gateway, sums: gateway, schedule: .init(daysAhead: 9, keepDays: 32), clock: .right, logger: .silent
+            connection: gateway, sums: gateway, schedule: .init(daysAhead: 9, keepDays: 32), clock: .right,
+            logger: .silent
         ).runRound()
         #expect(
             try await owner.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass") == 10)

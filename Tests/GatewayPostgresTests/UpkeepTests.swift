@@ -152,7 +152,8 @@ import Testing
         try await summer.runScript("COMMIT")
         try await connection.runScript("SELECT empty_issuances_partition('2020-01-01', 40, now())")
         try await summer.runScript(sum)
-        #expect(try await connection.texts("SELECT drop_issuances_partition('2020-01-01', 40, now())::text") == ["false"])
+        let drop = "SELECT drop_issuances_partition('2020-01-01', 40, now())::text"
+        #expect(try await connection.texts(drop) == ["false"])
         #expect(try await hasPartition())
         try await summer.runScript("COMMIT")
         await upkeep(connection).runRound()

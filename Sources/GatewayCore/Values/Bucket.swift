@@ -102,9 +102,10 @@ public struct Bucket: Sendable, Equatable {
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
-        permitsSymlinks: Bool = false, callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
-        maxSessionTTL: Int = SessionRole.durations.upperBound, protocols: Set<ClientProtocol> = [],
-        publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:], stableLinkWindow: Int = 0, createdAt: Date
+        permitsSymlinks: Bool = false, callback: String? = nil, callbackVar: String? = nil,
+        allowedOrigins: [String] = [], maxSessionTTL: Int = SessionRole.durations.upperBound,
+        protocols: Set<ClientProtocol> = [], publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:],
+        stableLinkWindow: Int = 0, createdAt: Date
     ) {
         self.name = name
         self.provider = provider

@@ -95,7 +95,8 @@ extension Bucket {
             maxTTL: Int(try row.next(as: Int32.self)), allowsUnenforcedSize: try row.next(),
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), permitsSymlinks: try row.next(), callback: try row.next(),
-            callbackVar: try row.next(), allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
+            callbackVar: try row.next(), allowedOrigins: try row.next(),
+            maxSessionTTL: Int(try row.next(as: Int32.self)),
             protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)),
             publicEndpoints: try row.nextPublicEndpoints(),
             stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())

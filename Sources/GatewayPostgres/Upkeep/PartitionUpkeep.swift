@@ -141,7 +141,10 @@ public struct PartitionUpkeep: Service {
         repeat {
             removed = try await connection.execute(Self.prunePolicyLog, (clock.time, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
-        while try await connection.perform(IdempotencyKeyTable.prune, (clock.time, step)) >= Int(step), !Task.isCancelled {}
+        var pruned: Int
+        repeat {
+            pruned = try await connection.perform(IdempotencyKeyTable.prune, (clock.time, step))
+        } while pruned >= step && !Task.isCancelled
     }
 }
 

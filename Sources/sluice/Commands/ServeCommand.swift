@@ -52,7 +52,9 @@ struct ServeCommand: AsyncParsableCommand {
             let supervision = Supervision(
                 notifier: ServiceNotifier(environment: environment), hangUps: hangUps, reader: reader)
             try await stops.run {
-                try await Gateway(settings, logger: logger, requestLog: logs.requests, supervision: supervision).services
+                let gateway = try await Gateway(
+                    settings, logger: logger, requestLog: logs.requests, supervision: supervision)
+                return gateway.services
             }
         } catch {
             throw ExitCode(logging: error, to: logger, "The gateway failed", as: .gateway)

@@ -23,8 +23,8 @@ public struct RemoteSignatures: Sendable {
 
         /// Returns whether the bucket takes signatures of this scheme.
         ///
-        /// A store that obeys unsigned headers may obey parameters that AWS version 2 leaves unsigned, as Ceph does with
-        /// `legal-hold`. Such a bucket must have chosen that version for its links too.
+        /// A store that obeys unsigned headers may obey parameters that AWS version 2 leaves unsigned, as Ceph does
+        /// with `legal-hold`. Such a bucket must have chosen that version for its links too.
         func fits(_ bucket: Bucket) -> Bool {
             switch self {
             case .oss: bucket.provider == .oss

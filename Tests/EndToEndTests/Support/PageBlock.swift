@@ -90,6 +90,9 @@ struct PageBlock {
             page: "docs/backup.md", text: "pg_ctl --wait start",
             reason: "starts what the block before restored; script/ha backup runs it"),
         Exception(
+            page: "docs/backup.md", text: "ALTER SYSTEM RESET",
+            reason: "needs what was restored; script/ha backup runs it"),
+        Exception(
             page: "docs/updates.md", text: "systemctl enable --now sluice.socket",
             reason: "needs systemd; script/check-package does it"),
         Exception(

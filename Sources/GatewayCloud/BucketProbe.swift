@@ -91,14 +91,14 @@ struct ProbeRound {
             let length = Int64(body.count)
             note(.head, await ask("HEAD", .head)) { $0.status == 200 && $0.contentLength == length }
             await tryEndpoints()
-            if triesUnsigned { await tryUnsigned() }
+            await tryUnsigned()
         } else {
             skip(.get, .head)
             for name in endpoints {
                 skip(.endpoint, endpoint: name)
                 if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
             }
-            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum) }
+            for step in unsignedSteps { skip(step) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
@@ -151,37 +151,62 @@ struct ProbeRound {
         skip(.unsignedLink, .expiredLink, .uploadByLink, endpoint: name)
     }
 
-    /// Whether the store might obey unsigned headers. All other schemes sign every header of the vendor that is sent.
-    private var triesUnsigned: Bool { bucket.scheme == .awsV4 }
+    /// The steps that misuse links with headers or bytes that the bucket's scheme does not bind. AWS version 2 signs
+    /// all headers of the vendor, but none of other vendors; OSS and Google refuse what is not signed.
+    private var unsignedSteps: [BucketValidation.Step] {
+        switch bucket.scheme {
+        case .awsV4: [.unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum]
+        case .awsV2: [.unsignedTimes, .unsignedType]
+        case .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: []
+        }
+    }
 
     /// Tries to misuse the links that users get.
     private mutating func tryUnsigned() async {
-        let hash = DigestAlgorithm.sha256.digest(of: body).hex
-        let headers = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: hash)
-        let published = await upload(headers, with: HTTPTransfer.Field("x-amz-acl", "public-read"))
+        for step in unsignedSteps {
+            switch step {
+            case .unsignedACL: await tryPublishing()
+            case .unsignedCopy: await tryCopying()
+            case .unsignedTimes: await tryTimes()
+            case .unsignedType: await tryGuessing()
+            default: await tryOtherBytes()
+            }
+        }
+    }
+
+    /// Returns the headers of an upload, as its link binds them.
+    private func headers(of bytes: [UInt8], claiming hash: Digest? = nil) -> [NamedValue] {
+        // AWS version 2 binds no length.
+        guard bucket.scheme == .awsV4 else { return [Self.type] }
+        let hash = hash ?? DigestAlgorithm.sha256.digest(of: bytes)
+        return [Self.type] + bucket.uploadHeaders(length: bytes.count, sha256: hash.hex)
+    }
+
+    private mutating func tryPublishing() async {
+        let published = await upload(headers(of: body), with: HTTPTransfer.Field("x-amz-acl", "public-read"))
         var isPublic = false
         if published.isDone {
             let list = await ask("GET", .get, query: [NamedValue("acl", "")])
             isPublic = list.answer.map { Self.hold($0.body, "/groups/global/AllUsers") } ?? false
         }
         judge(.unsignedACL, published, isObeyed: isPublic)
+    }
 
+    private mutating func tryCopying() async {
         // The source is another object, because an object cannot be copied onto itself.
-        if let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") {
-            let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
-            let hash = DigestAlgorithm.sha256.digest(of: other).hex
-            let headers = [Self.type] + bucket.uploadHeaders(length: other.count, sha256: hash)
-            let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
-            let copied = await upload(headers, other, as: copy, with: source)
-            var isCopy = false
-            if copied.isDone {
-                isCopy = await ask("GET", .get, of: copy).answer?.body == body
-            }
-            await remove(copy, writtenBy: copied)
-            judge(.unsignedCopy, copied, isObeyed: isCopy)
-        }
+        guard let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") else { return }
+        let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
+        let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
+        let copied = await upload(headers(of: other), other, as: copy, with: source)
+        var isCopy = false
+        if copied.isDone { isCopy = await ask("GET", .get, of: copy).answer?.body == body }
+        await remove(copy, writtenBy: copied)
+        judge(.unsignedCopy, copied, isObeyed: isCopy)
+    }
 
-        // OpenStack Swift refuses a time that is over; MinIO takes a time of writing. Others ignore the headers.
+    /// OpenStack Swift refuses a time that is over; MinIO takes a time of writing. Others ignore the headers.
+    private mutating func tryTimes() async {
+        let headers = headers(of: body)
         let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
         let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
         var isObeyed = ended.answer?.status == 400
@@ -190,21 +215,25 @@ struct ProbeRound {
             isObeyed = year.contains(" 2001 ")
         }
         judge(.unsignedTimes, ended, isObeyed: isObeyed && !bucket.externalDeletions)
+    }
 
-        // OpenStack Swift guesses a type from how the key ends.
-        if let page = try? ObjectKey(validation.probeKey.rawValue + ".html") {
-            let guessed = await upload(headers, as: page, with: HTTPTransfer.Field("x-detect-content-type", "true"))
-            var isPage = false
-            if guessed.isDone {
-                let type = await ask("HEAD", .head, of: page).answer?.field("content-type")
-                isPage = type?.utf8.starts(with: "text/html".utf8) ?? false
-            }
-            await remove(page, writtenBy: guessed)
-            judge(.unsignedType, guessed, isObeyed: isPage)
+    /// OpenStack Swift guesses a type from how the key ends.
+    private mutating func tryGuessing() async {
+        guard let page = try? ObjectKey(validation.probeKey.rawValue + ".html") else { return }
+        let demand = HTTPTransfer.Field("x-detect-content-type", "true")
+        let guessed = await upload(headers(of: body), as: page, with: demand)
+        var isPage = false
+        if guessed.isDone {
+            let type = await ask("HEAD", .head, of: page).answer?.field("content-type")
+            isPage = type?.utf8.starts(with: "text/html".utf8) ?? false
         }
+        await remove(page, writtenBy: guessed)
+        judge(.unsignedType, guessed, isObeyed: isPage)
+    }
 
+    private mutating func tryOtherBytes() async {
         let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
-        var claim = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: wrong.hex)
+        var claim = headers(of: body, claiming: wrong)
         if !bucket.honoursUnsignedHeaders { claim.append(NamedValue("x-amz-checksum-sha256", wrong.base64)) }
         let unchecked = await upload(claim)
         judge(.checksum, unchecked, isObeyed: unchecked.isDone)

@@ -47,6 +47,17 @@ import Testing
             for step in ["unsigned-acl", "unsigned-copy", "checksum"] { #expect(swift[step] == "passed", "\(swift)") }
             #expect(swift["unsigned-times"] == "warned" && swift["unsigned-type"] == "warned", "\(swift)")
         }
+        // Links of version 2 cannot keep it out, whatever the bucket says.
+        for isClosed in [false, true] {
+            let options: [String: JSON] = [
+                "provider": "s3", "scheme": "aws-v2", "honoursUnsignedHeaders": .bool(isClosed),
+            ]
+            try await StoreBench.with(.swift, options: options, reachesStore: true) { bench in
+                let old = try await outcomes(bench)
+                #expect(old["unsigned-times"] == "warned" && old["unsigned-type"] == "warned", "\(old)")
+                #expect(old["unsigned-acl"] == nil && old["checksum"] == nil, "\(old)")
+            }
+        }
         try await StoreBench.with(
             .swift, options: ["provider": "s3", "externalDeletions": true, "honoursUnsignedHeaders": true],
             reachesStore: true

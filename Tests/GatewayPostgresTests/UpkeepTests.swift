@@ -92,6 +92,25 @@ import Testing
         #expect(try await counts(after: .right) == tables.map { _ in 0 })
     }
 
+    /// The other way round: only the gateway finds that what is new is old.
+    @Test(.database(.migrated)) func keepsWhatIsOldByTheGatewaysClockAlone() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = Quota.sample(limit: 100, period: .day)
+        try await connection.insert(quota)
+        let proposal = try IssuanceProposal.sample(at: await connection.position(), charges: [quota.charge(3)])
+        _ = try await connection.record([proposal])
+        try await connection.runScript(
+            """
+            INSERT INTO deletions (principal, issuance_id, bucket, object_key, dead_at)
+            VALUES ('user:a', gen_random_uuid(), 'demo', 'k', now());
+            INSERT INTO denials (principal, code, minute, count) VALUES ('user:a', 'AccessDenied', now(), 1);
+            """)
+        await upkeep(connection, clock: .ahead(500 * 86_400)).runRound()
+        for table in ["issuances", "quota_usage", "deletions", "denials"] {
+            #expect(try await connection.number("SELECT count(*) FROM \(table)") == 1, "\(table)")
+        }
+    }
+
     @Test(.database(.migrated)) func dropsWhatIsPastRetentionAndKeepsTotals() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await prepare(connection)

@@ -140,6 +140,9 @@ struct BucketAdvice {
                 "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
                     + "'x-amz-copy-source' that is not signed."
             }
+        if bucket.scheme == .awsV2 {
+            return what + " Links of 'aws-v2' cannot prevent this. Use 'aws-v4' with 'honoursUnsignedHeaders'."
+        }
         return bucket.honoursUnsignedHeaders
             ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads "
                 + "by links here."

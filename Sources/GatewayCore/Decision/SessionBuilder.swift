@@ -223,9 +223,9 @@ extension SessionBuilder {
         lists or copy objects; ask for presigned URLs or browser forms instead.
         """
     private static let symlinkReason = """
-        The holder of temporary credentials could make symbolic links to any object of this bucket, which links for \
-        downloads follow; ask for presigned URLs or browser forms instead, or set 'permitsSymlinks' on the bucket if \
-        whoever reads below such a prefix may read all of it.
+        At Alibaba OSS, the holder of temporary credentials could make a symbolic link to any object of the bucket, \
+        and links for downloads follow it; ask for presigned URLs or browser forms instead, or have an admin set \
+        'permitsSymlinks' on the bucket.
         """
     private static let responseReason = """
         Temporary credentials let their holder choose the headers of the answer, which requires a grant with \

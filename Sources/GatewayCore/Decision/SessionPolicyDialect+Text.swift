@@ -34,7 +34,8 @@ extension SessionPolicyDialect {
     }
 
     /// Returns the statement that keeps uploads from publishing their objects. AWS has a permission of its own for
-    /// that; with OSS, `oss:PutObject` suffices.
+    /// that; with OSS, `oss:PutObject` suffices. So it does with Ceph's `s3:PutObject`, which no policy narrows: there,
+    /// ``Bucket/honoursUnsignedHeaders`` keeps sessions from uploading.
     /// - SeeAlso: Alibaba Cloud OSS, "Authorization syntax and elements", "Condition".
     private func keepingPrivate(_ bucket: BucketName) -> PolicyJSON.Statement {
         PolicyJSON.Statement(

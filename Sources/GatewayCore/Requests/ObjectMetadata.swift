@@ -26,10 +26,12 @@ public struct ObjectMetadata: Sendable, Equatable {
         self.entries = entries
     }
 
-    /// Whether an entry may have a name: 1 to 128 characters that the name of a header may have, and none of the names
-    /// that mean something to some store.
-    public static func permits(name: String) -> Bool {
-        name.consists(of: .token, count: 1...128) && !ReservedMetadata.contains(name)
+    /// Why no entry can have a name; `nil` if one can.
+    public static func flaw(ofName name: String) -> String? {
+        guard name.consists(of: .token, count: 1...128) else {
+            return "A name must be 1 to 128 characters that a header name allows."
+        }
+        return ReservedMetadata.contains(name) ? "The name '\(name)' has a meaning of its own for some stores." : nil
     }
 
     /// Validates metadata.
@@ -41,12 +43,7 @@ public struct ObjectMetadata: Sendable, Equatable {
         var byteCount = 0
         var entries: [Entry] = []
         for (name, value) in values {
-            guard name.consists(of: .token, count: 1...128) else {
-                throw Self.refusal("A name must be 1 to 128 characters that a header name allows.")
-            }
-            guard !ReservedMetadata.contains(name) else {
-                throw Self.refusal("The name '\(name)' has a meaning of its own for some stores.")
-            }
+            if let flaw = Self.flaw(ofName: name) { throw Self.refusal(flaw) }
             guard value.isHeaderValue else {
                 throw Self.refusal("A value must be 1 to 1,024 visible ASCII characters, with spaces only inside.")
             }

@@ -82,7 +82,7 @@ struct CompanionFile {
         fileExtension = Self.fileExtension(of: name)
         self.type = type.flatMap { $0.isEmpty ? nil : $0 } ?? Self.unknownType
         // Pages send all that they know of a file.
-        let kept = metadata.filter { ObjectMetadata.permits(name: $0.key) }.compactMapValues(Self.headerText)
+        let kept = metadata.filter { ObjectMetadata.flaw(ofName: $0.key) == nil }.compactMapValues(Self.headerText)
         self.metadata = kept.isEmpty ? nil : kept
     }
 

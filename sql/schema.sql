@@ -30,7 +30,13 @@ CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_reques
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_scopes text[] := CASE WHEN cardinality(p_scopes) > 1000 THEN '{all}' ELSE p_scopes END;
+    v_kept text[] := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
+    v_scopes text[] := CASE
+        WHEN cardinality(p_scopes) <= 1000 THEN p_scopes
+        -- Too many to be named: every bucket counts as changed.
+        WHEN cardinality(v_kept) > 998 THEN '{all,buckets}'
+        ELSE ARRAY['all'] || v_kept
+    END;
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -510,7 +516,8 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
             AND NOT EXISTS (
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
-                    AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+                    AND l.scopes
+                        && ARRAY['buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
             )
             AND (p_proof = 'left-out' OR (
                 p_dead_at > statement_timestamp() - interval '24 days'
@@ -832,10 +839,9 @@ BEGIN
                 AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
                 AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
                 AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p]
-                AND (
-                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a)
-                    <= (SELECT max(a) FROM unnest(i.quota_amounts) AS a)
-                ) IS NOT FALSE AS is_same
+                AND coalesce(
+                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a), 0
+                ) <= greatest(1, i.content_length, (SELECT max(a) FROM unnest(i.quota_amounts) AS a)) AS is_same
             FROM issuances i
             WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
         ) r ON true

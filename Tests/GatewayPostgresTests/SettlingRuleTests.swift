@@ -82,7 +82,8 @@ import Testing
                 "the credential changed", .nothing,
                 change("(SELECT array_agg('credential:' || i.credential_id) FROM issuances i)")
             ),
-            ("everything changed", .nothing, change("'{all}'")),
+            ("many buckets changed", .nothing, change("'{all,buckets}'")),
+            ("many principals and the bucket changed", .nothing, change("'{all,bucket:demo}'")),
             (
                 "an upload in parts", .object(5, age: 60),
                 """
@@ -97,6 +98,29 @@ import Testing
             ),
             ("the ledger does not know it", .nothing, "DELETE FROM issuances"),
         ]
+    }
+
+    /// A change of more than a thousand scopes, of which the last is the given one, and what is given back after it.
+    @Test(.database(.migrated), arguments: [("user:x", 0), ("bucket:other", 0), ("bucket:demo", 100)])
+    func `What a large change touches is told from what it does not`(scope: String, used: Int64) async throws {
+        let world = try await World()
+        try await world.reserve()
+        try await world.connection.append(
+            scopes: (1...1001).map { "user:u\($0)" } + [scope])
+        #expect(
+            try await world.connection.number(
+                "SELECT count(*) FROM policy_log WHERE seq = (SELECT max(seq) FROM policy_log) AND scopes[1] = 'all'")
+                == 1)
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [used, 0])
+    }
+
+    @Test(.database(.migrated)) func `More buckets than a line can name all count as changed`() async throws {
+        let world = try await World()
+        try await world.reserve()
+        try await world.connection.append(scopes: (1...1001).map { "bucket:b\($0)" })
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [100, 0])
     }
 
     @Test(.database(.migrated), arguments: doubts.indices)
@@ -393,6 +417,36 @@ import Testing
         #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [200, 0])
+    }
+
+    @Test(.database(.migrated)) func `Parts of an attempt that the store refused are in no object`() async throws {
+        let world = try await World()
+        let (rows, upload) = try await openUpload(in: world)
+        let parts = try [UploadedPart(number: 1, etag: "etag")]
+        #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
+        #expect(try await rows.move(upload.id, from: [.completing], to: .refused(parts)))
+        #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated)) func `Parts wait for the end of their upload, however long it takes`() async throws {
+        let world = try await World()
+        let (rows, upload) = try await openUpload(in: world)
+        try await world.run(
+            """
+            SELECT create_issuances_partition((now() AT TIME ZONE 'UTC' - interval '1 day' * d)::date) FROM generate_series(2, 4) AS d;
+            UPDATE reservations SET dead_at = dead_at - interval '3 days', check_at = check_at - interval '3 days';
+            UPDATE issuances SET issued_at = issued_at - interval '3 days'
+            """)
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [300, 3])
+        #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        try await world.run("UPDATE reservations SET check_at = dead_at")
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [0, 0])
     }
 }
 

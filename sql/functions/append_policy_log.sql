@@ -4,7 +4,8 @@
 -- COMMIT writes the line: the trigger changes_are_logged takes the exclusive policy lock there, so that nobody waits
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
---   p_scopes      the scopes that the change touches; more than 1,000 become 'all'
+--   p_scopes      the scopes that the change touches. More than 1,000 become 'all', and of those that is_unused asks
+--                 about, 999 at most are kept beside it
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between
@@ -17,7 +18,13 @@ CREATE OR REPLACE FUNCTION append_policy_log(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    v_scopes text[] := CASE WHEN cardinality(p_scopes) > 1000 THEN '{all}' ELSE p_scopes END;
+    v_kept text[] := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
+    v_scopes text[] := CASE
+        WHEN cardinality(p_scopes) <= 1000 THEN p_scopes
+        -- Too many to be named: every bucket counts as changed.
+        WHEN cardinality(v_kept) > 998 THEN '{all,buckets}'
+        ELSE ARRAY['all'] || v_kept
+    END;
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN

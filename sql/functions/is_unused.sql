@@ -1,8 +1,9 @@
 -- Whether the ledger supports what the store's answer proves of a reservation: that none of its bytes arrived.
 --
 -- The bucket must be the one that the upload was permitted to: at the same store, of the same owner, with the same
--- settings. So no line of the log since the decision may touch it, and where the log no longer reaches back to the
--- decision, the answer is no. A part that a client uploads with a signature of the gateway lies under no key until its
+-- settings. So no line of the log since the decision may name it or its credential, and where the log no longer reaches
+-- back to the decision, the answer is no. A line of 'all' names the buckets and credentials that it touches, or
+-- 'buckets'. A part that a client uploads with a signature of the gateway lies under no key until its
 -- upload is completed, and the ledger does not tell that it is a part. An object made in parts may bear the time at
 -- which the upload began, and so hide that it replaced a younger one. A credential that permitted to delete the object
 -- at any time since may have been used to delete it, and so to make it absent, or to bring an older version back. Where
@@ -29,7 +30,8 @@ AS $$
             AND NOT EXISTS (
                 SELECT FROM policy_log l
                 WHERE l.seq > i.policy_seq
-                    AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+                    AND l.scopes
+                        && ARRAY['buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
             )
             AND (p_proof = 'left-out' OR (
                 p_dead_at > statement_timestamp() - interval '24 days'

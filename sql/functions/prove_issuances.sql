@@ -3,7 +3,8 @@
 -- Keys live for 24 hours; two more cover a request that was under way when its key was pruned.
 --
 -- What was charged then counts, and not what the same request would be charged today. A decision by other rows may
--- permit more bytes than were counted, in a link that binds a range of lengths; it is not signed.
+-- permit more bytes than were counted, in a link that binds a range of lengths; it is not signed. Where no bytes were
+-- counted then and they are now, only a link that binds one length is.
 --
 -- Arguments: as the arguments of record_issuances with the same names.
 -- Result: for each item 0 both, -1 stale, -2 not on record like this.
@@ -39,10 +40,9 @@ BEGIN
                 AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
                 AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
                 AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p]
-                AND (
-                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a)
-                    <= (SELECT max(a) FROM unnest(i.quota_amounts) AS a)
-                ) IS NOT FALSE AS is_same
+                AND coalesce(
+                    (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a), 0
+                ) <= greatest(1, i.content_length, (SELECT max(a) FROM unnest(i.quota_amounts) AS a)) AS is_same
             FROM issuances i
             WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
         ) r ON true

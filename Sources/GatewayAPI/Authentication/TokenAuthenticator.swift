@@ -243,10 +243,19 @@ extension Issuer {
         return algorithms.contains(algorithm) && fitting.contains(algorithm)
     }
 
-    /// Whether two rows are equal. Texts that become part of identities are compared by their bytes.
+    /// Whether two rows are equal, with their texts compared by bytes. Canonically equivalent texts are equal in Swift,
+    /// and name different claims and principals.
     fileprivate func isSame(as other: Issuer) -> Bool {
-        self == other && ExactText(principalPrefix) == ExactText(other.principalPrefix)
-            && ExactText(groupPrefix) == ExactText(other.groupPrefix)
-            && audiences.elementsEqual(other.audiences) { ExactText($0) == ExactText($1) }
+        func isSame(_ texts: [String], _ others: [String]) -> Bool {
+            texts.map(ExactText.init) == others.map(ExactText.init)
+        }
+        return self == other
+            && isSame(
+                [issuer, principalPrefix, groupPrefix, subjectClaim, groupsClaim ?? "", rolesClaim ?? ""],
+                [
+                    other.issuer, other.principalPrefix, other.groupPrefix, other.subjectClaim,
+                    other.groupsClaim ?? "", other.rolesClaim ?? "",
+                ])
+            && isSame(audiences, other.audiences) && isSame(usableClaims, other.usableClaims)
     }
 }

@@ -65,10 +65,13 @@ enum MultipartUploadTable {
 
     /// Changes the state of an upload. While an attempt to complete it is under way, the parts stay those of that
     /// attempt, because the store may have received it, and the refusal of an attempt with other parts changes nothing.
+    /// Once the store has refused an attempt, its parts are in no object.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
         """
         UPDATE multipart_uploads
-        SET state = $3, part_numbers = coalesce($4, part_numbers), part_etags = coalesce($5, part_etags),
+        SET state = $3,
+            part_numbers = CASE $3 WHEN 'open' THEN '{}' ELSE coalesce($4, part_numbers) END,
+            part_etags = CASE $3 WHEN 'open' THEN '{}' ELSE coalesce($5, part_etags) END,
             etag = coalesce($6, etag), may_be_complete = may_be_complete OR $7,
             check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
         WHERE id = $1 AND state = ANY ($2)

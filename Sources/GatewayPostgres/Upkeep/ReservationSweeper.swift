@@ -15,7 +15,7 @@ public struct ReservationSweeper: Service {
     public struct Schedule: Sendable {
         /// Time after a URL's death during which an upload may still be under way. Large uploads get more.
         public var grace: Duration
-        /// Time between two rounds, and before a store that did not answer is asked again.
+        /// Time between two rounds. A store that did not answer is asked again after this time and the grace.
         public var interval: Duration
         /// Time after which a store that does not answer is no longer asked.
         public var patience: Duration
@@ -99,17 +99,17 @@ public struct ReservationSweeper: Service {
     }
 
     private func verify(_ reservation: Reservation) async -> Finding {
-        var finding = Finding(reservation: reservation, isFinal: reservation.overdue > schedule.patience.seconds)
+        var finding = Finding(reservation: reservation, isFinal: false)
+        // A large upload that began at the last moment may still be under way.
+        guard reservation.overdue >= 0 else { return finding }
         switch reservation.part {
-        case .none: break
+        case .none: finding.isFinal = reservation.overdue > schedule.patience.seconds
         case .underWay: return finding
         case .left(let isUnused):
             finding.proof = isUnused ? Finding.partLeftOut : nil
             finding.isFinal = true
             return finding
         }
-        // A large upload that began at the last moment may still be under way.
-        guard reservation.overdue >= 0 else { return finding }
         do {
             let key = try ObjectKey(reservation.key)
             guard let permittedAt = reservation.permittedAt,

@@ -11,6 +11,9 @@ final class APIRequest: Sendable {
     let id: String
     /// The time at which the request arrived.
     let start: ContinuousClock.Instant
+    /// When the whole request had arrived, as far as this step needs it: its start, or the end of a body that was
+    /// gathered. What is done for the caller has its time from then on.
+    let arrival: ContinuousClock.Instant
     let method: HTTPRequest.Method
     let headers: HeaderFields
     /// The route to which method and target lead.
@@ -40,19 +43,20 @@ final class APIRequest: Sendable {
         match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext? = nil
     ) {
         self.init(
-            id: id, start: start, method: method, headers: headers, match: match, body: body,
+            id: id, start: start, arrival: start, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, trace: trace, notes: RequestNotes(), claimed: nil)
     }
 
     private init(
-        id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext?, notes: RequestNotes,
-        claimed: Claimed?
+        id: String, start: ContinuousClock.Instant, arrival: ContinuousClock.Instant, method: HTTPRequest.Method,
+        headers: HeaderFields, match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext?,
+        notes: RequestNotes, claimed: Claimed?
     ) {
         self.notes = notes
         self.claimed = claimed
         self.id = id
         self.start = start
+        self.arrival = arrival
         self.method = method
         self.headers = headers
         self.match = match
@@ -64,14 +68,14 @@ final class APIRequest: Sendable {
     /// The same request under a claim on its idempotency key.
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
-            id: id, start: start, method: method, headers: headers, match: match, body: body,
+            id: id, start: start, arrival: arrival, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, trace: trace, notes: notes, claimed: Claimed(claim, repeatable))
     }
 
-    /// The same request with another body.
+    /// The same request with its body, which has just arrived.
     func with(body: RequestBody) -> APIRequest {
         APIRequest(
-            id: id, start: start, method: method, headers: headers, match: match, body: body,
+            id: id, start: start, arrival: .now, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, trace: trace, notes: notes, claimed: claimed)
     }
 

@@ -17,14 +17,14 @@ final class LimitRate: Sendable {
     ///
     /// - Throws: ``APIError/tooManyRequests(_:)``.
     func check(_ caller: Caller, for request: APIRequest) throws(APIError) {
-        try rate(of: caller)?.take(from: caller.principal, at: request.start)
+        try rate(of: caller)?.take(from: caller.principal, at: request.arrival)
     }
 
     /// Counts each item of a batch as a request. The request has paid for the first one.
     ///
     /// - Throws: ``APIError/tooManyRequests(_:)``.
     func check(items count: Int, of caller: Caller, for request: APIRequest) throws(APIError) {
-        try rate(of: caller)?.take(count - 1, after: 1, from: caller.principal, at: request.start)
+        try rate(of: caller)?.take(count - 1, after: 1, from: caller.principal, at: request.arrival)
     }
 
     private func rate(of caller: Caller) -> RequestRate? { caller.hasTicket ? tickets : bearers }

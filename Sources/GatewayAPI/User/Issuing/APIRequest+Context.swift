@@ -6,7 +6,7 @@ extension APIRequest {
     /// - Parameter timeout: Longest time that the request may wait to be recorded.
     func context(of caller: Caller, timeout: Duration) -> RequestContext {
         RequestContext(
-            caller: caller, sourceAddress: sourceAddress, requestID: id, deadline: start.advanced(by: timeout),
+            caller: caller, sourceAddress: sourceAddress, requestID: id, deadline: arrival.advanced(by: timeout),
             repeatable: repeatable, clientProtocol: route.clientProtocol, refusals: notes)
     }
 }

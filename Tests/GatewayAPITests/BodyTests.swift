@@ -65,6 +65,17 @@ struct BodyTests {
         }
     }
 
+    @Test("that took long to arrive leaves its request all the time to be answered")
+    func arrival() {
+        let start = ContinuousClock.now - .seconds(60)
+        let request = APIRequest(
+            id: "r1", start: start, method: .post, headers: [:], match: .unreadable, body: .collected([]),
+            sourceAddress: nil)
+        #expect(request.arrival == start)
+        let whole = request.with(body: .collected([1]))
+        #expect(whole.start == start && whole.arrival >= start + .seconds(60))
+    }
+
     @Test("that comes in pieces is the same as one that came whole, also for an idempotency key")
     func pieces() async {
         let gateway = TestGateway()

@@ -54,6 +54,18 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         }
     }
 
+    /// A claim may be written with the same letter in two ways, which are two claims in a token.
+    @Test func aClaimIsNamedByItsBytes() async throws {
+        let signer = TokenSigner()
+        let set = TokenSigner.set(signer.jwk())
+        let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(set)) { $0.groupsClaim = "r\u{f4}les" }])
+        let token = signer.token(IssuerFixture.claims(["r\u{f4}les": "[\"staff\"]"]))
+        #expect(try await fixture.caller(token).groups.map(\.rawValue) == ["group:staff"])
+        fixture.policy.change(.issuer("https://id.example")) { issuers, _ in issuers[0].groupsClaim = "ro\u{302}les" }
+        try await fixture.cache.advance()
+        #expect(try await fixture.caller(token).groups.isEmpty)
+    }
+
     @Test func thePositionIsThatOfTheCallAlsoForKnownTokens() async throws {
         let signer = TokenSigner()
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))])

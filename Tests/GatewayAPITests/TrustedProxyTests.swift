@@ -39,6 +39,10 @@ struct TrustedProxyTests {
             (["For=\"[2001:db8::1]:4711\";proto=https, for=10.0.0.2"], "2001:db8::1"),
             (["for=\"a,b\", for=203.0.113.1"], "203.0.113.1"), (["for=\"\u{600}\", for=203.0.113.1"], "203.0.113.1"),
             (["for=203.0.113.1;for=198.51.100.1"], nil),
+            // What a client writes before the proxy's own element does not hide that one.
+            (["for=198.51.100.7;x=\"\\\"\", for=203.0.113.1"], "203.0.113.1"),
+            (["for=198.51.100.7;x=\", for=203.0.113.1"], nil), (["for=198.51.100.7;x=\"\\\", for=203.0.113.1"], nil),
+            (["for=198.51.100.7;x=\", for=\"[2001:db8::1]\""], nil),
             (["proto=https"], nil), (["for=unknown"], nil), (["for=_hidden"], nil), (["for=\""], nil),
         ] as [([String], String?)]
     )

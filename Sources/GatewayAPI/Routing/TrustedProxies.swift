@@ -47,15 +47,16 @@ public struct TrustedProxies: Sendable {
                 value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
             }
         case .forwarded:
-            headers[values: .forwarded].flatMap { Self.split($0[...], at: UInt8(ascii: ",")) }.map(Self.forParameter)
+            headers[values: .forwarded].flatMap { Self.split($0[...], at: UInt8(ascii: ",")) ?? [""] }
+                .map(Self.forParameter)
         }
     }
 
     /// The value of `for` in one element of `Forwarded`. It is empty, and so unreadable, where the element has no `for`
     /// or more than one.
     private static func forParameter(_ element: Substring) -> Substring {
-        guard isASCII(element) else { return "" }
-        let values = split(element, at: UInt8(ascii: ";")).compactMap { pair -> Substring? in
+        guard isASCII(element), let pairs = split(element, at: UInt8(ascii: ";")) else { return "" }
+        let values = pairs.compactMap { pair -> Substring? in
             let parts = pair.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, parts[0].trimming(while: isBlank).lowercased() == "for" else { return nil }
             return parts[1].trimming(while: isBlank)
@@ -65,13 +66,22 @@ public struct TrustedProxies: Sendable {
         return value.count >= 2 && value.hasSuffix("\"") ? value.dropFirst().dropLast() : ""
     }
 
-    /// Splits at a separator, except within quotes.
-    private static func split(_ text: Substring, at separator: UInt8) -> [Substring] {
+    /// Splits at a separator, except within quotes, where `\` escapes the next character. A client may open a quote to
+    /// swallow what a proxy appends: if one stays open, the whole text is unreadable, and the result `nil`.
+    private static func split(_ text: Substring, at separator: UInt8) -> [Substring]? {
         var isQuoted = false
-        return text.utf8.split(omittingEmptySubsequences: false) { byte in
-            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+        var isEscaped = false
+        let pieces = text.utf8.split(omittingEmptySubsequences: false) { byte in
+            if isEscaped {
+                isEscaped = false
+            } else if isQuoted, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            }
             return byte == separator && !isQuoted
-        }.map { Substring($0) }
+        }
+        return isQuoted ? nil : pieces.map { Substring($0) }
     }
 
     /// Parses `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`.

@@ -63,6 +63,12 @@ import Testing
             BadField(
                 "response.contentDisposition", { $0.response = overrides { $0.contentDisposition = "inline\r\nx: y" } }),
             BadField("response.contentDisposition", { $0.response = overrides { $0.contentDisposition = "" } }),
+            // Browsers show what has another type than 'attachment'.
+            BadField(
+                "response.contentDisposition", { $0.response = overrides { $0.contentDisposition = "attachment x" } }),
+            BadField(
+                "response.contentDisposition",
+                { $0.response = overrides { $0.contentDisposition = "attachment\t;x=1" } }),
             BadField("response.cacheControl", { $0.response = overrides { $0.cacheControl = "é" } }),
             BadField("response.contentType", { $0.response = overrides { $0.contentType = "text" } }),
             BadField(

@@ -115,9 +115,24 @@ import Testing
             if isCache { response.cacheControl = "no-cache" } else { response.expires = "0" }
             let request = try Fixture.get { $0.response = response }
             guard try decided(request, by: scheme).error == nil else { continue }
-            let isJoined = isCache && [.awsV2, .ossV1].contains(scheme)
+            let isJoined = [.awsV2, .ossV1].contains(scheme)
             let error = try decided(request, by: scheme, conditions: forced).error
             #expect(error?.code == (isJoined ? "NotEnforceable" : nil))
+        }
+    }
+
+    @Test(arguments: schemes) func `a version stays one beside a header`(scheme: Bucket.Scheme) throws {
+        let permitted = GrantConditions(allowVersions: true)
+        var response = ResponseOverrides.Fields()
+        response.contentLanguage = "de"
+        for isBeside in [false, true] {
+            let request = try Fixture.get { fields in
+                fields.versionID = "12"
+                if isBeside { fields.response = response }
+            }
+            let error = try decided(request, by: scheme, conditions: permitted).error
+            if [.awsV2, .ossV1].contains(scheme) { #expect(error?.code == (isBeside ? "NotEnforceable" : nil)) }
+            if [.awsV4, .ossV4].contains(scheme) { #expect(error == nil) }
         }
     }
 

@@ -96,15 +96,19 @@ extension SchemeBinding {
 
     private func downloadFlaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
         let forcesDownload = conditions.forceDownload == true
-        if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
+        let wanted = request.overrides(forcesDownload: forcesDownload)
+        if let wrong = wanted.first(where: { !overrides.contains($0.0) }) {
             return Self.unbound("'\(wrong.0.rawValue)'")
         }
-        // Of all parameters, only this one comes before the disposition.
-        if forcesDownload, !separatesParameters, request.response.cacheControl != nil {
+        // The holder can make a parameter the end of the value before it: the parameter is gone, and the value another.
+        let mustStay = forcesDownload || request.versionID != nil || request.process != nil
+        let selecting = (request.versionID == nil ? 0 : 1) + (request.process == nil ? 0 : 1)
+        if mustStay, !separatesParameters, wanted.count + selecting > 1 {
             return .notEnforceable(
                 reason: """
-                    With 'response-cache-control', the bucket's signing scheme lets the holder of the signature remove \
-                    the disposition that 'forceDownload' requires; a bucket with a version 4 scheme binds both.
+                    The bucket's signing scheme lets the holder of the signature join two parameters to one, and so \
+                    remove a version, a process or the disposition that 'forceDownload' requires. Ask for one of them \
+                    alone, or use a bucket with a version 4 scheme.
                     """)
         }
         if let version = request.versionID {

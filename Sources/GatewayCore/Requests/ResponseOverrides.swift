@@ -60,8 +60,7 @@ public final class ResponseOverrides: Sendable {
         if let disposition, !Self.isDisposition(disposition) {
             throw .invalidArgument(
                 field: "response.contentDisposition",
-                reason: "The disposition must begin with 'inline' or "
-                    + "'attachment'."
+                reason: "The disposition must be 'inline' or 'attachment', alone or followed by ';' and parameters."
             )
         }
         if let filename = fields.filename {
@@ -149,8 +148,12 @@ public final class ResponseOverrides: Sendable {
         return type
     }
 
+    /// Everything before the first `;`. A browser shows the object if this is another word than `attachment`, also one
+    /// that begins like it.
     private static func dispositionType(_ text: String) -> [UInt8] {
-        text.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }.map(\.lowercased)
+        var type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
+        while type.last == UInt8(ascii: " ") { type.removeLast() }
+        return type.map(\.lowercased)
     }
 
     private static func isDisposition(_ text: String) -> Bool {

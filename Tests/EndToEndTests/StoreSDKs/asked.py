@@ -91,6 +91,9 @@ def a_download(chance, bucket):
         request["response"] = response
     if bucket["provider"] == "oss" and request.get("method") != "HEAD" and chance.random() < 0.3:
         request["process"] = chance.choice(PROCESSES)
+        # Under version 1, a process can be bound beside nothing else.
+        if bucket["scheme"] == "oss-v1":
+            request.pop("response", None)
     return request
 
 

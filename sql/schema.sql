@@ -30,17 +30,17 @@ CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_reques
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_kept text[] := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
-    v_scopes text[] := CASE
-        WHEN cardinality(p_scopes) <= 1000 THEN p_scopes
-        -- Too many to be named: every bucket counts as changed.
-        WHEN cardinality(v_kept) > 998 THEN '{all,buckets}'
-        ELSE ARRAY['all'] || v_kept
-    END;
+    v_scopes text[] := p_scopes;
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'a change of policy needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF cardinality(p_scopes) > 1000 THEN
+        v_scopes := ARRAY['all'] || ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
+        IF cardinality(v_scopes) > 1000 THEN
+            v_scopes := '{all,buckets}';
+        END IF;
     END IF;
     v_lines := v_lines || jsonb_build_object(
         current_policy_change(),

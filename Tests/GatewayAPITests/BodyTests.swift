@@ -65,15 +65,26 @@ struct BodyTests {
         }
     }
 
-    @Test("that took long to arrive leaves its request all the time to be answered")
-    func arrival() {
-        let start = ContinuousClock.now - .seconds(60)
-        let request = APIRequest(
-            id: "r1", start: start, method: .post, headers: [:], match: .unreadable, body: .collected([]),
-            sourceAddress: nil)
-        #expect(request.arrival == start)
-        let whole = request.with(body: .collected([1]))
-        #expect(whole.start == start && whole.arrival >= start + .seconds(60))
+    @Test("leaves the request all its time, however long it took to arrive")
+    func arrival() async {
+        let gateway = TestGateway()
+        let ends = Mutex<[ContinuousClock.Instant]>([])
+        let pieces = Self.pieces(of: #"{"items":[{"action":"GetObject","bucket":"photos","key":"uploads/a.txt"}]}"#)
+        let body = RequestBodyStream {
+            let turn = ends.withLock { ends in
+                ends.append(.now)
+                return ends.count - 1
+            }
+            return try pieces.indices.contains(turn) ? pieces[turn].get() : nil
+        }
+        let head = RequestHead(
+            method: .post, target: Self.batch,
+            headerFields: [.authorization: "Bearer user-token", .contentType: "application/json"])
+        let response = await gateway.responder.respond(to: ServerRequest(head: head, body: .stream(body)))
+        #expect(await TestAnswer(collecting: response).text.contains(#""url""#))
+        let end = ends.withLock { $0.last ?? .now }
+        let deadlines = gateway.ledger.deadlines.withLock { $0 }
+        #expect(deadlines.count == 1 && deadlines[0] >= end + APISettings().recordTimeout)
     }
 
     @Test("that comes in pieces is the same as one that came whole, also for an idempotency key")

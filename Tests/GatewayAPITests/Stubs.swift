@@ -155,6 +155,8 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
     private let verdict: (@Sendable (IssuanceProposal) -> RecordVerdict)?
     private let failure: GatewayError?
     let proposals = Mutex<[IssuanceProposal]>([])
+    /// The deadline of each call.
+    let deadlines = Mutex<[ContinuousClock.Instant]>([])
 
     init(verdict: RecordVerdict? = nil, failure: GatewayError? = nil) {
         self.verdict = if let verdict { { @Sendable _ in verdict } } else { nil }
@@ -172,6 +174,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
     ) async -> [Result<RecordVerdict, GatewayError>] {
         if let failure { return proposals.map { _ in .failure(failure) } }
         self.proposals.withLock { $0 += proposals }
+        deadlines.withLock { $0.append(deadline) }
         return proposals.enumerated().map { place, proposal in
             let remaining = proposal.charges.map {
                 QuotaRemainder(quotaID: $0.quota.id, remaining: Int64(99 - place), resetsIn: 3600)

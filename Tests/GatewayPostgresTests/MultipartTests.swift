@@ -219,7 +219,7 @@ import Testing
                             mine += parts.map(\.issuance)
                         }
                         // Parts of several uploads, some of them released before.
-                        let some = mine.filter { _ in Int.random(in: 0..<4) == 0 }
+                        let some = mine.filter { _ in Int.random(in: 0..<12) == 0 }
                         if Bool.random() { try await gateway.release(some) }
                     }
                 }
@@ -241,7 +241,7 @@ import Testing
             WHERE u.parts_length <> p.length OR u.parts_of_unknown_length <> p.unknown
             """)
         #expect(differing == [])
-        #expect(try await connection.number("SELECT count(*) FROM multipart_parts") > 10)
+        #expect(try await connection.number("SELECT count(*) FROM multipart_parts") > 50)
         #expect(try await connection.number("SELECT max(parts_length) FROM multipart_uploads") > 0)
     }
 

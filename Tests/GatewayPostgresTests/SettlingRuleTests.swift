@@ -431,12 +431,24 @@ import Testing
         #expect(try await [world.used, world.waiting] == [0, 0])
     }
 
+    @Test(.database(.migrated), arguments: [Int64(100), 5 << 30])
+    func `A part of an aborted upload is counted while a slow client may still send it`(bytes: Int64) async throws {
+        let world = try await World()
+        let (rows, upload) = try await openUpload(in: world)
+        try await world.run("UPDATE reservations SET amount = \(bytes); UPDATE quota_usage SET used = 3 * \(bytes)")
+        #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == (bytes == 100 ? [0, 0] : [3 * bytes, 3]))
+    }
+
     @Test(.database(.migrated)) func `Parts wait for the end of their upload, however long it takes`() async throws {
         let world = try await World()
         let (rows, upload) = try await openUpload(in: world)
         try await world.run(
             """
-            SELECT create_issuances_partition((now() AT TIME ZONE 'UTC' - interval '1 day' * d)::date) FROM generate_series(2, 4) AS d;
+            SELECT create_issuances_partition((now() AT TIME ZONE 'UTC' - interval '1 day' * d)::date)
+            FROM generate_series(2, 4) AS d;
             UPDATE reservations SET dead_at = dead_at - interval '3 days', check_at = check_at - interval '3 days';
             UPDATE issuances SET issued_at = issued_at - interval '3 days'
             """)

@@ -4,8 +4,8 @@
 -- COMMIT writes the line: the trigger changes_are_logged takes the exclusive policy lock there, so that nobody waits
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
---   p_scopes      the scopes that the change touches. More than 1,000 become 'all', and of those that is_unused asks
---                 about, 999 at most are kept beside it
+--   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused, the buckets and
+--                 credentials among them, or 'buckets' if these are too many as well
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between
@@ -18,17 +18,17 @@ CREATE OR REPLACE FUNCTION append_policy_log(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    v_kept text[] := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
-    v_scopes text[] := CASE
-        WHEN cardinality(p_scopes) <= 1000 THEN p_scopes
-        -- Too many to be named: every bucket counts as changed.
-        WHEN cardinality(v_kept) > 998 THEN '{all,buckets}'
-        ELSE ARRAY['all'] || v_kept
-    END;
+    v_scopes text[] := p_scopes;
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'a change of policy needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF cardinality(p_scopes) > 1000 THEN
+        v_scopes := ARRAY['all'] || ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
+        IF cardinality(v_scopes) > 1000 THEN
+            v_scopes := '{all,buckets}';
+        END IF;
     END IF;
     v_lines := v_lines || jsonb_build_object(
         current_policy_change(),

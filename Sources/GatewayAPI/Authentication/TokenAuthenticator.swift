@@ -246,16 +246,12 @@ extension Issuer {
     /// Whether two rows are equal, with their texts compared by bytes. Canonically equivalent texts are equal in Swift,
     /// and name different claims and principals.
     fileprivate func isSame(as other: Issuer) -> Bool {
-        func isSame(_ texts: [String], _ others: [String]) -> Bool {
-            texts.map(ExactText.init) == others.map(ExactText.init)
-        }
-        return self == other
-            && isSame(
-                [issuer, principalPrefix, groupPrefix, subjectClaim, groupsClaim ?? "", rolesClaim ?? ""],
-                [
-                    other.issuer, other.principalPrefix, other.groupPrefix, other.subjectClaim,
-                    other.groupsClaim ?? "", other.rolesClaim ?? "",
-                ])
-            && isSame(audiences, other.audiences) && isSame(usableClaims, other.usableClaims)
+        self == other && issuer.isSameBytes(as: other.issuer)
+            && principalPrefix.isSameBytes(as: other.principalPrefix)
+            && groupPrefix.isSameBytes(as: other.groupPrefix) && subjectClaim.isSameBytes(as: other.subjectClaim)
+            && groupsClaim.map(ExactText.init) == other.groupsClaim.map(ExactText.init)
+            && rolesClaim.map(ExactText.init) == other.rolesClaim.map(ExactText.init)
+            && audiences.elementsEqual(other.audiences) { $0.isSameBytes(as: $1) }
+            && usableClaims.elementsEqual(other.usableClaims) { $0.isSameBytes(as: $1) }
     }
 }

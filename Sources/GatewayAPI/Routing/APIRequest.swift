@@ -9,10 +9,10 @@ import Synchronization
 final class APIRequest: Sendable {
     /// Identifier of the request in logs, answers and rows.
     let id: String
-    /// The time at which the request arrived.
+    /// The time at which the head of the request had arrived.
     let start: ContinuousClock.Instant
-    /// When the whole request had arrived, as far as this step needs it: its start, or the end of a body that was
-    /// gathered. What is done for the caller has its time from then on.
+    /// The end of the body, if a step has gathered it; else ``start``. Deadlines and rates of what the caller asks for
+    /// count from here, so that a slow upload of the body costs nothing.
     let arrival: ContinuousClock.Instant
     let method: HTTPRequest.Method
     let headers: HeaderFields

@@ -101,15 +101,16 @@ extension SchemeBinding {
             return Self.unbound("'\(wrong.0.rawValue)'")
         }
         // The holder can make a parameter the end of the value before it: the parameter is gone, and the value another.
-        let mustStay = forcesDownload || request.versionID != nil || request.process != nil
-        let selecting = (request.versionID == nil ? 0 : 1) + (request.process == nil ? 0 : 1)
-        if mustStay, !separatesParameters, wanted.count + selecting > 1 {
-            return .notEnforceable(
-                reason: """
-                    The bucket's signing scheme lets the holder of the signature join two parameters to one, and so \
-                    remove a version, a process or the disposition that 'forceDownload' requires. Ask for one of them \
-                    alone, or use a bucket with a version 4 scheme.
-                    """)
+        if !separatesParameters {
+            let selecting = (request.versionID == nil ? 0 : 1) + (request.process == nil ? 0 : 1)
+            if forcesDownload || selecting > 0, wanted.count + selecting > 1 {
+                return .notEnforceable(
+                    reason: """
+                        The signing scheme lets the holder of the signature turn two parameters into one, and so remove \
+                        a version, a process or the disposition that 'forceDownload' requires. Ask for one parameter \
+                        alone, or use a bucket with a version 4 scheme.
+                        """)
+            }
         }
         if let version = request.versionID {
             if versionParameter == nil { return Self.unbound("'versionID'") }

@@ -54,7 +54,7 @@ struct TicketEndpoints: Sendable {
         let ticket = try await useCase.get(request.rowID(of: .ticket), of: caller)
         let revision = try await request.ifMatch().revision(
             of: ticket.row.identifier, in: rows.store, within: request.reach(of: caller))
-        try revocations.take(from: caller.principal, at: request.start)
+        try revocations.take(from: caller.principal, at: request.arrival)
         try await useCase.revoke(ticket.row, revision: revision, by: caller.change(in: request))
         return .noContent
     }

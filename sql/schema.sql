@@ -136,14 +136,18 @@ BEGIN
         WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
         FOR UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
-            IF EXISTS (
-                SELECT FROM idempotency_keys k
-                WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
-            ) THEN
-                verdict := 'in-flight';
-                RETURN;
+            -- Somebody holds the row, or it is gone. An answer no longer changes, so it is read without the lock.
+            SELECT k.* INTO v_row
+            FROM idempotency_keys k
+            WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route;
+            IF NOT FOUND THEN
+                CONTINUE;
             END IF;
-            CONTINUE;
+            IF v_row.answered_at IS NOT NULL AND v_row.created_at >= clock_timestamp() - interval '24 hours' THEN
+                EXIT;
+            END IF;
+            verdict := 'in-flight';
+            RETURN;
         END IF;
         IF v_row.created_at < clock_timestamp() - interval '24 hours' THEN
             DELETE FROM idempotency_keys k WHERE k.id = v_row.id;

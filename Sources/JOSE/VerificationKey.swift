@@ -37,6 +37,9 @@ public struct VerificationKey: Sendable {
         verifier = .secret(HMACKey(secret, algorithm: .sha256))
     }
 
+    /// Whether the key is a shared secret.
+    var isShared: Bool { if case .secret = verifier { true } else { false } }
+
     /// Whether this key made the signature.
     public func verifies(_ signature: [UInt8], of message: ArraySlice<UInt8>) -> Bool {
         switch verifier {

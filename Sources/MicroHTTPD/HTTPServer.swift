@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// It listens from the moment it is made, so that a busy port is an error at once, and clients wait rather than fail.
 /// It answers while ``run()`` runs. On graceful shutdown it stops accepting, lets running answers finish until the
-/// drain deadline, and ends. When its task is cancelled, it ends without waiting. A socket that the process was given
+/// end of the drain period, and ends. When its task is cancelled, it ends without waiting. A socket that the process was given
 /// stays open for others who have it: clients that connect meanwhile wait for the next of them.
 public final class HTTPServer: Service, Sendable {
     /// Its address and limits.
@@ -99,12 +99,13 @@ public final class HTTPServer: Service, Sendable {
         warnOfFewDescriptors()
 
         try? await gracefulShutdown()
+        let end = configuration.drain.begin()
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         listener.stopAccepting()
         await ended(accepting)
         listener.close()
-        await wait(until: .now + min(.seconds(1), configuration.drainDeadline)) { core.hasNewcomers }
-        await waitForAnswers(until: .now + configuration.drainDeadline)
+        await wait(until: min(end, .now + .seconds(1))) { core.hasNewcomers }
+        await waitForAnswers(until: end)
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.connections { connection.abort() }
         // Requests that were just given up still get their 503.

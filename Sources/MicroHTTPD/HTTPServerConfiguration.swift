@@ -62,8 +62,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// How long making an answer may take. After that the answer is 503, and the task is cancelled. The time restarts
     /// with every piece of a streamed body in either direction. Default 15 s.
     public var answerDeadline: Duration = .seconds(15)
-    /// How long running answers may take after a graceful shutdown has begun. Default 20 s.
-    public var drainDeadline: Duration = .seconds(20)
+    /// How long running answers may take after a graceful shutdown has begun. Servers can share it. Default 20 s.
+    public var drain = DrainPeriod(.seconds(20))
     /// Value of `Retry-After` in a 503, in seconds. Default 1.
     public var retryAfter = 1
 

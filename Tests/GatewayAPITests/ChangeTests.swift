@@ -229,6 +229,28 @@ struct ChangeTests {
         let other = await change(.patch, path, #"{"keys": {"url": "https://i/jwks"}, "algorithms": ["ES256"]}"#)
         #expect((other.json["keys"] as? [String: Any])?["url"] as? String == "https://i/jwks")
         #expect(await change(.patch, path, #"{"keys": {"url": null, "hasSecret": true}}"#).status == 400)
+        // The tickets of a deleted issuer would be accepted again if another took its name.
+        #expect(await change(.patch, path, #"{"issuer": "https://other"}"#).string("field") == "issuer")
+    }
+
+    @Test(
+        "an issuer takes no private key",
+        arguments: [
+            #""kty":"EC","crv":"P-256","x":"eA","y":"eQ","d":"ZA""#, #""kty":"RSA","n":"bg","e":"AQAB","qi":"cQ""#,
+            #""kty":"RSA","n":"bg","e":"AQAB","oth":[]"#, #""kty":"oct","k":"aw""#,
+        ])
+    func privateKeys(_ members: String) async {
+        func creation(_ keys: String) async -> TestAnswer {
+            await gateway.send(
+                .post, "/admin/v1/issuers", token: "admin-token",
+                json: #"""
+                    {"issuer": "https://i", "audiences": ["a"], "algorithms": ["ES256"], "keys": {"inline": {"keys": [\#(keys)]}},
+                     "principalPrefix": "i|", "groupPrefix": "i|"}
+                    """#)
+        }
+        let open = #"{"kty":"EC","crv":"P-256","x":"eA","y":"eQ"}"#
+        #expect(await creation("\(open), {\(members)}").string("field") == "keys.inline.keys[1]")
+        #expect(await creation(open).status == 201)
     }
 
     @Test("a key keeps its text, and a quota what it counts")

@@ -66,6 +66,23 @@ struct ExplainEndpointTests {
     }
 
     @Test(
+        "is given only for redirects that exist",
+        arguments: [
+            (#""action":"GetObject","key":"uploads/a.png""#, true), (#""action":"GetObject","key":"a","method":"HEAD""#, true),
+            (#""action":"GetObject","key":"a","versionID":"v""#, true),
+            (#""action":"PutObject","key":"uploads/a.png","contentType":"image/png""#, false),
+            (#""action":"GetObject","key":"a","expiresIn":60"#, false),
+            (#""action":"GetObject","key":"a","response":{"contentType":"text/plain"}"#, false),
+            (#""action":"ListObjects","prefix":"a/""#, false),
+        ])
+    func redirects(_ members: String, _ exists: Bool) async {
+        let answer = await explain(
+            #"{"principal":"user:alice","delivery":"redirect","bucket":"photos",\#(members)}"#)
+        #expect(answer.status == (exists ? 200 : 400), "\(answer.text)")
+        if !exists { #expect(answer.string("field") == "delivery") }
+    }
+
+    @Test(
         "says of a request that nobody may make what is wrong with it",
         arguments: [
             (#""bucket":"photos","key":"a/../b""#, "key"), (#""bucket":"photos","key":"""#, "key"),

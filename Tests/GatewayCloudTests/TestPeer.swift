@@ -41,7 +41,7 @@ final class TestPeer: HTTPResponder {
     func serve<Value: Sendable>(_ body: @Sendable (_ origin: String) async throws -> Value) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var configuration = HTTPServerConfiguration()
-        configuration.drainDeadline = .seconds(1)
+        configuration.drain = DrainPeriod(.seconds(1))
         // The same memory also serves the heads of its answers.
         configuration.maxHeadBytes = 32 * 1_024
         let server = try HTTPServer(configuration: configuration, responder: self, logger: logger)

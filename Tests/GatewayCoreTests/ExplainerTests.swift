@@ -270,6 +270,37 @@ import Testing
         #expect(try await world.explain(upload("image/png", 5)).permit != nil)
     }
 
+    @Test func tellsNoConditionOfAGrantOutsideByWhatElseItShows() async throws {
+        let quota = try Fixture.quota(8, metric: .bytes)
+        let network = GrantConditions(contentTypes: ["image/png"], maxBytes: 10, sourceCIDRs: ["10.0.0.0/8"])
+        for (who, isVisible) in [("group:legal", false), ("user:alice", true)] {
+            var world = try World([try Fixture.grant(1, to: who, conditions: network)], quotas: [quota])
+            world.remaining = 1000
+            world.tables.members = [try Principal("user:alice"): [try Principal("group:legal")]]
+            let upload: (inout IssueRequest.Fields) -> Void = {
+                $0.action = "PutObject"
+                $0.contentType = "image/png"
+            }
+            let reach = try Self.reach("team/", "user:alice")
+            let seen = try await world.explain(upload, within: reach)
+            #expect(seen.assumptions.contains(.sourceUnknown) == isVisible, "\(who)")
+            #expect(try await world.explain(upload).assumptions.contains(.sourceUnknown))
+        }
+        var world = try World(
+            [try Fixture.grant(1, to: "group:legal", conditions: GrantConditions(contentTypes: ["image/png"]))],
+            quotas: [quota])
+        world.remaining = 1000
+        world.tables.members = [try Principal("user:alice"): [try Principal("group:legal")]]
+        let upload: (inout IssueRequest.Fields) -> Void = {
+            $0.action = "PutObject"
+            $0.contentType = "image/png"
+            $0.contentLength = 7
+        }
+        #expect(try await world.explain(upload).quotas.map(\.takes) == [7])
+        let hidden = try await world.explain(upload, within: Self.reach("team/", "user:alice"))
+        #expect(hidden.isPermitted && hidden.quotas.count == 1 && hidden.quotas.first?.takes == nil)
+    }
+
     @Test func showsADelegatedAdminTheGroupsWhoseRowsItShows() async throws {
         var world = try World([
             Fixture.grant(1, to: "group:inside"), Fixture.grant(2, to: "group:outside", on: ""),

@@ -84,6 +84,22 @@ import Testing
         )
     }
 
+    /// Several repetitions of an answered request come at once; each reads the row while another has it locked.
+    @Test(.database(.migrated)) func anAnswerIsReadAlsoWhileTheRowIsLocked() async throws {
+        let world = try World()
+        let claim = try fresh(await world.store.begin(try request()))
+        try await world.store.finish(claim, answer: Array("done".utf8))
+        let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await holder.runScript("BEGIN; SELECT FROM idempotency_keys FOR UPDATE")
+        guard case .answered(_, let answer) = try await world.store.begin(try request()) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(answer == Array("done".utf8))
+        await expect(.otherRequest, world, try request(body: 2))
+        try await holder.runScript("ROLLBACK")
+    }
+
     @Test(.database(.migrated)) func oneOfManyAtOnceGetsTheKey() async throws {
         let world = try World()
         let request = try request()

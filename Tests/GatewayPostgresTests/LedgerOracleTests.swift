@@ -93,18 +93,29 @@ import Testing
         """
         WITH used AS (
             SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
-                max(i.object_key) AS last_key, array_agg(DISTINCT i.object_key) AS keys
+                max(i.object_key) AS last_key
             FROM issuances i
             WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
             GROUP BY i.grant_id
+        ),
+        places AS (
+            SELECT i.grant_id, i.bucket, i.matched_principal, array_agg(DISTINCT i.object_key) AS keys FROM issuances i
+            WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
+            GROUP BY i.grant_id, i.bucket, i.matched_principal
         )
         -- Use outside what the admin reaches is not shown.
         SELECT concat_ws('|', g.id, s.urls, s.last_at, s.first_key, s.last_key)
         FROM grants g LEFT JOIN used u ON u.grant_id = g.id
         LEFT JOIN LATERAL (
-            SELECT u.* WHERE (
-                SELECT bool_and(\(ReachCondition.holds("$6", bucket: "g.bucket", place: "k.key", principals: "g.principal")))
-                FROM unnest(u.keys) AS k (key)
+            -- One scope must have all that the grant was used for in a bucket and for a principal.
+            SELECT u.* WHERE $6::text IS NULL OR NOT EXISTS (
+                SELECT FROM places p
+                WHERE p.grant_id = g.id AND NOT EXISTS (
+                    SELECT FROM \(ReachCondition.scopes("$6"))
+                    WHERE s.bucket = p.bucket
+                        AND (s.principal IS NULL OR \(ReachCondition.isNamed("p.matched_principal")))
+                        AND NOT EXISTS (SELECT FROM unnest(p.keys) AS k (key) WHERE NOT starts_with(k.key, s.prefix))
+                )
             )
         ) s ON true
         WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)

@@ -229,6 +229,37 @@ import Testing
         #expect(inside.urls == 2 && inside.tightestPrefix.rawValue == "team-a/x/" && inside.lastAt == noon)
     }
 
+    /// Before it was moved, a grant was for another bucket or another principal, with keys as they are inside now.
+    @Test(
+        .database(.migrated),
+        arguments: [
+            Row(bucket: "other", key: "team-a/x"), Row(principal: "user:eve", key: "team-a/x"),
+            Row(principal: "user:alice", matched: "group:board", key: "team-a/x"),
+        ], [false, true])
+    func showsNoUseFromBeforeAMove(_ old: LedgerWorld.Row, isSummed: Bool) async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        let grant = try await admin.stores.grants.create(.sample("user:alice", "team-a/"), by: AdminWorld.change).row
+        var before = old
+        (before.grant, before.at) = (grant.id, LedgerWorld.noon.addingTimeInterval(-7200))
+        try await world.write([before, Row(grant: grant.id, key: "team-a/y")])
+        if isSummed {
+            while try await world.connection.execute(UsageUpkeep.sum, 1) == [true] {}
+            while try await world.connection.execute(UsageUpkeep.sumCallers) == [true] {}
+        }
+        let scope = try AdminScope(
+            bucket: BucketName("demo"), prefix: "team-a/", principals: [PrincipalPattern("user:alice")])
+        func use(_ reach: AdminReach, from seconds: TimeInterval) async throws -> Int64? {
+            let query = GrantUseQuery(
+                from: LedgerWorld.noon.addingTimeInterval(seconds), unusedSince: Date(), includesUsed: true, reach: reach)
+            return try await world.reports.grantUse(query).items.first?.use?.urls
+        }
+        #expect(try await use(.unlimited, from: -10_800) == 2)
+        #expect(try await use(.limited([scope]), from: -10_800) == nil)
+        #expect(try await use(.limited([scope]), from: -3600) == 1)
+    }
+
     @Test(.database(.migrated)) func tellsWhatIsAliveBecauseOfAGrantOrCredential() async throws {
         let world = try LedgerWorld()
         let admin = try AdminWorld()

@@ -38,7 +38,7 @@ import Testing
             return .text("late")
         }
         try await TestServer.with(responder) {
-            $0.drainDeadline = .milliseconds(100)
+            $0.drain = DrainPeriod(.milliseconds(100))
         } body: { server in
             let plain = try server.client()
             try await plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -64,7 +64,7 @@ import Testing
                 })
         }
         try await TestServer.with(responder) {
-            $0.drainDeadline = .milliseconds(100)
+            $0.drain = DrainPeriod(.milliseconds(100))
         } body: { server in
             let reading = try server.client()
             try await reading.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -77,7 +77,7 @@ import Testing
     @Test func `a server under load stops and starts again and again`() async throws {
         for _ in 0..<10 {
             try await TestServer.with(.echo) {
-                $0.drainDeadline = .milliseconds(50)
+                $0.drain = DrainPeriod(.milliseconds(50))
             } body: { server in
                 let served = Counter()
                 try await withThrowingTaskGroup(of: Void.self) { tasks in

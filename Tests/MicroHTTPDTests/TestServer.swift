@@ -70,7 +70,7 @@ struct TestServer: Sendable {
         _ responder: TestResponder, _ adjust: (inout HTTPServerConfiguration) -> Void
     ) throws(HTTPServerError) -> HTTPServer {
         var configuration = HTTPServerConfiguration()
-        configuration.drainDeadline = .seconds(5)
+        configuration.drain = DrainPeriod(.seconds(5))
         adjust(&configuration)
         return try HTTPServer(configuration: configuration, responder: responder, logger: logger)
     }

@@ -17,7 +17,7 @@
 --                 else what is left of it
 --   issuance_ids  what was recorded for the key
 --   sealed, key_id  the answer and the master key that sealed it
--- Locks: the key's row, until the transaction ends. Callers: the gateway's role. Errors: none.
+-- Locks: the key's row, until the transaction ends; not if the key is answered and another request holds the row. Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION claim_idempotency_key(
     p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea,
     OUT verdict text, OUT id uuid, OUT attempt uuid, OUT retry_after integer, OUT issuance_ids uuid[], OUT sealed bytea,
@@ -46,14 +46,18 @@ BEGIN
         WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
         FOR UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
-            IF EXISTS (
-                SELECT FROM idempotency_keys k
-                WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
-            ) THEN
-                verdict := 'in-flight';
-                RETURN;
+            -- Somebody holds the row, or it is gone. An answer no longer changes, so it is read without the lock.
+            SELECT k.* INTO v_row
+            FROM idempotency_keys k
+            WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route;
+            IF NOT FOUND THEN
+                CONTINUE;
             END IF;
-            CONTINUE;
+            IF v_row.answered_at IS NOT NULL AND v_row.created_at >= clock_timestamp() - interval '24 hours' THEN
+                EXIT;
+            END IF;
+            verdict := 'in-flight';
+            RETURN;
         END IF;
         IF v_row.created_at < clock_timestamp() - interval '24 hours' THEN
             DELETE FROM idempotency_keys k WHERE k.id = v_row.id;

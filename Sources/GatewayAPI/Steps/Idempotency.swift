@@ -104,10 +104,13 @@ final class Idempotency: Sendable {
         var scopes = JSONWriter()
         scopes.object { $0.adminScopes(request.reach(of: caller).scopes) }
         let target = (request.match.target?.rawPath ?? "") + "?" + (request.match.target?.rawQuery ?? "")
+        let revision = request.headers[values: .ifMatch].joined(separator: ", ")
         return IdempotentRequest(
             caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
             keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
-            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + scopes.bytes + body).bytes
+            bodyDigest: DigestAlgorithm.sha256.digest(
+                of: Array("\(key)\n\(target)\n\(revision)\n".utf8) + scopes.bytes + body
+            ).bytes
         )
     }
 

@@ -1,4 +1,5 @@
 import Bytes
+import StrictJSON
 
 extension Issuer {
     /// Signature algorithms with a private key.
@@ -50,11 +51,25 @@ extension Issuer {
             )
         case .inline(let text):
             try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set must be 1 to 65,536 bytes of JSON.")
+            try refusePrivateKeys(in: text)
         case .secret(let secret):
             // RFC 7518, section 3.2, requires a key at least as long as the hash.
             try require(
                 32...1024 ~= secret.reveal().utf8.count, "keys.secret", "The secret must be 32 to 1,024 bytes."
             )
+        }
+    }
+
+    /// The members that only private and shared keys have (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1).
+    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+    /// Every admin can read a key set, so a private key in it is no longer private.
+    private func refusePrivateKeys(in text: String) throws(GatewayError) {
+        guard let set = try? JSONReader.read(Array(text.utf8)), case .array(let keys)? = set["keys"] else { return }
+        for (index, key) in keys.enumerated() {
+            try require(
+                !Self.privateMembers.contains { key[$0] != nil }, "keys.inline.keys[\(index)]",
+                "The key has its private part. Send only the public part, and replace a key that others may have seen.")
         }
     }
 

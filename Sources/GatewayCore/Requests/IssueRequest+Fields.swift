@@ -10,7 +10,7 @@ extension IssueRequest {
     }
 
     /// The members of the JSON body as received; `nil` if absent.
-    public struct Fields: Sendable {
+    public struct Fields: Sendable, Equatable {
         /// The name of an ``Action``.
         public var action: String?
         /// A method of the action; if `nil`, the first of ``Action/methods``.

@@ -5,7 +5,7 @@ public import Signing
 /// A class, because few requests list.
 public final class Listing: Sendable {
     /// The members of `list` as received; `nil` if absent.
-    public struct Fields: Sendable {
+    public struct Fields: Sendable, Equatable {
         /// Text at which the store groups keys, such as `/`.
         public var delimiter: String?
         /// Largest number of keys and groups in the answer, 1…1,000.

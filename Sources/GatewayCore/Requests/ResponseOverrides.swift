@@ -6,7 +6,7 @@ import Signing
 /// A class, because few requests have overrides.
 public final class ResponseOverrides: Sendable {
     /// The members of `response` as received; `nil` if absent.
-    public struct Fields: Sendable {
+    public struct Fields: Sendable, Equatable {
         /// `Content-Disposition`, in ASCII.
         public var contentDisposition: String?
         /// Name under which a browser saves the object, in any script. It makes the disposition `attachment`.

@@ -12,14 +12,15 @@ enum ReachCondition {
     ///   - place: A key or the prefix of a grant.
     ///   - principals: The principals that the row concerns; one of them must be inside.
     static func holds(_ parameter: String, bucket: String, place: String, principals: String...) -> String {
-        holds(parameter, bucket: bucket, place: place, principals: principals)
+        holds(parameter, bucket: bucket, places: [place], principals: principals)
     }
 
-    static func holds(_ parameter: String, bucket: String, place: String, principals: [String]) -> String {
+    /// Makes the condition for several keys or prefixes, which must all lie inside the same scope.
+    static func holds(_ parameter: String, bucket: String, places: [String], principals: [String]) -> String {
         """
         (\(parameter)::text IS NULL OR EXISTS (
             SELECT FROM \(scopes(parameter))
-            WHERE s.bucket = \(bucket) AND starts_with(\(place), s.prefix)
+            WHERE s.bucket = \(bucket) AND \(places.map { "starts_with(\($0), s.prefix)" }.joined(separator: " AND "))
                 AND (s.principal IS NULL OR \(principals.map(isNamed).joined(separator: " OR ")))
         ))
         """

@@ -115,16 +115,16 @@ extension PostgresLedgerReports {
                 AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4)
             """)
 
-    /// The condition that a key that a grant `g` was used for lies inside the reach `$7`.
-    private static func isInside(_ key: String) -> String {
-        ReachCondition.holds("$7", bucket: "g.bucket", place: key, principals: "g.principal")
-    }
+    /// The condition that some uses `p` of a grant, which lie between two keys, are all inside the reach `$7`.
+    private static let areInside = ReachCondition.holds(
+        "$7", bucket: "p.bucket", places: ["p.first_key", "p.last_key"], principals: ["p.matched_principal"])
 
     /// When a grant was last used is kept. The ledger is read only for hours that are not summed up, and for the part
     /// of an hour with which the period begins.
     ///
-    /// A grant may have been moved into the reach. If it was used for keys outside, its use is not shown. All keys
-    /// between two that begin with a prefix begin with it too, so the first and the last are looked at.
+    /// A grant may have been moved into the reach. If it was used outside, for other keys, in another bucket or for
+    /// another principal, its use is not shown. All keys between two that begin with a prefix begin with it too, so the
+    /// first and the last are looked at: one scope must have both.
     private static func grantUse(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
         Statement(
             """
@@ -142,16 +142,16 @@ extension PostgresLedgerReports {
                 WHERE g.starts_at < g.ends_at
             ),
             unsummed AS MATERIALIZED (
-                SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
-                    max(i.object_key) AS last_key
+                SELECT i.grant_id, i.bucket, i.matched_principal, count(*) AS urls, max(i.issued_at) AS last_at,
+                    min(i.object_key) AS first_key, max(i.object_key) AS last_key
                 FROM gaps g
                 CROSS JOIN LATERAL (
-                    SELECT i.grant_id, i.issued_at, i.object_key FROM issuances i
+                    SELECT i.grant_id, i.bucket, i.matched_principal, i.issued_at, i.object_key FROM issuances i
                     WHERE i.issued_at >= g.starts_at AND i.issued_at < g.ends_at AND ($2::text IS NULL OR i.bucket = $2)
                     -- Keeps PostgreSQL from reading the whole period.
                     OFFSET 0
                 ) i
-                GROUP BY i.grant_id
+                GROUP BY i.grant_id, i.bucket, i.matched_principal
             ),
             page AS MATERIALIZED (
                 SELECT \(GrantTable.columns.stored(of: "g")) FROM grants g
@@ -161,24 +161,37 @@ extension PostgresLedgerReports {
                     AND ($5::uuid IS NULL OR g.id < $5) AND \(GrantTable.isInside("$7"))
                     AND ($8::text[] IS NULL OR g.principal = ANY ($8))
                 ORDER BY g.id DESC LIMIT $6
+            ),
+            places AS (
+                SELECT t.grant_id, t.bucket, t.matched_principal, sum(t.urls) AS urls, max(t.last_at) AS last_at,
+                    min(t.first_key) AS first_key, max(t.last_key) AS last_key
+                FROM (
+                    SELECT m.grant_id, m.bucket, m.matched_principal, m.urls, m.last_issued_at AS last_at, m.first_key,
+                        m.last_key
+                    FROM page g
+                    CROSS JOIN LATERAL (
+                        SELECT m.* FROM caller_sums m
+                        WHERE m.grant_id = g.id AND m.hour >= $1 AND ($2::text IS NULL OR m.bucket = $2)
+                        -- Makes PostgreSQL look up each grant by the index.
+                        OFFSET 0
+                    ) m
+                    UNION ALL
+                    SELECT n.grant_id, n.bucket, n.matched_principal, n.urls, n.last_at, n.first_key, n.last_key
+                    FROM unsummed n
+                    WHERE n.grant_id IN (SELECT g.id FROM page g)
+                ) t
+                GROUP BY t.grant_id, t.bucket, t.matched_principal
+            ),
+            uses AS (
+                SELECT p.grant_id, sum(p.urls)::bigint AS urls, max(p.last_at) AS last_at, min(p.first_key) AS first_key,
+                    max(p.last_key) AS last_key
+                FROM places p
+                GROUP BY p.grant_id
+                HAVING bool_and(\(areInside))
             )
             SELECT \(GrantTable.columns.selected(of: "g")), u.urls, u.last_at, u.first_key, u.last_key
             FROM page g
-            CROSS JOIN LATERAL (
-                SELECT sum(m.urls)::bigint AS urls, max(m.last_issued_at) AS last_at, min(m.first_key) AS first_key,
-                    max(m.last_key) AS last_key
-                FROM caller_sums m
-                WHERE m.grant_id = g.id AND m.hour >= $1 AND ($2::text IS NULL OR m.bucket = $2)
-            ) s
-            LEFT JOIN unsummed n ON n.grant_id = g.id
-            LEFT JOIN LATERAL (
-                SELECT t.* FROM (
-                    SELECT nullif(coalesce(s.urls, 0) + coalesce(n.urls, 0), 0) AS urls,
-                        greatest(s.last_at, n.last_at) AS last_at, least(s.first_key, n.first_key) AS first_key,
-                        greatest(s.last_key, n.last_key) AS last_key
-                ) t
-                WHERE \(isInside("t.first_key")) AND \(isInside("t.last_key"))
-            ) u ON true
+            LEFT JOIN uses u ON u.grant_id = g.id
             ORDER BY g.id DESC
             """, onlyReads: true
         ) {

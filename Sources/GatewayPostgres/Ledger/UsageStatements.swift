@@ -312,7 +312,7 @@ struct UsageRequest: Sendable {
     private static func condition(principals: String...) -> String {
         """
         \(SumCondition.ofKinds(bucket: "$4", action: "$6", delivery: "$7", credential: "$9"))
-            AND \(ReachCondition.holds("$25", bucket: "m.bucket", place: "''", principals: principals))
+            AND \(ReachCondition.holds("$25", bucket: "m.bucket", places: ["''"], principals: principals))
         """
     }
 

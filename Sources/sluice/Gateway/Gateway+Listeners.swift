@@ -15,6 +15,7 @@ extension Gateway {
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
             ticketMaxAge: settings.ticketsMaxAge, publicURL: settings.publicURL, version: ProgramVersion.current)
+        let drain = DrainPeriod(.seconds(settings.http.drainDeadline))
         func server(
             _ address: ListenAddress, _ socket: Int32?, _ listener: APIResponder.Listener, _ name: String,
             loops: [EventLoop] = []
@@ -23,6 +24,7 @@ extension Gateway {
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
             configuration.bodyMemory = bodyMemory
+            configuration.drain = drain
             // A connection to PostgreSQL uses three descriptors: its socket, one that wakes its waiter, and one to
             // cancel with.
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
@@ -53,7 +55,6 @@ extension Settings.HTTP {
         configuration.idleTimeout = .seconds(idleTimeout)
         configuration.requestTimeout = .seconds(requestTimeout)
         configuration.answerDeadline = .seconds(answerDeadline)
-        configuration.drainDeadline = .seconds(drainDeadline)
         return configuration
     }
 }

@@ -33,7 +33,7 @@ extension HTTPResponder {
     func serve(_ body: (_ origin: String) async throws -> Void) async throws {
         let logger = Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() })
         var configuration = HTTPServerConfiguration()
-        configuration.drainDeadline = .seconds(1)
+        configuration.drain = DrainPeriod(.seconds(1))
         let server = try HTTPServer(configuration: configuration, responder: self, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in

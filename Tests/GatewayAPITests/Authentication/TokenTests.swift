@@ -30,6 +30,9 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         ])
         let caller = try await fixture.caller(TokenSigner(secret: secret).token())
         #expect(caller.principal.rawValue == "user:alice")
+        // The name that an issuer gives to its secret is not known here.
+        let named = TokenSigner(secret: secret, keyID: "2026-11").token()
+        #expect(try await fixture.caller(named).principal.rawValue == "user:alice")
         let forged = TokenSigner(secret: String(repeating: "t", count: 32)).token()
         #expect(await fixture.refusal(forged) == notAccepted)
     }

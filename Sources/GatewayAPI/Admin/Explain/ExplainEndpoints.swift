@@ -41,6 +41,10 @@ struct ExplainEndpoints: Sendable {
         guard fields.key != nil || fields.keyPrefix != nil || fields.prefix != nil else {
             throw body.invalid("key", "The member is required.")
         }
+        guard delivery == .presignedURL || fields.canBeRedirect else {
+            throw body.invalid(
+                "delivery", "A redirect is for one object to download, and has no other members than those of its URL.")
+        }
         var question: ExplainQuestion
         switch (principal, issuer) {
         case (let principal?, nil):

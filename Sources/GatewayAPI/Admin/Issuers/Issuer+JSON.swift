@@ -5,6 +5,9 @@ import StrictJSON
 extension Issuer: AdminResource {
     static var filters: [ListFilter] { [.text("issuer")] }
     static var collectionPath: String { "/admin/v1/issuers" }
+    // Tickets name the issuer that vouches for their user. If a row took the name of one that was deleted, its tickets
+    // would be accepted again.
+    static var lastingMembers: Set<String> { ["issuer"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
         try self.init(&body, new, keys: Self.keys(&body, over: nil))

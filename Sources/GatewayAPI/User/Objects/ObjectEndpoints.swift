@@ -11,13 +11,9 @@ struct ObjectEndpoints: Sendable {
     /// Redirects to a presigned GET, or to a presigned HEAD for a `HEAD` request.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["endpoint", "ticket", "versionID"])
-        var fields = IssueRequest.Fields()
-        fields.action = Action.getObject.rawValue
-        fields.method = request.method.rawValue
-        fields.bucket = request.parameter(0)
-        fields.key = try Self.key(of: request)
-        fields.versionID = try request.query("versionID")
-        fields.endpoint = try request.query("endpoint")
+        let fields = IssueRequest.Fields(
+            redirectTo: try Self.key(of: request), in: request.parameter(0), method: request.method.rawValue,
+            versionID: try request.query("versionID"), endpoint: try request.query("endpoint"))
         let issued = try await useCase.issue(
             IssueRequest(fields, delivery: .redirect), in: request.context(of: caller, timeout: timeout)
         )

@@ -51,7 +51,10 @@ public struct Explainer: Sendable {
         guard reach.holds(bucket: question.fields.bucket ?? "", place: place, principals: [user]) else {
             throw .outsideAdminScope
         }
-        return try await explain(question).shown(within: reach)
+        var explanation = try await explain(question).shown(within: reach)
+        // Of the grants, only those shown tell that the answer depends on the source.
+        if question.sourceAddress == nil, explanation.dependsOnSource { explanation.assumptions.append(.sourceUnknown) }
+        return explanation
     }
 
     private func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
@@ -85,6 +88,7 @@ public struct Explainer: Sendable {
         if !explanation.isPermitted {
             explanation.nearMisses = try await nearMisses(to: request, state, question.subject)
         }
+        explanation.bindsSource = policy.shared.bucket?.chosen(by: request).bindsSourceAddress == true
         return finish(explanation, state, question)
     }
 
@@ -94,8 +98,6 @@ public struct Explainer: Sendable {
         explanation.moment = state.moment
         explanation.isCurrent = question.at == nil
         if question.at != nil { explanation.assumptions.append(.bucketAsNow) }
-        let depends = explanation.matches.contains { $0.grant.conditions.sourceCIDRs != nil }
-        if depends, question.sourceAddress == nil { explanation.assumptions.append(.sourceUnknown) }
         return explanation
     }
 

@@ -75,7 +75,8 @@ public struct Explanation: Sendable {
         public var quota: Quota
         /// The principal whose use is counted.
         public var holder: Principal
-        /// The amount that the request takes; `nil` if the request is refused before this is known.
+        /// The amount that the request takes; `nil` if the request is refused before this is known, or if the grant that
+        /// decided must not be shown.
         public var takes: Int64?
         /// What remains of the quota now; `nil` for a past time.
         public var remainder: QuotaRemainder?
@@ -116,6 +117,11 @@ public struct Explanation: Sendable {
     public var assumptions: [Assumption] = []
     /// The ledger row that is explained.
     public var issuance: RecordedIssuance?
+    /// Whether the URL would work only from the address that asks for it.
+    var bindsSource = false
+
+    /// Whether the answer depends on the source address.
+    var dependsOnSource: Bool { bindsSource || matches.contains { $0.grant.conditions.sourceCIDRs != nil } }
 
     /// The explanation as an admin may see it: without the rows that lie outside.
     func shown(within reach: AdminReach) -> Explanation {
@@ -125,11 +131,16 @@ public struct Explanation: Sendable {
             explanation.decidedBy = nil
             // Its conditions are in both.
             explanation.permit = nil
+            explanation.quotas = quotas.map { allowance in
+                var allowance = allowance
+                allowance.takes = nil
+                return allowance
+            }
             if error != .accessDenied { explanation.error = nil }
         }
         explanation.matches = matches.filter { $0.grant.isVisible(within: reach) }
         explanation.nearMisses = nearMisses.filter { $0.grant.isVisible(within: reach) }
-        explanation.quotas = quotas.filter { $0.quota.isVisible(within: reach) }
+        explanation.quotas = explanation.quotas.filter { $0.quota.isVisible(within: reach) }
         if case .quotaExceeded(let refusal)? = error,
             !explanation.quotas.contains(where: { $0.quota.identifier == refusal.quotaID })
         {

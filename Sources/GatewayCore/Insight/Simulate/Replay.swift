@@ -18,6 +18,7 @@ struct Replay {
         let contentType: String?
         let contentLength: Int64?
         let hasMD5: Bool
+        let hasSHA256: Bool
     }
 
     private enum Outcome {
@@ -94,7 +95,7 @@ struct Replay {
             bucket: wish.bucket, credentialID: request.row.credentialID, key: ExactText(key), action: wish.action,
             isHead: wish.method == .head,
             delivery: wish.delivery, contentType: wish.contentType?.text, contentLength: wish.contentLength,
-            hasMD5: wish.contentMD5 != nil)
+            hasMD5: wish.contentMD5 != nil, hasSHA256: wish.checksumSHA256 != nil)
     }
 
     private func decide(_ request: ReplayRequest) -> Outcome {

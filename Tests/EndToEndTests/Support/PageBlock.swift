@@ -65,7 +65,7 @@ struct PageBlock {
     static let leftOut = [
         Exception(
             page: "README.md", text: "script/server",
-            reason: "builds a release and runs every test; this is one of them, and `sluice dev` is what it starts"),
+            reason: "builds a release and runs the tests; this is one of them, and `sluice dev` is what it starts"),
         Exception(
             page: "docs/administration.md", text: "sluice qualify YOUR-BUCKET",
             reason: "needs the store of the reader's bucket; QualifyCommandTests run it at stores"),

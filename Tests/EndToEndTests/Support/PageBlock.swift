@@ -76,8 +76,11 @@ struct PageBlock {
             page: "docs/operations.md", text: "script/package --lock",
             reason: "builds a release, and compares it with databases that the reader brings"),
         Exception(
-            page: "docs/backup.md", text: "pg_dump --format=custom",
+            page: "docs/backup.md", text: "pg_dump --format=custom --file",
             reason: "needs a server that archives; script/ha backup runs it"),
+        Exception(
+            page: "docs/backup.md", text: "docker compose",
+            reason: "needs an engine for containers, and a volume of the reader's"),
         Exception(
             page: "docs/backup.md", text: "ops/patroni/roles.sql",
             reason: "needs a server without these roles; script/ha backup runs it"),

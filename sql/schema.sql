@@ -407,9 +407,25 @@ $$;
 CREATE FUNCTION public.grant_to_gateway(p_role name) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    -- What Sluice has made. Extensions may have put more into the schema, which belongs to somebody else.
+    v_functions text := (
+        SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p
+        WHERE p.pronamespace = 'public'::regnamespace AND p.prokind = 'f'
+            AND NOT EXISTS (
+                SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+            )
+    );
+    v_tables text := (
+        SELECT string_agg(c.oid::regclass::text, ', ') FROM pg_class c
+        WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+            AND NOT EXISTS (
+                SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+            )
+    );
 BEGIN
     -- PostgreSQL lets everybody execute a new function, also where there is no role to give it to.
-    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', v_functions);
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = p_role) THEN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', p_role);
@@ -422,7 +438,7 @@ BEGIN
         END;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
-    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
+    EXECUTE format('GRANT SELECT ON %s TO %I', v_tables, p_role);
 
     -- Policy.
     EXECUTE format('GRANT INSERT ON policy_changes, policy_log TO %I', p_role);
@@ -452,7 +468,7 @@ BEGIN
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 
-    EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_functions, p_role);
     EXECUTE format(
         'REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role
     );

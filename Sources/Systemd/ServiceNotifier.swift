@@ -10,6 +10,8 @@ public struct ServiceNotifier: Sendable {
         case reloading
         /// The service has begun to stop.
         case stopping
+        /// The service may take this long to stop, whatever its unit says.
+        case stopsWithin(Duration)
         /// The service works. It is to be sent at intervals of half of ``ServiceNotifier/watchdogTimeout``.
         case watchdog
         /// What `systemctl status` shows: one line.
@@ -79,6 +81,7 @@ extension ServiceNotifier.Message {
         // systemd tells by the time whether the message is about the reload that it asked for.
         case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(Self.monotonicMicroseconds)"
         case .stopping: "STOPPING=1"
+        case .stopsWithin(let time): "EXTEND_TIMEOUT_USEC=\(time.components.seconds * 1_000_000)"
         case .watchdog: "WATCHDOG=1"
         case .status(let text): "STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " ")
         }

@@ -120,6 +120,27 @@ import Testing
         #expect(process.errors.contains("told to stop before it served"), "\(process.errors)")
     }
 
+    /// Neither does a command have to be killed that works as the first process of a container.
+    @Test func `a command that is told to stop ends`() async throws {
+        try await Deployment.with { site in
+            let holder = try site.session()
+            // `sluice migrate` waits for whoever else migrates.
+            try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
+            let process = try RunningProcess(
+                ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "migrate"],
+                environment: site.environment)
+            try await waitUntil("it waits") {
+                try await site.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1
+            }
+            let children = "/proc/\(process.processID)/task/\(process.processID)/children"
+            let child = try #require(
+                String(contentsOfFile: children, encoding: .utf8).split(separator: " ").compactMap { pid_t($0) }.first)
+            #expect(kill(child, SIGTERM) == 0)
+            #expect(await process.exitStatus() == 128 + SIGTERM)
+            try await holder.runScript("ROLLBACK")
+        }
+    }
+
     private func expectLastLines(at site: Deployment) async throws {
         let login = "\(site.databaseName)_bare"
         let session = try site.session()
@@ -133,10 +154,11 @@ import Testing
         let bare = settings("user=postgres", "user=\(login)")
         let cases: [(command: String, settings: [String: String], cause: String, advice: String?)] = [
             ("serve", bare, "PostgreSQL: ERROR 42501: permission denied", "GRANT sluice_gateway TO the login"),
-            ("migrate", bare, "PostgreSQL: ERROR 42501: permission denied", "must own the database"),
+            ("migrate", bare, "the schema belongs to postgres", nil),
             (
-                "migrate", settings("user=postgres", "user=\(login)_member"),
-                "PostgreSQL: ERROR 42501: permission denied", "sluice_owner"
+                "migrate",
+                settings("user=postgres dbname=\(site.databaseName)", "user=\(login) dbname=template1"),
+                "PostgreSQL: ERROR 42501: permission denied", "must own the database"
             ),
             ("serve", settings("user=postgres", "user=\(login)_no"), "does not exist", "Check the role"),
             ("migrate", settings("dbname=", "dbname=no_"), "does not exist", "Create the database"),

@@ -54,6 +54,11 @@ struct IdempotencyKeyTests {
         let ids = [StubPolicy.quotaID.lowercaseText, StubPolicy.grantID.lowercaseText]
         #expect(await post("/admin/v1/quotas/\(ids[0]):reset", reset, key: "k1", to: gateway).status == 200)
         #expect(await post("/admin/v1/quotas/\(ids[1]):reset", reset, key: "k1", to: gateway).status == 422)
+        var demanding: HeaderFields = [.ifMatch: "*"]
+        demanding[.idempotencyKey] = "k1"
+        let answer = await gateway.send(
+            .post, "/admin/v1/quotas", token: "admin-token", headers: demanding, json: Self.quota)
+        #expect(answer.status == 422)
     }
 
     @Test("a refusal is not kept: the request may be tried again")

@@ -45,9 +45,72 @@ import Testing
         _ = try await Migrator(connection: connection, migrations: Migration.all + [next], logger: .silent).migrate()
         let older = Migrator(connection: connection, logger: .silent)
         let failure = Migrator.Failure.schemaIsNewer(version: Int(known) + 1, known: Int(known))
-        await #expect(throws: failure) { try await older.migrate() }
         await #expect(throws: failure) { try await older.finish() }
+        // Gateways of before can go on, so a start that begins with 'sluice migrate' must not fail.
         try await older.check()
+        let outcome = try await older.migrate()
+        #expect(outcome.newerVersion == Int(known) + 1 && outcome.applied.isEmpty && outcome.functions.isEmpty)
+        let last = Migration(
+            version: known + 2, name: "end_before",
+            sql: Array("-- Kind: contract, serves from \(known + 1)\nSELECT 1".utf8))
+        let newer = Migrator(connection: connection, migrations: Migration.all + [next, last], logger: .silent)
+        #expect(try await newer.finish().migrations == [Int(known) + 2])
+        await #expect(throws: Migrator.Failure.schemaIsNewer(version: Int(known) + 2, known: Int(known))) {
+            try await older.migrate()
+        }
+    }
+
+    /// A connection to the test's database, as a role that is made for it.
+    private func connect(as role: String, _ attributes: String) async throws -> (PostgresConnection, role: String) {
+        let database = try TestDatabase.current
+        let superuser = try PostgresConnection(testing: database.connectionString)
+        let name = try await superuser.texts("SELECT current_database() || '_\(role)'")[0]
+        try await superuser.runScript("CREATE ROLE \(name) \(attributes)")
+        return (
+            PostgresConnection(try database.configuration(sessionSettings: [("role", name)]), logger: .silent), name
+        )
+    }
+
+    @Test(.database) func refusesALoginThatDoesNotOwnTheSchema() async throws {
+        let superuser = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let (connection, owner) = try await connect(as: "owner", "CREATEROLE")
+        let name = try await superuser.texts("SELECT current_database()")[0]
+        try await superuser.runScript("ALTER DATABASE \(name) OWNER TO \(owner)")
+        let login = try await superuser.texts("SELECT current_user")[0]
+        let early = Migrator.Failure.foreignLogin(login: login, owner: owner)
+        await #expect(throws: early) { try await Migrator(connection: superuser, logger: .silent).migrate() }
+        _ = try await Migrator(connection: connection, logger: .silent).migrate()
+        await #expect(throws: early) { try await Migrator(connection: superuser, logger: .silent).migrate() }
+        await #expect(throws: early) { try await Migrator(connection: superuser, logger: .silent).finish() }
+        let (other, role) = try await connect(as: "other", "SUPERUSER")
+        await #expect(throws: Migrator.Failure.foreignLogin(login: role, owner: owner)) {
+            try await Migrator(connection: other, logger: .silent).migrate()
+        }
+    }
+
+    /// Administrators put extensions into the schema `public`, and they belong to a superuser.
+    @Test(.database, arguments: ["pg_stat_statements", "pg_buffercache", "pgstattuple"])
+    func leavesTheRightsOfExtensionsAlone(name: String) async throws {
+        let superuser = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let (connection, owner) = try await connect(as: "owner", "CREATEROLE")
+        let database = try await superuser.texts("SELECT current_database()")[0]
+        try await superuser.runScript("ALTER DATABASE \(database) OWNER TO \(owner); CREATE EXTENSION \(name)")
+        let rights = """
+            SELECT p.proname || coalesce(p.proacl::text, '') FROM pg_proc p
+            JOIN pg_depend d ON d.objid = p.oid AND d.deptype = 'e'
+            JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = '\(name)' ORDER BY 1
+            """
+        let before = try await superuser.texts(rights)
+        let migrator = Migrator(connection: connection, logger: .silent)
+        _ = try await migrator.migrate()
+        #expect(try await migrator.migrate().gatewayRoleIsReady)
+        #expect(try await superuser.texts(rights) == before && !before.isEmpty)
+        #expect(
+            try await superuser.texts(
+                """
+                SELECT p.proname FROM pg_proc p
+                WHERE p.proowner = '\(owner)'::regrole AND has_function_privilege('public', p.oid, 'EXECUTE')
+                """) == [])
     }
 
     @Test(.database) func refusesAMigrationThatWasEdited() async throws {

@@ -41,6 +41,54 @@ extension PolicyRows {
         _ = try await source.changes(since: nil)
     }
 
+    /// While gateways are replaced, the new ones write what the old ones do not know. It may limit what a row permits.
+    @Test(.database(.migrated)) func nothingIsReadWithoutWhatALaterVersionWrote() async throws {
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket().name.rawValue
+        let grant = try await world.stores.grants.create(.sample(maxTTL: 60), by: AdminWorld.change).row
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
+        let key = try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change).row
+        let scope = #"{"bucket": "demo", "prefix": "", "actions": ["GetObject"]}"#
+        let signing = #"{"scheme": "alibaba-cdn-a", "credentialID": "\#(UUID())", "hash": "later"}"#
+        let rows: [(PolicyKey, String)] = [
+            (.principal(grant.principal), #"UPDATE grants SET conditions = conditions || '{"onlyFrom": ["x"]}'"#),
+            (.apiKey(prefix: key.prefix), "UPDATE api_keys SET admin_scopes = '[\(scope)]', roles = '{admin}'"),
+            (
+                .issuer(ExactText(issuer.issuer)),
+                """
+                UPDATE issuers SET roles_claim = 'r',
+                    roles = '[{"role": "admin", "values": ["a"], "adminScopes": [\(scope)]}]'
+                """
+            ),
+            (
+                .issuer(ExactText(issuer.issuer)),
+                #"UPDATE issuers SET roles_claim = 'r', roles = '[{"role": "admin", "values": ["a"], "unless": ["b"]}]'"#
+            ),
+            (
+                .bucket(try BucketName(bucket)),
+                #"UPDATE buckets SET public_endpoints = '{"default": {"url": "https://cdn.example", "until": 1}}'"#
+            ),
+            (
+                .bucket(try BucketName(bucket)),
+                """
+                UPDATE buckets SET public_endpoints = '{"default": {"url": "https://cdn.example", "signing": \(signing)}}'
+                """
+            ),
+        ]
+        for (key, statement) in rows {
+            _ = try await world.source.load([key], literalGrantLimit: 10)
+            try await world.connection.runScript(statement)
+            await #expect(throws: GatewayError.self, "\(statement)") {
+                try await world.source.load([key], literalGrantLimit: 10)
+            }
+            try await world.connection.runScript(
+                """
+                UPDATE grants SET conditions = '{"maxTTL": 60}'; UPDATE api_keys SET admin_scopes = NULL;
+                UPDATE issuers SET roles = '[]'; UPDATE buckets SET public_endpoints = '{}'
+                """)
+        }
+    }
+
     @Test(.database(.migrated)) func answersInTheOrderAskedAlsoWhereNothingIs() async throws {
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()

@@ -186,7 +186,7 @@ async function showKey(page, id) {
                   row,
                   etag,
                   path: { id },
-                  omit: ["prefix", "previousKey"],
+                  omit: ["prefix", "previousKey", "principal"],
                   order: ["name", "principal", "expiresAt", "groups", "roles"],
                 });
                 if (done) again();

@@ -132,6 +132,8 @@ async function showIssuer(page, id) {
                   row: { ...row, keys: withoutSecret(row.keys) },
                   etag,
                   path: { id },
+                  // It never changes.
+                  omit: ["issuer"],
                   saved: "In force on every gateway",
                 });
                 if (done) again();

@@ -2,6 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import LibCrypto
 import LibPQ
+import StrictJSON
 
 // Values in rows were checked when the rows were created. A value that does not parse was written by another program,
 // and no decision rests on it.
@@ -80,11 +81,23 @@ extension PostgresRow {
     }
 
     /// Reads the next column, JSON as text. Returns `nil` if it is NULL.
-    mutating func nextJSON<Value: Decodable>() throws(PostgresError) -> Value? {
+    mutating func nextJSON<Value: Codable>() throws(PostgresError) -> Value? {
         let column = place
         guard let json = try next(as: String?.self) else { return nil }
-        guard let value = try? JSONDecoder().decode(Value.self, from: Data(json.utf8)) else {
-            throw .decoding(column: column, reason: "malformed \(Value.self)")
+        return try Self.readJSON(json, of: column)
+    }
+
+    /// Reads a value from JSON.
+    ///
+    /// A member that the value does not have is an error. A later version wrote it, and it may limit what the row
+    /// permits: a program that passed over it would permit more.
+    static func readJSON<Value: Codable>(_ json: String, of column: Int) throws(PostgresError) -> Value {
+        guard let value = try? JSONDecoder().decode(Value.self, from: Data(json.utf8)),
+            let known = try? JSONEncoder().encode(value), let read = try? JSONReader.read(Array(known)),
+            let written = try? JSONReader.read(Array(json.utf8))
+        else { throw .decoding(column: column, reason: "malformed \(Value.self)") }
+        if let name = written.firstMember(missingIn: read) {
+            throw .decoding(column: column, reason: "a member that this version does not know: \(name)")
         }
         return value
     }
@@ -107,5 +120,25 @@ extension PostgresRow {
             throw .decoding(column: place, reason: "not the columns that were selected for the table")
         }
         return value
+    }
+}
+
+extension JSONValue {
+    /// The name of a member, at any depth, that another value lacks at the same place; `nil` if there is none. A member
+    /// that is null counts as absent.
+    fileprivate func firstMember(missingIn other: JSONValue) -> String? {
+        switch (self, other) {
+        case (.object(let members), _):
+            for member in members where member.value != .null {
+                guard let value = other[member.name] else { return member.name }
+                if let name = member.value.firstMember(missingIn: value) { return name }
+            }
+        case (.array(let items), .array(let others)):
+            for (item, other) in zip(items, others) {
+                if let name = item.firstMember(missingIn: other) { return name }
+            }
+        default: break
+        }
+        return nil
     }
 }

@@ -76,11 +76,19 @@ extension Migrator {
         try await retryingLocks {
             try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
                 try transaction.perform(Self.lock, ())
+                try Self.refuseForeignLogin(in: transaction)
                 let database = try transaction.execute(Self.readState).first ?? SchemaState([], [])
                 if let obstacle = goal.obstacle(in: database) { throw obstacle }
                 try transaction.runScript("SET LOCAL lock_timeout = '\(Self.lockTimeout)'")
                 return try body(transaction, database)
             }
+        }
+    }
+
+    /// Refuses a login that the schema does not belong to.
+    static func refuseForeignLogin(in transaction: borrowing PostgresTransaction) throws {
+        if let (login, owner) = try transaction.execute(Self.foreignLogin, ()).first {
+            throw Failure.foreignLogin(login: login, owner: owner)
         }
     }
 
@@ -153,6 +161,27 @@ extension Migrator {
             CONSTRAINT schema_functions_pkey PRIMARY KEY (name)
         )
         """
+
+    /// Finds the login and the owner of the schema, if they are not the same. Before there is a schema, only a superuser
+    /// is held to be somebody else than the owner of the database: others own what they make.
+    static let foreignLogin = Statement<Void, (login: String, owner: String)>(
+        """
+        SELECT current_user, o.rolname
+        FROM (
+            SELECT c.relowner AS owner FROM pg_class c WHERE c.oid = to_regclass('public.schema_migrations')
+            UNION ALL
+            SELECT d.datdba FROM pg_database d
+            WHERE d.datname = current_database() AND to_regclass('public.schema_migrations') IS NULL
+                AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+        ) s
+        JOIN pg_roles o ON o.oid = s.owner
+        WHERE o.rolname <> current_user
+        """, onlyReads: true
+    ) {
+        []
+    } decode: { row throws(PostgresError) in
+        (try row.next(), try row.next())
+    }
 
     static let readState = Statement<Void, SchemaState>(
         "SELECT \(SchemaState.columns)", onlyReads: true

@@ -20,6 +20,8 @@ public struct Migrator: Sendable {
         case contractsDiffer(names: [String])
         /// Gateways run that need what the end of an update removes; never empty.
         case gatewaysRun([NeedyGateway])
+        /// The login is not the role that the schema belongs to, so later logins could not change what it makes.
+        case foreignLogin(login: String, owner: String)
 
         /// One line that tells an operator what is wrong, and what to do.
         public var description: String {
@@ -53,6 +55,11 @@ public struct Migrator: Sendable {
                 These gateways need what would be removed: \(Self.list(gateways.map(Self.text))). Update or stop \
                 them, and try again; a gateway that did not stop by itself counts for a minute.
                 """
+            case .foreignLogin(let login, let owner):
+                """
+                The login is \(login), and the schema belongs to \(owner), who alone can migrate it: what another \
+                role makes, its owner could not change later. Log in as \(owner).
+                """
             }
         }
 
@@ -80,6 +87,9 @@ public struct Migrator: Sendable {
         public var gatewayRoleIsReady: Bool
         /// Number of ledger partitions created.
         public var partitions: Int
+        /// The version of the database's schema, if it is newer than the program's and the program can serve from it.
+        /// Then nothing was changed.
+        public var newerVersion: Int?
     }
 
     let connection: PostgresConnection
@@ -115,14 +125,24 @@ public struct Migrator: Sendable {
     /// Each migration is a transaction of its own, and all functions together are one. Concurrent runs wait for each
     /// other.
     ///
+    /// A database that a newer program has migrated stays as it is. If gateways of this program can still serve from
+    /// it, that is no failure: an update that is not finished can be taken back.
+    ///
     /// - Parameters:
     ///   - gatewayRole: The group role that the gateway's login is a member of. It is created if permitted.
     ///   - daysAhead: Days after today for which partitions are prepared.
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func migrate(gatewayRole: String = "sluice_gateway", daysAhead: Int32 = 7) async throws -> Outcome {
-        try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
+        let database = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
             try transaction.perform(Self.lock, ())
+            try Self.refuseForeignLogin(in: transaction)
             try transaction.runScript(Self.tables)
+            return try transaction.execute(Self.readState, ()).first ?? SchemaState([], [])
+        }
+        if database.version > goal.version, goal.misfit(of: database) == nil {
+            return Outcome(
+                applied: [], functions: [], leftovers: Leftovers(migrations: [], functions: []),
+                gatewayRoleIsReady: true, partitions: 0, newerVersion: Int(database.version))
         }
         var applied: [Int] = []
         for migration in migrations {

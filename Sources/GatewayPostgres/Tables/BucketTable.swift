@@ -125,7 +125,7 @@ extension PostgresRow {
                 throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
             }
             guard let endpoint = PublicEndpoint(endpoint) else {
-                throw .decoding(column: column, reason: "no known scheme or no credential of a CDN")
+                throw .decoding(column: column, reason: "no known scheme or hash, or no credential of a CDN")
             }
             endpoints[name] = endpoint
         }
@@ -159,16 +159,18 @@ private struct StoredEndpoint: Codable {
 }
 
 extension PublicEndpoint {
-    /// Takes an endpoint as it is stored; `nil` if its links have no credential or an unknown scheme.
+    /// Takes an endpoint as it is stored; `nil` if its links have no credential or an unknown scheme or hash.
     fileprivate init?(_ stored: StoredEndpoint) {
         self.init(url: stored.url, addressing: stored.addressing)
         guard let signing = stored.signing else { return }
         guard let credentialID = UUID(uuidString: signing.credentialID),
             let scheme = CDNSigning.Scheme(rawValue: signing.scheme)
         else { return nil }
+        let hash = signing.hash.flatMap(CDNSigning.Hash.init(rawValue:))
+        if hash == nil, signing.hash != nil { return nil }
         self.signing = CDNSigning(
             scheme: scheme, credentialID: credentialID,
-            hash: signing.hash.flatMap(CDNSigning.Hash.init(rawValue:)),
+            hash: hash,
             bindsSourceAddress: signing.bindsSourceAddress, validity: signing.validity)
     }
 }

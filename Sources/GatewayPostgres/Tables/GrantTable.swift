@@ -307,11 +307,7 @@ private struct UnparsedGrant {
 
     private func readConditions(_ column: Int) throws(PostgresError) -> GrantConditions {
         guard let conditions else { return GrantConditions() }
-        do {
-            return try JSONDecoder().decode(GrantConditions.self, from: Data(conditions.utf8))
-        } catch {
-            throw .decoding(column: column, reason: "malformed conditions")
-        }
+        return try PostgresRow.readJSON(conditions, of: column)
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import GatewayPostgres
 import LibPQ
 import LineLogging
+import LocalFiles
 import Logging
 
 /// `sluice migrate`: brings the database's schema up to date.
@@ -18,9 +19,10 @@ struct MigrateCommand: AsyncParsableCommand {
             Each migration is one transaction; one more replaces the functions whose
             bodies differ. A lock that is not free within half a second is asked for
             again later, so that recordings wait no longer. Concurrent runs wait for each
-            other. A database with migrations that this program does not know, or in
-            another form, is refused, and so is one that does not keep what the promises
-            need.
+            other. A database that a newer program has migrated stays as it is: the command
+            succeeds if gateways of this program can still serve from it. A database with
+            migrations in another form is refused, and so is one that does not keep what
+            the promises need, and a login other than the owner of the schema.
 
             The group role sluice_gateway gets the privileges of the gateway: make the
             gateway's login a member of it. The next partitions of the ledger are created.
@@ -45,9 +47,13 @@ struct MigrateCommand: AsyncParsableCommand {
             if finish {
                 tell(finished: try await migrator.finish())
             } else {
-                tell(try await migrator.migrate())
+                let outcome = try await migrator.migrate()
+                tell(outcome)
+                if !outcome.gatewayRoleIsReady { throw ExitCode.failure }
             }
             await connection.close()
+        } catch let status as ExitCode {
+            throw status
         } catch {
             throw ExitCode(logging: error, to: logger, "The migration failed", as: .owner)
         }
@@ -62,6 +68,14 @@ struct MigrateCommand: AsyncParsableCommand {
     private func tell(_ outcome: Migrator.Outcome) {
         let functions =
             outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
+        if let version = outcome.newerVersion {
+            print(
+                """
+                The schema is of a newer version, \(version). It was not changed: gateways of this program can serve \
+                from it.
+                """)
+            return
+        }
         if outcome.applied.isEmpty, functions.isEmpty { print("The schema is current.") }
         if !outcome.applied.isEmpty { print("Applied migrations \(Self.list(outcome.applied)).") }
         if !functions.isEmpty { print("Applied functions: \(functions).") }
@@ -73,10 +87,11 @@ struct MigrateCommand: AsyncParsableCommand {
                 """)
         }
         if !outcome.gatewayRoleIsReady {
-            print(
+            writeToStandardError(
                 """
-                The role sluice_gateway does not exist, and this login may not create roles. Ask a superuser to run \
+                error: The role sluice_gateway does not exist, and this login may not create roles. Ask a superuser to run \
                 'CREATE ROLE sluice_gateway NOLOGIN', and then run 'sluice migrate' again.
+
                 """)
         }
     }

@@ -1,6 +1,7 @@
 import AdminCommands
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import LocalFiles
 import ObjectCommands
 import SigningCommands
@@ -21,9 +22,17 @@ struct Sluice: AsyncParsableCommand {
     )
 
     static func main() async {
+        endOnSignals()
         let arguments = CommandLine.arguments.dropFirst()
         if let word = arguments.first, complaint(about: word) != nil { exit(withError: refusal(of: word)) }
         await main(Array(arguments))
+    }
+
+    /// Makes SIGTERM and SIGINT end the process, as they do by themselves except in the first process of a container.
+    /// Commands that stop gracefully catch them later.
+    private static func endOnSignals() {
+        guard getpid() == 1 else { return }
+        for number in [SIGTERM, SIGINT] { signal(number) { _exit(128 + $0) } }
     }
 
     /// Writes what there is to say about a word that names no command to standard error.

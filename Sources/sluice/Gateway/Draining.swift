@@ -9,12 +9,18 @@ import Systemd
 final class Draining: Service {
     private let hasBegun = Atomic(false)
     private let delay: Duration
+    /// The longest that a gateway takes to stop.
+    private let longest: Duration
     private let notifier: ServiceNotifier?
     private let logger: Logger
 
     /// Creates the service, which must be the first to be told of a shutdown.
-    init(delay: Duration, notifier: ServiceNotifier?, logger: Logger) {
+    ///
+    /// - Parameter deadline: How long requests under way may take after the delay.
+    init(delay: Duration, deadline: Duration, notifier: ServiceNotifier?, logger: Logger) {
         self.delay = delay
+        // Beside what is waited for, each of two listeners takes up to two seconds, and the rest is closed.
+        longest = delay + deadline + .seconds(8)
         self.notifier = notifier
         self.logger = logger
     }
@@ -32,7 +38,7 @@ final class Draining: Service {
     func run() async {
         guard (try? await gracefulShutdown()) != nil else { return }
         hasBegun.store(true, ordering: .relaxed)
-        notifier?.send(.stopping, .status("Draining."))
+        notifier?.send(.stopping, .stopsWithin(longest), .status("Draining."))
         logger.info("draining", metadata: ["delay.s": "\(delay.components.seconds)"])
         try? await Task.sleep(for: delay)
     }

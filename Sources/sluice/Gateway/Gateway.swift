@@ -39,7 +39,8 @@ struct Gateway {
         let useCases = UseCases(settings, parts)
         let metrics = MetricsPage()
         let draining = Draining(
-            delay: .seconds(settings.http.drainDelay), notifier: supervision?.notifier, logger: logger)
+            delay: .seconds(settings.http.drainDelay), deadline: .seconds(settings.http.drainDeadline),
+            notifier: supervision?.notifier, logger: logger)
         let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger, behind: front)

@@ -4,8 +4,8 @@ import Bytes
 import LibCurl
 import Signing
 
-/// Asks stores about uploads, by a signed HEAD. A GET confirms that there is no object, where bytes of a quota depend on
-/// it.
+/// Asks stores about uploads, by a signed HEAD. A GET confirms that there is no object where bytes of a quota
+/// depend on it.
 public struct StoredUploads: UploadVerifier, StoredObjects {
     private let client: OutboundClient
     private let cache: PolicyCache

@@ -68,8 +68,8 @@ extension ReservationSweeper {
         var isSilent = false
     }
 
-    /// Takes reservations that are due, and moves their next look to the end of the lease, so that no other gateway looks
-    /// at the same ones meanwhile. Whoever settles or postpones them sets it again.
+    /// Takes reservations that are due, and moves their next look to the end of the lease, so that no other gateway
+    /// looks at the same ones meanwhile. Whoever settles or postpones them sets it again.
     static let takeDue = Statement<(grace: Double, most: Int32, clock: LedgerClock, lease: Double), Reservation>(
         """
         WITH due AS MATERIALIZED (

@@ -1784,7 +1784,8 @@ BEGIN
         SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
-        FOR UPDATE OF r SKIP LOCKED
+        ORDER BY r.issuance_id, r.quota_id
+        FOR UPDATE OF r
     ),
     postponed AS (
         UPDATE reservations r

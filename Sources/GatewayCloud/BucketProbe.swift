@@ -8,6 +8,7 @@ import Signing
 /// Tests buckets at their stores with the links that users get. Requests go through ``OutboundClient``.
 public struct BucketProbe: BucketValidator {
     let client: OutboundClient
+    let maxClockDifference: TimeInterval
     let now: @Sendable () -> Date
     let signer = URLSigner()
 
@@ -25,9 +26,14 @@ public struct BucketProbe: BucketValidator {
     ///
     /// - Parameters:
     ///   - client: The client for requests to stores.
+    ///   - maxClockDifference: Seconds by which the time that a store notes for an object may differ from the gateway's
+    ///     clock, as for the settling of reservations.
     ///   - now: The clock of the signatures.
-    public init(client: OutboundClient, now: @escaping @Sendable () -> Date) {
+    public init(
+        client: OutboundClient, maxClockDifference: TimeInterval, now: @escaping @Sendable () -> Date
+    ) {
         self.client = client
+        self.maxClockDifference = maxClockDifference
         self.now = now
     }
 
@@ -81,7 +87,9 @@ struct ProbeRound {
     /// Steps on the probe object.
     mutating func tryObject() async {
         let md5 = NamedValue("content-md5", DigestAlgorithm.md5.digest(of: body).base64)
+        let sentAt = probe.now()
         let put = await ask("PUT", .put(body: body), headers: [Self.type, md5])
+        let answeredAt = probe.now()
         let isWritten = note(.put, put) { 200..<300 ~= $0.status }
         // If nothing can have been written, there is nothing to remove.
         validation.leavesProbe = put.mayHaveWritten
@@ -89,11 +97,13 @@ struct ProbeRound {
             let body = body
             note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
             let length = Int64(body.count)
-            note(.head, await ask("HEAD", .head)) { $0.status == 200 && $0.contentLength == length }
+            let head = await ask("HEAD", .head)
+            note(.head, head) { $0.status == 200 && $0.contentLength == length }
+            compareWriteTime(head.answer, between: sentAt, and: answeredAt)
             await tryEndpoints()
             await tryUnsigned()
         } else {
-            skip(.get, .head)
+            skip(.get, .head, .writeTime)
             for name in endpoints {
                 skip(.endpoint, endpoint: name)
                 if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
@@ -258,6 +268,23 @@ struct ProbeRound {
                 && [origin, "*"].contains(answer.field("access-control-allow-origin"))
                 && (methods.contains("PUT") || methods.contains("*"))
         }
+    }
+
+    /// Compares the time that the store notes for the object with the time at which the object was written. Answers may
+    /// have the `Date` of a proxy, but objects have times by the store's own clock, and settling judges by these.
+    private mutating func compareWriteTime(
+        _ answer: HTTPTransfer.Answer?, between sentAt: Date, and answeredAt: Date
+    ) {
+        guard let noted = answer?.field("last-modified").flatMap({ SigningInstant(httpDate: $0) }) else {
+            return skip(.writeTime)
+        }
+        // Whole seconds.
+        let earliest = TimeInterval(noted.epochSeconds)
+        let distance = max(sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
+        let isClose = distance <= probe.maxClockDifference
+        validation.findings.append(
+            BucketValidation.Finding(
+                step: .writeTime, outcome: isClose ? .passed : .warned, failure: isClose ? nil : .clockDifference))
     }
 
     /// What the store's answers say about its clock.

@@ -159,6 +159,14 @@ extension OutboundError {
                 advice: "The bucket's store failed: it answered \(status)\(code.map { " " + $0 } ?? "")."))
     }
 
+    /// Whether the other side could not be connected to, or gave no whole answer in time.
+    var isSilence: Bool {
+        switch self {
+        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls): true
+        case .noAnswer, .notPermitted, .notSignable, .status: false
+        }
+    }
+
     /// The setting that allows further addresses.
     static let setting = "SLUICE_OUTBOUND_ALLOW"
 

@@ -4,7 +4,8 @@ import Bytes
 import LibCurl
 import Signing
 
-/// Asks stores about uploads, by a signed HEAD.
+/// Asks stores about uploads, by a signed HEAD. A GET confirms that there is no object where bytes of a quota
+/// depend on it.
 public struct StoredUploads: UploadVerifier, StoredObjects {
     private let client: OutboundClient
     private let cache: PolicyCache
@@ -12,6 +13,7 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     private let signer = URLSigner()
 
     private static let urlLife = 60
+    private static let maxRefusalBytes = 65_536
 
     /// Makes a verifier.
     ///
@@ -31,7 +33,13 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         try await cache.advance()
         // Without its row nobody can ask the store any more.
         guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
-        return try await head(key, in: bucket, with: credential)
+        do {
+            let look = try await head(key, in: bucket, with: credential)
+            guard look.object == nil else { return look }
+            return try await absence(of: key, in: bucket, with: credential, wasDeleted: look.wasDeleted)
+        } catch let error as OutboundError where error.isSilence {
+            throw StoreSilence()
+        }
     }
 
     /// Asks for the current object at the key.
@@ -59,20 +67,40 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         let headers = withSHA256 && bucket.scheme == .awsV4 ? [NamedValue("x-amz-checksum-mode", "ENABLED")] : []
         let url = try signer.url(
             "HEAD", of: key, in: bucket, with: credential, headers: headers, expiresIn: Self.urlLife, at: sentAt)
-        let answer = try await client.send(
-            .head, url.reveal(), fields: headers.map { .init($0.name, $0.value) }, maxBytes: 0)
+        var fields: [HTTPTransfer.Field] = headers.map { .init($0.name, $0.value) }
+        // Unless the client accepts compressed bytes, Google decompresses them and tells no length (Cloud Storage,
+        // "Transcoding of gzip-compressed files").
+        if bucket.provider == .gcs { fields.append(.init("accept-encoding", "gzip")) }
+        let answer = try await client.send(.head, url.reveal(), fields: fields, maxBytes: 0)
         let answeredAt = now()
         let difference = Self.clockDifference(answer, between: sentAt, and: answeredAt)
         switch answer.status {
         case 200:
             guard let object = StoredObject(answer, at: answeredAt) else { throw OutboundError.status(200) }
             return StoreLook(object: object, clockDifference: difference)
-        case 404:
-            let names = ["x-amz-delete-marker", "x-oss-delete-marker"]
-            let wasDeleted = names.contains { answer.field($0)?.lowercased() == "true" }
-            return StoreLook(object: nil, wasDeleted: wasDeleted, clockDifference: difference)
+        case 404: return StoreLook(object: nil, wasDeleted: answer.tellsDeletion, clockDifference: difference)
         default: throw OutboundError.status(answer.status)
         }
+    }
+
+    /// Asks a store that has answered a HEAD with 404 whether there is no object, in words that only a store uses.
+    ///
+    /// The answer to a HEAD has no body, so it may also come from a proxy, from a store that lacks the bucket, or from
+    /// a symbolic link to nothing.
+    /// - Throws: `OutboundError`, also if the answer is any other than `NoSuchKey`.
+    private func absence(
+        of key: ObjectKey, in bucket: Bucket, with credential: StorageCredential, wasDeleted: Bool
+    ) async throws -> StoreLook {
+        let sentAt = now()
+        let url = try signer.url("GET", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: sentAt)
+        let answer = try await client.send(
+            .get, url.reveal(), fields: [.init("range", "bytes=0-0")], maxBytes: Self.maxRefusalBytes)
+        guard answer.status == 404, StoreErrorCode.read(answer) == "NoSuchKey" else {
+            throw OutboundError.status(answer.status)
+        }
+        return StoreLook(
+            object: nil, wasDeleted: wasDeleted || answer.tellsDeletion,
+            clockDifference: Self.clockDifference(answer, between: sentAt, and: now()))
     }
 
     /// How far the store's time, in whole seconds, lies outside the time between request and answer.
@@ -83,6 +111,13 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         let earliest = TimeInterval(date.epochSeconds)
         return max(
             0, sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
+    }
+}
+
+extension HTTPTransfer.Answer {
+    /// Whether the store tells that the object was deleted.
+    fileprivate var tellsDeletion: Bool {
+        ["x-amz-delete-marker", "x-oss-delete-marker"].contains { field($0)?.lowercased() == "true" }
     }
 }
 

@@ -24,7 +24,7 @@ import Testing
         // Ceph 16 obeys unsigned headers of S3 and compares no checksum, and Swift obeys two of its own.
         let unsigned = kind == .radosgw ? ("warned", "passed") : ("passed", "warned")
         #expect(
-            steps(found) == ["put", "get", "head"].map { "\($0) passed" }
+            steps(found) == ["put", "get", "head", "write-time"].map { "\($0) passed" }
                 + ["unsigned-acl", "unsigned-copy"].map { "\($0) \(unsigned.0)" }
                 + ["unsigned-times \(unsigned.1)", "unsigned-type \(unsigned.1)", "checksum \(unsigned.0)"]
                 + ["delete", "absent", "clock"].map { "\($0) passed" }, "\(found)")

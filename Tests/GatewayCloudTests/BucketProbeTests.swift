@@ -4,6 +4,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import Signing
 import Synchronization
 import Testing
 
@@ -17,12 +18,16 @@ private final class ProbedStore: Sendable {
     let fields: HeaderFields
     /// Whether it obeys unsigned headers, and compares no checksum.
     let isLenient: Bool
+    /// Seconds by which the times of its objects are ahead of its answers' `Date`.
+    let modifiedAhead: TimeInterval
     private let isThere = Mutex(false)
 
     init(
-        _ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:], isLenient: Bool = false
+        _ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:], isLenient: Bool = false,
+        modifiedAhead: TimeInterval = 0
     ) {
         self.isLenient = isLenient
+        self.modifiedAhead = modifiedAhead
         self.answers = answers
         self.fields = fields
     }
@@ -52,7 +57,11 @@ private final class ProbedStore: Sendable {
         case .get: return ServerResponse(head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(body))
         case .head:
             let isPage = isLenient && request.target.contains(".html?")
-            let fields: HeaderFields = [.contentType: isPage ? "text/html" : "application/octet-stream"]
+            let modifiedAt = Int64(Date().addingTimeInterval(modifiedAhead).timeIntervalSince1970)
+            let fields: HeaderFields = [
+                .contentType: isPage ? "text/html" : "application/octet-stream",
+                .lastModified: SigningInstant(clampingEpochSeconds: modifiedAt).httpDate,
+            ]
             return ServerResponse(
                 head: ResponseHead(status: isThere ? .ok : .notFound, headerFields: fields),
                 body: .bytes(isThere ? body : []))
@@ -109,7 +118,7 @@ extension ServerResponse {
             id: UUID(), name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("the-secret"),
             createdAt: .distantPast)
         let client = OutboundClient(policy: try OutboundPolicy(origins: origins), timeout: .seconds(20))
-        return await BucketProbe(client: client, now: { Date().addingTimeInterval(ahead) })
+        return await BucketProbe(client: client, maxClockDifference: 5, now: { Date().addingTimeInterval(ahead) })
             .validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
     }
 
@@ -348,6 +357,24 @@ extension ServerResponse {
         let difference = try #require(validation.clockDifference)
         #expect(abs(difference - offset) <= 5 && clock.outcome.rawValue == outcome)
         #expect(clock.advice?.contains("NTP") == true)
+    }
+
+    @Test("warns of objects whose times differ, although the answers' date agrees", arguments: [-60.0, 60])
+    func writeTimes(ahead: TimeInterval) async throws {
+        let (validation, _) = try await validate(ProbedStore(modifiedAhead: ahead))
+        #expect(validation.isValid)
+        #expect(outcomes(validation).contains("clock passed") && outcomes(validation).contains("write-time warned"))
+        let finding = try #require(validation.findings.first { $0.step == .writeTime })
+        #expect(finding.advice?.contains("proxy_pass_header Date") == true)
+        let (close, _) = try await validate(ProbedStore(modifiedAhead: ahead / 30))
+        #expect(outcomes(close).contains("write-time passed"))
+    }
+
+    @Test("judges no time that the store does not note")
+    func noWriteTime() async throws {
+        let silent = ServerResponse.bytes(String(decoding: Self.body, as: UTF8.self))
+        let (validation, _) = try await validate(ProbedStore([.head: silent]))
+        #expect(outcomes(validation).contains("write-time skipped"))
     }
 
     @Test(

@@ -190,4 +190,21 @@ import Testing
             }
         }
     }
+
+    /// A part that was on its way may have stayed at the store.
+    @Test func `an aborted upload is discarded once more, and no other`() async throws {
+        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("store-1")
+            try await desk.uploads.discardAgain(upload.id)
+            try await desk.uploads.discardAgain(UUID())
+            #expect(peer.requests.isEmpty)
+            try await desk.abort(upload.id)
+            try await desk.uploads.discardAgain(upload.id)
+            #expect(peer.requests.map(\.method) == [.delete, .delete])
+            #expect(peer.requests.allSatisfy { $0.target.contains("uploadId=store-1") })
+            #expect(desk.rows.state(of: upload.id) == .aborted)
+        }
+    }
 }

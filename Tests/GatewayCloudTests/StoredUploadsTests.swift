@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Testing
 
@@ -9,14 +10,30 @@ import Testing
 @Suite struct StoredUploadsTests {
     private func look(
         _ peer: TestPeer, bucket: String = "photos",
+        scheme: Bucket.Scheme = .awsV4,
         now: @escaping @Sendable () -> Date = { Date(timeIntervalSince1970: 1_900_000_000) }
     ) async throws -> StoreLook? {
         try await peer.serve { origin in
-            let uploads = StoredUploads(
-                client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
-                cache: PolicyCache(source: StoreRows(endpoint: origin)), now: now)
-            return try await uploads.look(at: ObjectKey("uploads/a b.bin"), in: BucketName(bucket))
+            try await look(at: origin, bucket: bucket, scheme: scheme, now: now)
         }
+    }
+
+    private func look(
+        at origin: String, bucket: String = "photos", scheme: Bucket.Scheme = .awsV4,
+        timeout: Duration = .seconds(20),
+        now: @escaping @Sendable () -> Date = { Date(timeIntervalSince1970: 1_900_000_000) }
+    ) async throws -> StoreLook? {
+        var rows = StoreRows(endpoint: origin)
+        rows.scheme = scheme
+        rows.provider = scheme == .gcsV4HMAC ? .gcs : scheme == .ossV4 ? .oss : .s3
+        let uploads = StoredUploads(
+            client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: timeout),
+            cache: PolicyCache(source: rows), now: now)
+        return try await uploads.look(at: ObjectKey("uploads/a b.bin"), in: BucketName(bucket))
+    }
+
+    private static func refusal(_ code: String) -> String {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>\(code)</Code><Message>x</Message></Error>"
     }
 
     @Test func theObjectIsAskedForByASignedHead() async throws {
@@ -32,7 +49,7 @@ import Testing
     func nothingIsThereOrNoMore(marker: String?) async throws {
         let look = try await look(
             TestPeer { _ in
-                var answer = ServerResponse.bytes("", status: .notFound)
+                var answer = ServerResponse.bytes(Self.refusal("NoSuchKey"), status: .notFound)
                 if let name = marker.flatMap({ HTTPField.Name($0) }) { answer.head.headerFields.append(name, "true") }
                 return answer
             })
@@ -43,9 +60,61 @@ import Testing
     @Test(arguments: [0, 100, -100, 100_000, -100_000.0])
     func theStoreTellsItsTime(ahead: TimeInterval) async throws {
         for status in [HTTPResponse.Status.ok, .notFound] {
-            let look = try await look(TestPeer { _ in .bytes("", status: status) }) { Date().addingTimeInterval(ahead) }
+            let answer = Self.refusal("NoSuchKey")
+            let look = try await look(TestPeer { _ in .bytes(answer, status: status) }) {
+                Date().addingTimeInterval(ahead)
+            }
             let difference = try #require(look?.clockDifference)
             #expect(difference <= abs(ahead) && difference >= abs(ahead) - 3)
+        }
+    }
+
+    @Test func `that there is no object is asked twice, the second time by a GET`() async throws {
+        for scheme in [Bucket.Scheme.awsV4, .ossV4, .gcsV4HMAC] {
+            let peer = TestPeer { _ in .bytes(Self.refusal("NoSuchKey"), status: .notFound) }
+            #expect(try await look(peer, scheme: scheme)?.object == nil)
+            #expect(peer.requests.map(\.method) == [.head, .get])
+            #expect(peer.requests.map { $0.headerFields[.range] } == [nil, "bytes=0-0"])
+            // A compressed refusal could not be read.
+            #expect(peer.requests.last?.headerFields[.acceptEncoding] == nil)
+        }
+    }
+
+    /// A proxy in front of the store may know nothing of a path, and a symbolic link may lead to nothing.
+    @Test(arguments: [
+        "", "Not Found", "<html><body>404</body></html>", refusal("NoSuchBucket"), refusal("SymlinkTargetNotExist"),
+        "{\"code\": \"NoSuchKey\"}", "<Code>NoSuchKey</Code>", String(repeating: "x", count: 100_000),
+    ])
+    func `a 404 in other words than the store's proves nothing`(body: String) async throws {
+        let peer = TestPeer { _ in .bytes(body, status: .notFound) }
+        let expected: OutboundError = body.utf8.count > 65_536 ? .noAnswer(.tooLarge) : .status(404)
+        await #expect(throws: expected) { try await look(peer) }
+    }
+
+    @Test(arguments: [200, 206, 403, 500])
+    func `a HEAD that the GET contradicts proves nothing`(status: Int) async throws {
+        let peer = TestPeer { request in
+            .bytes(Self.refusal("NoSuchKey"), status: request.method == .head ? .notFound : .init(code: status))
+        }
+        await #expect(throws: OutboundError.status(status)) { try await look(peer) }
+    }
+
+    @Test func `Google tells the length of an object that was uploaded compressed`() async throws {
+        let encodings: [(Bucket.Scheme, String?)] = [(.gcsV4HMAC, "gzip"), (.awsV4, nil), (.ossV4, nil)]
+        for (scheme, expected) in encodings {
+            let peer = TestPeer { _ in .bytes("12345") }
+            #expect(try await look(peer, scheme: scheme)?.object?.size == 5)
+            #expect(peer.requests.map { $0.headerFields[.acceptEncoding] } == [expected])
+        }
+    }
+
+    @Test func `a store that hangs or is not there is told from one that refuses`() async throws {
+        await #expect(throws: StoreSilence()) { try await look(at: "http://127.0.0.1:9") }
+        for kind in HangingServer.Kind.allCases {
+            let store = try HangingServer(kind)
+            await #expect(throws: StoreSilence(), "\(kind)") {
+                try await look(at: store.origin, timeout: .milliseconds(300))
+            }
         }
     }
 

@@ -352,13 +352,18 @@ import Testing
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e"))
         }
         if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted(mayBeComplete: false)) }
+        let discarded = Mutex<[UUID]>([])
         await ReservationSweeper(
             connection: connection,
             verifier: StubVerifier { _ in
                 Issue.record("the key says nothing of a part")
                 return .nothing
             }, clock: .right, schedule: .init(grace: .zero), logger: .silent
-        ).runRound()
+        ) { id in
+            discarded.withLock { $0.append(id) }
+        }.runRound()
+        // Once for both parts.
+        #expect(discarded.withLock { $0 } == (state == "aborted" ? [upload.id] : []))
         let used = try await owner.number("SELECT sum(used) FROM quota_usage")
         #expect(used == ["open": 200, "aborted": 0, "completed": 100][state])
         #expect(try await owner.number("SELECT count(*) FROM reservations") == (state == "open" ? 2 : 0))

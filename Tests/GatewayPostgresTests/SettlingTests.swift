@@ -33,7 +33,7 @@ extension StoreLook {
     private struct NoAnswer: Error {}
 
     /// Records uploads of 100 bytes each with URLs that expired a minute ago; returns their quota.
-    private func reserve(_ count: Int, over connection: PostgresConnection) async throws -> Quota {
+    func reserve(_ count: Int, over connection: PostgresConnection) async throws -> Quota {
         try await connection.runScript(RevokeRaceTests.makeBucket)
         let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
         try await connection.insert(quota)
@@ -52,7 +52,7 @@ extension StoreLook {
 
     /// Reserves uploads of which none arrived, after as many that arrived and stay counted: if any of the former is
     /// given back twice, the counter shows it.
-    private func reserveBesideUse(_ count: Int, over connection: PostgresConnection) async throws {
+    func reserveBesideUse(_ count: Int, over connection: PostgresConnection) async throws {
         let quota = try await reserve(count, over: connection)
         await sweep(over: connection) { _ in .object(100) }
         try await reserve(count, of: quota, over: connection)
@@ -69,7 +69,8 @@ extension StoreLook {
         ).runRound()
     }
 
-    private func state(_ connection: PostgresConnection) async throws -> [Int64] {
+    /// Returns what is used, what was given back, and how many reservations are left.
+    func state(_ connection: PostgresConnection) async throws -> [Int64] {
         [
             try await connection.number("SELECT sum(used) FROM quota_usage"),
             try await connection.number("SELECT sum(released) FROM quota_usage"),
@@ -127,20 +128,6 @@ extension StoreLook {
         try await connection.runScript("UPDATE reservations SET check_at = dead_at")
         await sweep(over: connection, patience: .seconds(1)) { _ in throw NoAnswer() }
         #expect(try await state(connection) == [200, 0, 0])
-    }
-
-    @Test(.database(.migrated)) func sweepersAtOnceGiveBackOnce() async throws {
-        let database = try TestDatabase.current
-        let connection = try PostgresConnection(testing: database.connectionString)
-        try await reserveBesideUse(60, over: connection)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                let own = try PostgresConnection(testing: database.connectionString)
-                group.addTask { await sweep(over: own) { _ in .nothing } }
-            }
-            try await group.waitForAll()
-        }
-        #expect(try await state(connection) == [6000, 6000, 0])
     }
 
     /// Between the two steps of an update, gateways settle by different functions.

@@ -26,7 +26,7 @@ enum StatementLists {
             PartitionUpkeep.prunePolicyLog.text, Heartbeat.note.text,
             Heartbeat.forget.text, PostgresGateways.page.text, TicketTable.revoke.text,
             TicketTable.noteRevocation.text, TicketTable.lastRevocation.text,
-            ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
+            ReservationSweeper.takeDue.text, ReservationSweeper.settle.text,
             RecordingProbe.read.text, AdminStatements.writeNothing.text, RecordingProbe.lock.text,
             PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
             MultipartUploadTable.insert.text, MultipartUploadTable.find.text, MultipartUploadTable.open.text,

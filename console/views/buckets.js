@@ -22,6 +22,7 @@ const stepTitles = {
   put: "Upload with a link",
   get: "Download with a link",
   head: "Read what the store says about the object",
+  "write-time": "Compare the time of the object with the clock",
   endpoint: "Download through this endpoint",
   "unsigned-link": "Refuse a download without a signature",
   "expired-link": "Refuse a link that has ended",

@@ -1,7 +1,8 @@
 -- Ends reservations and gives back what was not used, in one transaction.
 --
--- Rows are locked in the order in which recordings lock them; the policy lock is not taken. Reservations that others
--- hold are skipped.
+-- Rows are locked in the order in which resets and recordings lock them; the policy lock is not taken. A reservation
+-- that another session holds is waited for, so that what was found at the store is not lost. Sessions hold them only
+-- for a moment: to take them, to settle them, or to reset a quota.
 --
 --   p_issuance_ids, p_quota_ids  the reservations
 --   p_proofs         for each, why nothing arrived: 'absent' or 'older', as the store tells of the key; 'left-out' for
@@ -10,7 +11,8 @@
 --   p_is_final       for each, whether it ends; else it is looked at again after the delay, and not before an upload of
 --                    that size has had its time, at 64 KiB a second
 --   p_delay_seconds  the delay
--- Result: none. Locks: the reservations; then the counters. Callers: the gateway's role. Errors: none.
+-- Result: none.
+-- Locks: the reservations, by ascending identifiers; then the counters. Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION settle_reservations(
     p_issuance_ids uuid[], p_quota_ids uuid[], p_proofs text[], p_is_final boolean[], p_delay_seconds double precision
 ) RETURNS void
@@ -30,7 +32,8 @@ BEGIN
         SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
-        FOR UPDATE OF r SKIP LOCKED
+        ORDER BY r.issuance_id, r.quota_id
+        FOR UPDATE OF r
     ),
     postponed AS (
         UPDATE reservations r

@@ -86,7 +86,7 @@ DECLARE
     v_row record;
     v_rows integer := 0;
 BEGIN
-    FOR v_row IN EXECUTE $e$EXECUTE "ReservationSweeper.readDue"(0, 100, now(), 5)$e$ LOOP
+    FOR v_row IN EXECUTE $e$EXECUTE "ReservationSweeper.takeDue"(0, 100, now(), 5, 300)$e$ LOOP
         v_rows := v_rows + 1;
         ASSERT v_row::text LIKE '%,scenario,a/1,%', v_row::text;
     END LOOP;

@@ -30,6 +30,10 @@ struct BucketAdvice {
         case .redirected(let region): redirect(to: region)
         case .refused(let status, let code): refusal(status, code, in: step)
         case .unexpected: unexpected(in: step)
+        case .clockDifference where step == .writeTime:
+            "The store notes another time for an object than that at which it was written, so that reserved bytes may be "
+                + "given back that arrived. Set the store's clock by NTP. If a proxy in front of the store tells its own "
+                + "time, let it pass on the store's 'Date': at nginx, by 'proxy_pass_header Date'."
         case .clockDifference:
             "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. Synchronize both by NTP: links expire "
                 + "too early or too late, and stores refuse signatures that are too far off."

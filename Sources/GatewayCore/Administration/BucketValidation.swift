@@ -11,6 +11,8 @@ public struct BucketValidation: Sendable, Equatable {
         case get
         /// Asks for the probe object's length.
         case head
+        /// Compares the time that the store notes for the probe object with the gateway's clock.
+        case writeTime = "write-time"
         /// Reads the probe object through one of the bucket's public endpoints.
         case endpoint
         /// Reads the probe object at the bucket's CDN without a signature. The CDN must refuse it.

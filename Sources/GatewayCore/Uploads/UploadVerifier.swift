@@ -5,8 +5,15 @@ public protocol UploadVerifier: Sendable {
     /// Asks the store for the current object at a key.
     ///
     /// - Returns: The store's answer; `nil` if the store can never be asked.
-    /// - Throws: An error if the store does not answer; asking later may succeed.
+    /// - Throws: ``StoreSilence`` if the store cannot be reached or does not answer in time; any other error if the
+    ///   answer tells nothing. Asking later may succeed.
     func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook?
+}
+
+/// A store cannot be reached or does not answer in time. Other questions to it would only take as long.
+public struct StoreSilence: Error, Equatable {
+    /// Creates the error.
+    public init() {}
 }
 
 /// A store's answer about a key.

@@ -11,7 +11,7 @@ public final class LedgerClock: Sendable {
 
     private let now: @Sendable () -> Date
     /// Maximum difference from another clock, in seconds.
-    let maxDifference: TimeInterval
+    public let maxDifference: TimeInterval
     private let logger: Logger
     private let isOff = Atomic(false)
 

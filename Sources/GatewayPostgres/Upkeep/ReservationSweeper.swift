@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import GatewayCore
 public import LibPQ
 public import Logging
@@ -10,6 +10,8 @@ public import ServiceLifecycle
 /// Only bytes that provably never arrived, by the store and by the ledger, are given back. All others stay counted: the
 /// reservation goes, but its bytes do not come back. While the clocks of gateway, database and store differ by more
 /// than is allowed, nothing is settled, because links may live longer than they seem to.
+///
+/// Gateways share the work: each takes reservations for some minutes, in which no other gateway looks at them.
 public struct ReservationSweeper: Service {
     /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {
@@ -17,8 +19,12 @@ public struct ReservationSweeper: Service {
         public var grace: Duration
         /// Time between two rounds. A store that did not answer is asked again after this time and the grace.
         public var interval: Duration
-        /// Time after which a store that does not answer is no longer asked.
+        /// Time after which a store that does not answer is no longer asked. It is twice as long for reservations about
+        /// which the store was not asked, because it gave no answer about another one.
         public var patience: Duration
+        /// Time for which a gateway takes reservations. If it ends meanwhile, others take them afterwards. It is longer
+        /// than a batch can take.
+        public var lease: Duration
         /// Number of reservations per step.
         public var batch: Int
         /// Maximum number of concurrent questions to stores.
@@ -27,11 +33,12 @@ public struct ReservationSweeper: Service {
         /// Sets the schedule. By default, a store is asked for a day.
         public init(
             grace: Duration = .seconds(900), interval: Duration = .seconds(60), patience: Duration = .seconds(86_400),
-            batch: Int = 100, maxQuestions: Int = 8
+            lease: Duration = .seconds(300), batch: Int = 256, maxQuestions: Int = 32
         ) {
             self.grace = grace
             self.interval = interval
             self.patience = patience
+            self.lease = lease
             self.batch = batch
             self.maxQuestions = max(1, maxQuestions)
         }
@@ -42,6 +49,7 @@ public struct ReservationSweeper: Service {
     private let clock: LedgerClock
     private let schedule: Schedule
     private let logger: Logger
+    private let discardAgain: @Sendable (UUID) async throws(GatewayError) -> Void
 
     /// Creates the service.
     ///
@@ -51,15 +59,19 @@ public struct ReservationSweeper: Service {
     ///   - clock: The gateway's clock, which is compared with those of database and stores.
     ///   - schedule: When to look.
     ///   - logger: Receives the reasons why reservations were not settled.
+    ///   - discardAgain: Makes a store discard the parts of an aborted upload once more. Called when no part of it can
+    ///     be under way any more.
     public init(
         connection: PostgresConnection, verifier: any UploadVerifier, clock: LedgerClock,
-        schedule: Schedule = Schedule(), logger: Logger
+        schedule: Schedule = Schedule(), logger: Logger,
+        discardAgain: @escaping @Sendable (UUID) async throws(GatewayError) -> Void = { _ in }
     ) {
         self.connection = connection
         self.verifier = verifier
         self.clock = clock
         self.schedule = schedule
         self.logger = logger
+        self.discardAgain = discardAgain
     }
 
     /// Does a round at once and then after every interval, until the service shuts down.
@@ -67,14 +79,21 @@ public struct ReservationSweeper: Service {
         await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
-    /// Settles all reservations that are due.
+    /// Settles all reservations that are due and that no other gateway looks at.
     package func runRound() async {
+        var silent: Set<String> = []
         do throws(PostgresError) {
             while !Task.isCancelled {
                 let due = try await connection.execute(
-                    Self.readDue, (schedule.grace.seconds, Int32(clamping: schedule.batch), clock))
+                    Self.takeDue,
+                    (schedule.grace.seconds, Int32(clamping: schedule.batch), clock, schedule.lease.seconds))
                 guard !due.isEmpty else { return logger.debug("no reservation is due") }
-                let findings = await verify(due)
+                let findings = await verify(due, except: silent)
+                let fallenSilent = Set(findings.filter(\.isSilent).map(\.reservation.bucket)).subtracting(silent)
+                for bucket in fallenSilent.sorted() {
+                    logger.warning("store gives no answer about uploads", metadata: ["bucket": "\(bucket)"])
+                }
+                silent.formUnion(fallenSilent)
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
                 let told = findings.filter { $0.isFinal && $0.landed != nil }
                 try await connection.perform(
@@ -84,36 +103,98 @@ public struct ReservationSweeper: Service {
             logger.report(error, "reservations not settled yet", in: connection.outage)
         }
     }
+}
 
-    /// Asks about several reservations at once, so that a store that does not answer delays few of them.
-    private func verify(_ due: [Reservation]) async -> [Finding] {
-        await withTaskGroup(of: Finding.self) { group in
-            var findings: [Finding] = []
-            for (index, reservation) in due.enumerated() {
-                if index >= schedule.maxQuestions, let finding = await group.next() { findings.append(finding) }
-                group.addTask { await self.verify(reservation) }
+extension ReservationSweeper {
+    /// What a store is asked: about an object, or to discard the parts of an upload.
+    private struct Question: Sendable {
+        let bucket: String
+        /// The upload; `nil` for an object.
+        let upload: UUID?
+        /// The reservations that the answer is about: that of the object, or all that were taken of the upload.
+        var reservations: [Reservation]
+    }
+
+    /// Asks about several reservations at once.
+    ///
+    /// Once the store of a bucket has given no answer, it is asked nothing more in this round, so that it delays no
+    /// others.
+    /// - Parameters:
+    ///   - due: The reservations.
+    ///   - silent: The buckets whose stores gave no answer before.
+    private func verify(_ due: [Reservation], except silent: Set<String>) async -> [Finding] {
+        await withTaskGroup(of: [Finding].self) { group in
+            var silent = silent
+            var running = 0
+            var findings = due.compactMap { findingWithoutAsking($0) }
+            for question in questions(about: due) {
+                if running >= schedule.maxQuestions, let answer = await group.next() {
+                    running -= 1
+                    findings += answer
+                    silent.formUnion(answer.filter(\.isSilent).map(\.reservation.bucket))
+                }
+                if silent.contains(question.bucket) {
+                    findings += question.reservations.map { putOff($0) }
+                } else {
+                    running += 1
+                    group.addTask { await self.ask(question) }
+                }
             }
-            for await finding in group { findings.append(finding) }
+            for await answer in group { findings += answer }
             return findings
         }
     }
 
-    private func verify(_ reservation: Reservation) async -> Finding {
-        var finding = Finding(reservation: reservation, isFinal: false)
-        // A large upload that began at the last moment may still be under way.
-        guard reservation.overdue >= 0 else { return finding }
-        switch reservation.part {
-        case .none: finding.isFinal = reservation.overdue > schedule.patience.seconds
-        case .underWay: return finding
-        case .left(let isUnused):
-            finding.proof = isUnused ? Finding.partLeftOut : nil
-            finding.isFinal = true
-            return finding
+    private func questions(about due: [Reservation]) -> [Question] {
+        var questions: [Question] = []
+        var places: [UUID: Int] = [:]
+        for reservation in due where findingWithoutAsking(reservation) == nil {
+            let upload = reservation.part?.discardedUpload
+            if let upload, let place = places[upload] {
+                questions[place].reservations.append(reservation)
+                continue
+            }
+            if let upload { places[upload] = questions.count }
+            questions.append(Question(bucket: reservation.bucket, upload: upload, reservations: [reservation]))
         }
+        return questions
+    }
+
+    /// Returns the finding about a reservation about which no store has to be asked; `nil` for the others.
+    private func findingWithoutAsking(_ reservation: Reservation) -> Finding? {
+        // A large upload that began at the last moment may still be under way.
+        guard reservation.overdue >= 0 else { return Finding(reservation: reservation, isFinal: false) }
+        switch reservation.part {
+        case .underWay: return Finding(reservation: reservation, isFinal: false)
+        case .left: return Finding(reservation: reservation, proof: reservation.part?.proof, isFinal: true)
+        case .discarded: return nil
+        case .none:
+            // This program may no longer accept the key of the row. Then it cannot ask about it.
+            let isAskable = reservation.permittedAt != nil && (try? ObjectKey(reservation.key)) != nil
+            return isAskable ? nil : Finding(reservation: reservation, isFinal: true)
+        }
+    }
+
+    /// Returns the finding about a reservation whose store is not asked because it gave no answer just now.
+    private func putOff(_ reservation: Reservation) -> Finding {
+        Finding(
+            reservation: reservation, proof: reservation.part?.proof,
+            isFinal: reservation.overdue > 2 * schedule.patience.seconds)
+    }
+
+    private func ask(_ question: Question) async -> [Finding] {
+        if let upload = question.upload { return await discard(question.reservations, of: upload) }
+        var findings: [Finding] = []
+        for reservation in question.reservations { findings.append(await look(at: reservation)) }
+        return findings
+    }
+
+    private func look(at reservation: Reservation) async -> Finding {
+        var finding = Finding(reservation: reservation, isFinal: reservation.overdue > schedule.patience.seconds)
         do {
-            let key = try ObjectKey(reservation.key)
             guard let permittedAt = reservation.permittedAt,
-                let look = try await verifier.look(at: key, in: BucketName(reservation.bucket))
+                let look = try await verifier.look(
+                    at: ObjectKey(reservation.key), in: BucketName(reservation.bucket))
             else {
                 finding.isFinal = true
                 return finding
@@ -123,115 +204,33 @@ public struct ReservationSweeper: Service {
             finding.isFinal = true
             finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
             finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
-        } catch is GatewayError where (try? ObjectKey(reservation.key)) == nil {
-            // This program no longer accepts the key of the row, so it cannot ask about it.
-            finding.isFinal = true
         } catch {
+            finding.isSilent = error is StoreSilence
+            // A gateway that stops has not asked.
+            if Task.isCancelled { finding.isFinal = false }
             logger.debug(
                 "upload not verified",
                 metadata: ["issuance": "\(reservation.issuanceID)", "reason": "\(type(of: error))"])
         }
         return finding
     }
-}
 
-extension ReservationSweeper {
-    /// A reservation that is due.
-    struct Reservation: Sendable {
-        let issuanceID: UUID
-        let quotaID: UUID
-        let bucket: String
-        let key: String
-        /// Seconds since the URL's death, less the grace, the allowed clock difference, and the time that an upload of
-        /// this size may take. Negative while the upload may still be under way.
-        let overdue: Double
-        /// When the upload was permitted; `nil` if the ledger no longer knows.
-        let permittedAt: Date?
-        /// When the URL died.
-        let deadAt: Date
-        /// The part of a multipart upload that the reservation is for. The store cannot be asked for a part by the key.
-        let part: Part?
-
-        /// The state of a part's upload.
-        enum Part: Sendable {
-            /// The upload has not ended.
-            case underWay
-            /// The upload has ended, with or without the part.
-            case left(isUnused: Bool)
+    /// Discards the parts of an aborted upload once more. What the store refuses now, it will refuse again.
+    private func discard(_ parts: [Reservation], of upload: UUID) async -> [Finding] {
+        var isDone = true
+        var isSilent = false
+        do throws(GatewayError) {
+            try await discardAgain(upload)
+        } catch {
+            isDone = if case .storeRefused = error { true } else { false }
+            isSilent = if case .unavailable = error { true } else { false }
+            logger.debug("upload not discarded again", metadata: ["upload": "\(upload)", "code": "\(error.code)"])
         }
-
-        /// Returns the size of an object that was made during the upload's time, and so may have arrived by it.
-        func landed(_ look: StoreLook, tolerance: TimeInterval) -> Int64? {
-            guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
-                modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
-                modifiedAt <= deadAt.addingTimeInterval(UploadOverrun.slack)
-            else { return nil }
-            return object.size
+        return parts.map { part in
+            Finding(
+                reservation: part, proof: part.part?.proof,
+                isFinal: isDone || part.overdue > schedule.patience.seconds, isSilent: isSilent)
         }
-    }
-
-    /// The result of looking at a reservation.
-    struct Finding: Sendable {
-        /// The proof used for parts.
-        static let partLeftOut = "left-out"
-
-        let reservation: Reservation
-        /// Why nothing can have arrived, in the words of the function that settles; `nil` if bytes may have arrived.
-        var proof: String?
-        /// Size of the object that probably arrived; `nil` if unknown.
-        var landed: Int64?
-        /// Whether asking again cannot tell more.
-        var isFinal: Bool
-    }
-
-    static let readDue = Statement<(grace: Double, most: Int32, clock: LedgerClock), Reservation>(
-        """
-        SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
-            date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / \(UploadOverrun.leastRate)::float8,
-            i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
-            u.may_be_complete OR p.part_number = ANY (u.part_numbers)
-        FROM reservations r
-        LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
-        LEFT JOIN multipart_uploads u ON u.id = p.upload_id
-        LEFT JOIN LATERAL (
-            SELECT i.issued_at FROM issuances i
-            WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days'
-                AND i.issued_at < r.dead_at + interval '1 day'
-            LIMIT 1
-        ) i ON true
-        WHERE r.check_at < least(statement_timestamp(), $3) - make_interval(secs => $1 + $4)
-            AND abs(date_part('epoch', statement_timestamp() - $3)) <= $4
-        ORDER BY r.check_at
-        LIMIT $2
-        """, onlyReads: true
-    ) {
-        [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference]
-    } decode: { row throws(PostgresError) in
-        Reservation(
-            issuanceID: try row.next(), quotaID: try row.next(), bucket: try row.next(), key: try row.next(),
-            overdue: try row.next(), permittedAt: try row.next(), deadAt: try row.next(),
-            part: try Reservation.Part(&row))
-    }
-
-    static let settle = Statement<(findings: [Finding], delay: Double), Void>(
-        "SELECT settle_reservations($1, $2, $3, $4, $5)"
-    ) { arguments in
-        [
-            arguments.findings.map(\.reservation.issuanceID), arguments.findings.map(\.reservation.quotaID),
-            arguments.findings.map(\.proof), arguments.findings.map(\.isFinal), arguments.delay,
-        ]
-    }
-}
-
-extension ReservationSweeper.Reservation.Part {
-    /// Reads three columns: whether there is a part, whether its upload has ended, and whether the completed upload
-    /// lists it or may do so.
-    fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
-        let isPart: Bool = try row.next()
-        let hasEnded = try row.next(as: Bool?.self) ?? false
-        let isListed = try row.next(as: Bool?.self) ?? true
-        guard isPart else { return nil }
-        self = hasEnded ? .left(isUnused: !isListed) : .underWay
     }
 }
 

@@ -24,7 +24,8 @@ extension APIParts {
             accessReview: useCases.accessReview, explainer: useCases.explainer, simulator: useCases.simulator,
             stores: useCases.stores,
             idempotency: useCases.idempotency,
-            bucketValidator: BucketProbe(client: parts.cloud, now: now),
+            bucketValidator: BucketProbe(
+                client: parts.cloud, maxClockDifference: parts.clock.maxDifference, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
             readinessChecks: { watch.flaws().checks + [draining.check] },

@@ -31,9 +31,8 @@ extension Gateway {
             IndexUpkeep(connection: connections.indexing, logger: logger),
             useCases.idempotency,
             ReservationSweeper(
-                connection: connections.background,
-                verifier: parts.stored, clock: parts.clock,
-                logger: logger),
+                connection: connections.background, verifier: parts.stored, clock: parts.clock, logger: logger
+            ) { upload async throws(GatewayError) in try await multipart.discardAgain(upload) },
             MultipartUpkeep(connection: connections.background, clock: parts.clock, logger: logger) {
                 upload async throws(GatewayError) in try await multipart.clean(upload)
             },

@@ -58,11 +58,6 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     /// Forgets an upload.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool { true }
 
-    /// Lists no uploads.
-    public func underWay(
-        on upload: MultipartUpload
-    ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] { [] }
-
     /// Whether the object at the key is that of an upload.
     public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
 

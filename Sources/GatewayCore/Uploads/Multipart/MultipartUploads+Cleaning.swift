@@ -60,6 +60,19 @@ extension MultipartUploads {
         if let storeUploadID = upload.storeUploadID { isKnown = try await store.abort(storeUploadID, of: upload) }
         _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: !isKnown))
     }
+
+    /// Makes the store discard the parts of an aborted upload once more. A part that was on its way during the first
+    /// time may have been kept, so this is called when no part can be on its way any more.
+    ///
+    /// - Throws: `storeRefused`, `unavailable`; after the latter, the caller should try again later.
+    /// - SeeAlso: Amazon S3 API Reference, "AbortMultipartUpload".
+    public func discardAgain(_ id: UUID) async throws(GatewayError) {
+        guard let upload = try await rows.find(id), upload.state == .aborted,
+            let storeUploadID = upload.storeUploadID,
+            try await urls.issuing.cache.location(of: upload.bucket) != nil
+        else { return }
+        _ = try await store.abort(storeUploadID, of: upload)
+    }
 }
 
 extension MultipartUpload {

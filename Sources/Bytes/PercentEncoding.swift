@@ -14,12 +14,6 @@ public enum PercentEncoding {
         output.append(copying: bytes.extracting(start..<bytes.count))
     }
 
-    /// Appends a text, encoded. The output needs room for three bytes per byte of the text.
-    @inlinable
-    public static func append(_ text: String, keeping kept: ByteSet, to output: inout OutputSpan<UInt8>) {
-        append(text.utf8Span.span, keeping: kept, to: &output)
-    }
-
     /// Appends a text, encoded.
     public static func append(_ text: String, keeping kept: ByteSet, to buffer: inout [UInt8]) {
         append(text.utf8Span.span, keeping: kept, to: &buffer)

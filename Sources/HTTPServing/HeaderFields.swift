@@ -20,14 +20,6 @@ public struct HeaderFields: Sendable, Equatable {
         bytes = []
     }
 
-    /// Creates an empty list with room for some fields.
-    ///
-    /// - Parameter capacity: Number of bytes of all names and values, plus ``overhead`` for each field.
-    public init(capacity: Int) {
-        bytes = []
-        bytes.reserveCapacity(capacity)
-    }
-
     /// Wraps fields that already have the form above and whose values are legal.
     package init(wellFormed bytes: [UInt8]) {
         self.bytes = bytes
@@ -38,7 +30,7 @@ public struct HeaderFields: Sendable, Equatable {
 
     /// Makes room for more fields.
     ///
-    /// - Parameter capacity: Number of bytes to add, counted as in ``init(capacity:)``.
+    /// - Parameter capacity: Number of bytes of their names and values, plus ``overhead`` for each field.
     public mutating func reserve(adding capacity: Int) {
         bytes.reserveCapacity(bytes.count + capacity)
     }

@@ -42,12 +42,6 @@ public final class LoopConnection {
             .decodeRows(statement.decode)
     }
 
-    /// Closes the connection. A later statement opens it again.
-    public func close() {
-        session = nil
-        reconnection.end()
-    }
-
     /// Returns the session, after a check whether the server has closed it meanwhile.
     private func liveSession(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
         if let session {

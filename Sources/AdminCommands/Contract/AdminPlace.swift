@@ -30,10 +30,7 @@ struct AdminPlace {
             ?? (schema["enum"] != nil || schema["const"]?.text != nil ? "string" : "")
     }
 
-    /// Whether the option may be given without a value.
-    var isFlag: Bool { type == "boolean" }
-
-    /// The value's placeholder in the help text.
+    /// The value's placeholder in the help text; empty if the option may be given without a value.
     var hint: String {
         switch type {
         case "boolean": ""

@@ -9,7 +9,6 @@ struct AuditEntry: Sendable {
         case create
         case update
         case delete
-        case reset
     }
 
     var id: UUID

@@ -1,5 +1,3 @@
-import Bytes
-
 /// What a "version 4" key is limited to, besides a day: scheme, region and service.
 public final class CredentialScope: Sendable {
     let dialect: V4Dialect
@@ -12,13 +10,6 @@ public final class CredentialScope: Sendable {
         self.dialect = dialect
         self.region = region
         self.service = service
-    }
-
-    /// Whether both scopes are the same.
-    func matches(_ other: CredentialScope) -> Bool {
-        self === other
-            || dialect === other.dialect && region.isSameBytes(as: other.region)
-                && service.isSameBytes(as: other.service)
     }
 
     /// AWS and compatible stores.

@@ -60,11 +60,6 @@ public struct RequestTarget: Sendable, Equatable {
         self.segments = segments
         self.query = query
     }
-
-    /// Returns the value of the first pair with a name; `nil` if there is none.
-    public func value(of name: String) -> String? {
-        query.first { $0.name == name }?.value
-    }
 }
 
 /// Why a request target is refused.

@@ -9,15 +9,6 @@ public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
     /// MD5, 16 bytes (RFC 1321). Only for `Content-MD5`, which detects accidents, not attacks.
     case md5
 
-    /// Length of the digest in bytes.
-    public var byteCount: Int {
-        switch self {
-        case .sha256: 32
-        case .sha1: 20
-        case .md5: 16
-        }
-    }
-
     /// Overwrites a digest with that of a whole message, which is the fastest way.
     public func hash(_ message: Span<UInt8>, into digest: inout Digest) {
         switch self {

@@ -98,7 +98,7 @@ extension PostgresError.ServerError {
         let text = unsafe PQresultErrorMessage(result).map { unsafe trimmed($0) }
         self.init(
             sqlState: field("C") ?? "", severity: field("V") ?? "ERROR", message: field("M") ?? text ?? "",
-            detail: field("D"), constraint: field("n"), table: field("t"))
+            constraint: field("n"))
     }
 }
 

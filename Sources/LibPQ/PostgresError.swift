@@ -39,7 +39,7 @@ extension PostgresError {
     /// An error as the server reported it.
     ///
     /// The server's texts may quote values (`Key (email)=(a@b.c) already exists`). Text between double quotes is
-    /// therefore removed from messages about data, and details that may quote rows are dropped.
+    /// therefore removed from messages about data, and details are not read.
     public struct ServerError: Sendable, Equatable {
         /// SQLSTATE of five characters, for example `23505`.
         public var sqlState: String
@@ -47,28 +47,14 @@ extension PostgresError {
         public var severity: String
         /// The primary message.
         public var message: String
-        /// The detail; `nil` if it could quote a row.
-        public var detail: String?
         /// Name of the violated constraint, if any.
         public var constraint: String?
-        /// Name of the affected table, if any.
-        public var table: String?
 
-        /// Classes whose details quote rows or values: cardinality, data, integrity, names and syntax, check option,
-        /// program limits and internal errors.
-        private static let quotingClasses: Set<String> = ["21", "22", "23", "42", "44", "54", "XX"]
-
-        init(
-            sqlState: String, severity: String, message: String, detail: String? = nil, constraint: String? = nil,
-            table: String? = nil
-        ) {
-            let errorClass = String(sqlState.prefix(2))
+        init(sqlState: String, severity: String, message: String, constraint: String? = nil) {
             self.sqlState = sqlState
             self.severity = severity
-            self.message = errorClass == "22" ? withoutQuotedText(message) : message
-            self.detail = Self.quotingClasses.contains(errorClass) ? nil : detail
+            self.message = sqlState.hasPrefix("22") ? withoutQuotedText(message) : message
             self.constraint = constraint
-            self.table = table
         }
     }
 }

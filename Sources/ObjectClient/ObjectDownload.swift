@@ -22,14 +22,12 @@ public struct ObjectDownload: Sendable {
 
     private let client: GatewayClient
     private let memory: TransferMemory
-    private let stop: StopFlag
     private let transfer: LinkTransfer
 
     /// Prepares downloads.
     public init(client: GatewayClient, memory: TransferMemory, stop: StopFlag, meter: TransferMeter) {
         self.client = client
         self.memory = memory
-        self.stop = stop
         transfer = LinkTransfer(timeout: client.timeout, stop: stop, meter: meter)
     }
 

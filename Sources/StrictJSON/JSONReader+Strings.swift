@@ -65,7 +65,7 @@ extension JSONReader {
 
     private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
         let unit = try hexUnit()
-        guard unit != 0 || allowsNUL else { throw flawHere("U+0000 is not allowed") }
+        guard unit != 0 else { throw flawHere("U+0000 is not allowed") }
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard UTF16.isLeadSurrogate(UInt16(unit)), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
             case let trail = try hexUnit(), UTF16.isTrailSurrogate(UInt16(trail)),

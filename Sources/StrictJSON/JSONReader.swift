@@ -1,35 +1,31 @@
 /// Reads one JSON text (RFC 8259) and accepts it only if there is exactly one way to understand it.
 ///
 /// The reader refuses bytes that are not UTF-8, more than 32 levels of nesting, duplicate member names, lone
-/// surrogates, U+0000, and anything after the value. Anything that two parsers might understand differently is an
-/// error.
+/// surrogates, U+0000, which PostgreSQL cannot store, and anything after the value. Anything that two parsers might
+/// understand differently is an error.
 public struct JSONReader: Sendable {
     static let maxDepth = 32
 
     let bytes: [UInt8]
-    let allowsNUL: Bool
     var position = 0
     private var depth = 0
     private var places: [JSONText.Place] = []
 
-    private init(_ bytes: [UInt8], allowsNUL: Bool) {
+    private init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        self.allowsNUL = allowsNUL
     }
 
     /// Reads a whole text as one value.
-    ///
-    /// - Parameter allowsNUL: Whether strings may contain U+0000, written as `\u0000`. PostgreSQL cannot store it.
-    public static func read(_ bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) -> JSONValue {
-        try JSONText(reading: bytes, allowsNUL: allowsNUL).root.value
+    public static func read(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
+        try JSONText(reading: bytes).root.value
     }
 
     /// Finds the places of all values in a text. The place of each value precedes those of the values inside it.
-    static func places(in bytes: [UInt8], allowsNUL: Bool) throws(JSONError) -> [JSONText.Place] {
+    static func places(in bytes: [UInt8]) throws(JSONError) -> [JSONText.Place] {
         guard (try? UTF8Span(validating: bytes.span)) != nil, UInt32(exactly: bytes.count) != nil else {
             throw .notUTF8
         }
-        var reader = JSONReader(bytes, allowsNUL: allowsNUL)
+        var reader = JSONReader(bytes)
         reader.places.reserveCapacity(32)
         try reader.value()
         reader.skipWhitespace()
@@ -39,7 +35,7 @@ public struct JSONReader: Sendable {
 
     /// Decodes a string with escapes whose place was found before.
     static func text(in bytes: [UInt8], from start: Int) -> String {
-        var reader = JSONReader(bytes, allowsNUL: true)
+        var reader = JSONReader(bytes)
         reader.position = start
         guard let text = try? reader.unescaped() else { preconditionFailure("What was found can be read.") }
         return text

@@ -27,11 +27,10 @@ public final class JSONText: Sendable {
 
     /// Parses a text.
     ///
-    /// - Parameter allowsNUL: Whether strings may contain U+0000.
     /// - Throws: ``JSONError`` if the bytes are not exactly one JSON value, by the rules of ``JSONReader``.
-    public init(reading bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) {
+    public init(reading bytes: [UInt8]) throws(JSONError) {
         self.bytes = bytes
-        places = try JSONReader.places(in: bytes, allowsNUL: allowsNUL)
+        places = try JSONReader.places(in: bytes)
     }
 
     /// The whole value.

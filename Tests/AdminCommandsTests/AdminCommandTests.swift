@@ -137,9 +137,10 @@ import Testing
             json: Array(
                 #"{"status":409,"code":"Conflict","detail":"In use.\u001b[0m","field":"x","requestId":"r-1"}"#.utf8))
         let failure = AdminFailure.refused(status: 409, problem: problem ?? .null)
-        #expect(failure.message == "error: Conflict (409): In use.\\u{1b}[0m\n  field: x\n  request id: r-1")
-        #expect(failure.naming(["x"]).message == failure.message.replacing("field: x", with: "option: --x"))
-        #expect(failure.naming(["y"]).message == failure.message && failure.naming(["x"]).document == problem)
+        let message = failure.message(on: nil)
+        #expect(message == "error: Conflict (409): In use.\\u{1b}[0m\n  field: x\n  request id: r-1")
+        #expect(failure.naming(["x"]).message(on: nil) == message.replacing("field: x", with: "option: --x"))
+        #expect(failure.naming(["y"]).message(on: nil) == message && failure.naming(["x"]).document == problem)
         let codes =
             [400: 2, 401: 3, 403: 3, 404: 4, 409: 5, 412: 5, 428: 5, 422: 2, 429: 6, 500: 6, 503: 6] as [Int: Int32]
         for (status, code) in codes { #expect(AdminFailure.refused(status: status, problem: .null).exitCode == code) }

@@ -114,7 +114,7 @@ struct TicketTests {
         let caller = try await fixture.caller(text)
         #expect(caller.principal == ticket.principal && caller.groups == ticket.groups && caller.roles.isEmpty)
         #expect(caller.claims == ticket.claims && caller.ticket == ticket && caller.expiresAt == ticket.expiresAt)
-        #expect(caller.scopes == [.issuer("https://id.example"), .ticket(name: ticket.name)])
+        #expect(caller.scope == .issuer("https://id.example"))
         #expect(caller.position == fixture.policy.position)
         let wrong = String(text.dropLast()) + (text.last == "A" ? "B" : "A")
         #expect(await fixture.refusal(wrong) == .unauthenticated(reason: "The token is not accepted."))

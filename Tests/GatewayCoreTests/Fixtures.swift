@@ -186,3 +186,13 @@ func refusedField<Value>(_ body: () throws -> Value) -> String? {
         return nil
     }
 }
+
+extension Bucket.Scheme {
+    /// The kind of credential that signs in the scheme.
+    var credentialKind: StorageCredential.Kind {
+        switch self {
+        case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
+        case .gcsV4RSA, .gcsV2RSA: .serviceAccount
+        }
+    }
+}

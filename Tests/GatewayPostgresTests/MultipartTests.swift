@@ -291,7 +291,7 @@ import Testing
         #expect(try await rows.list(ListQuery(filters: ["state": "starting", "bucket": "demo"])).items.count == 5)
         for query in [
             ListQuery(filters: ["state": "gone"]), ListQuery(filters: ["key": "a"]), ListQuery(pageToken: "x"),
-            ListQuery(pageToken: PageToken(of: .multipartUpload, filters: [:]).text(after: ["x"])),
+            ListQuery(pageToken: PageToken(of: ResourceKind.multipartUpload.rawValue, filters: [:]).text(after: ["x"])),
         ] {
             await #expect(throws: GatewayError.self) { try await rows.list(query) }
         }

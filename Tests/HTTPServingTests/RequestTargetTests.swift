@@ -28,8 +28,6 @@ import Testing
                 ["a", "1"], ["b", "&="], ["c", ""], ["d", "x=y"], ["a", "2"], ["e", "1 2+"],
             ]
         )
-        #expect(target.value(of: "a") == "1")
-        #expect(target.value(of: "z") == nil)
     }
 
     @Test func `an empty query differs from none`() throws {

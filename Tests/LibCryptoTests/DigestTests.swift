@@ -29,7 +29,6 @@ struct DigestTests {
     func isThePublishedValue(algorithm: DigestAlgorithm, message: String, expected: String) {
         let digest = algorithm.digest(of: Array(message.utf8))
         #expect(digest.hex == expected)
-        #expect(digest.byteCount == algorithm.byteCount)
         #expect(digest.bytes == Hex.decode(expected))
         #expect(digest == algorithm.digest(of: message))
     }
@@ -64,7 +63,7 @@ struct DigestTests {
     func aDigestIsTheSameAsItsBytesAndNoOthers(algorithm: DigestAlgorithm) {
         let digest = algorithm.digest(of: "abc")
         #expect(digest.isSame(as: digest.bytes))
-        for place in 0..<algorithm.byteCount {
+        for place in 0..<digest.byteCount {
             var other = digest.bytes
             other[place] ^= 1
             #expect(!digest.isSame(as: other))

@@ -46,8 +46,7 @@ struct StatementTests {
         #expect(duplicate.sqlState == "23505")
         #expect(duplicate.severity == "ERROR")
         #expect(duplicate.constraint == "t_once")
-        #expect(duplicate.table == "t")
-        #expect(duplicate.detail == nil)
+        #expect(!String(reflecting: error).contains("geheim"))
         let parse = Statement<String, Void>("SELECT $1::uuid") { [$0] }
         for value in ["geheim", "a\"geheim\"b"] {
             let error = await postgresError { try await connection.perform(parse, value) }

@@ -25,8 +25,6 @@ public struct ProgramTree: Sendable {
     public let name: String
     /// What it does, in one line.
     public let abstract: String
-    /// What else there is to say.
-    let discussion: String
     let options: [Option]
     let arguments: [Option]
     let subcommands: [ProgramTree]
@@ -42,7 +40,6 @@ public struct ProgramTree: Sendable {
     private init(_ command: ContractValue) {
         name = command["commandName"]?.text ?? ""
         abstract = command["abstract"]?.text ?? ""
-        discussion = command["discussion"]?.text ?? ""
         let shown = (command["arguments"]?.items ?? []).filter { $0["shouldDisplay"] != .bool(false) }
         options = shown.filter { $0["kind"]?.text != "positional" }.map(Option.init)
         arguments = shown.filter { $0["kind"]?.text == "positional" }.map(Option.init)

@@ -18,8 +18,6 @@ struct AdminLine {
     private(set) var unknown: String?
     /// Whether `--help`, `-h` or the word `help` in front asks for help.
     private(set) var asksForHelp = false
-    /// Whether `--json` is among the options.
-    private(set) var isJSON = false
 
     private let commands: [AdminOperation]
     private let model: ContractModel
@@ -80,7 +78,6 @@ struct AdminLine {
     private mutating func takeOption(_ argument: String, _ line: inout ArraySlice<String>) {
         rest.append(argument)
         if argument == "-h" || argument == "--help" { asksForHelp = true }
-        if argument == "--json" { isJSON = true }
         guard argument.hasPrefix("--"), !argument.contains("=") else { return }
         let key = AdminNames.key(argument.dropFirst(2))
         var option: AdminOption?

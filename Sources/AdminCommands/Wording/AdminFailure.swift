@@ -42,11 +42,8 @@ enum AdminFailure: Error, Sendable {
         """
 
     /// The text for standard error.
-    var message: String { message(on: nil) }
-
-    /// The text for standard error.
     ///
-    /// - Parameter stream: The stream, for colours.
+    /// - Parameter stream: The stream, for colours; `nil` for none.
     func message(on stream: TerminalStream?) -> String {
         let error = stream?.styled("error:", .red) ?? "error:"
         var lines = lines.map { $0.visible }

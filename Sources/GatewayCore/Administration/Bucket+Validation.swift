@@ -190,14 +190,6 @@ extension Bucket.Provider {
 }
 
 extension Bucket.Scheme {
-    /// The kind of credential that the scheme requires.
-    public var credentialKind: StorageCredential.Kind {
-        switch self {
-        case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
-        case .gcsV4RSA, .gcsV2RSA: .serviceAccount
-        }
-    }
-
     fileprivate var quoted: String { "'\(rawValue)'" }
 }
 

@@ -19,8 +19,6 @@ public final class Permit: Sendable {
     public var bucket: Bucket { bucketRow.bucket }
     /// The credential to sign with.
     public var credential: StorageCredential { credentialRow.credential }
-    /// Number of bytes of the key that the grant's prefix covers, with variables filled in.
-    public let matchedByteCount: Int
     /// Lifetime of the URL after ``decidedAt``, in seconds.
     public let expiresIn: Int
     /// What determined the lifetime.
@@ -58,7 +56,6 @@ public final class Permit: Sendable {
         grantRow = match.row
         bucketRow = bucket
         credentialRow = credential
-        matchedByteCount = match.byteCount
         expiresIn = life.seconds
         expiryOrigin = life.origin
         signedAt = life.signedAt

@@ -61,14 +61,7 @@ public final class Caller: Sendable {
     /// Whether the caller presented a ticket.
     public var hasTicket: Bool { if case .some = ticket { true } else { false } }
 
-    /// All scopes that the acceptance of the credential rests on. The proof at commit needs them.
-    public var scopes: [PolicyScope] {
-        var scopes: [PolicyScope] = []
-        addScopes(to: &scopes)
-        return scopes
-    }
-
-    /// Appends ``scopes`` to the scopes that a decision rests on.
+    /// Appends the scopes that the acceptance of the credential rests on. The proof at commit needs them.
     func addScopes(to scopes: inout [PolicyScope]) {
         if let scope { scopes.append(scope) }
         if let ticket { scopes.append(.ticket(name: ticket.name)) }

@@ -20,11 +20,6 @@ package struct PageToken: Sendable {
         heading = [list, String(DigestAlgorithm.sha256.digest(of: text).hex.prefix(16))]
     }
 
-    /// Creates the token format for a list of rows.
-    package init(of kind: ResourceKind, filters: [String: String]) {
-        self.init(of: kind.rawValue, filters: filters)
-    }
-
     /// Encodes the values of the last row of a page, in base64url.
     package func text(after values: [String]) -> String {
         Base64URL.encode(Array((heading + values).joined(separator: Self.separator).utf8))

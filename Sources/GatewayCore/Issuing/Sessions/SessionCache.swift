@@ -80,8 +80,8 @@ public final class SessionCache: Sendable {
                 budget: bucket(limits.maxPerSecond), fullShare: bucket(limits.maxPerPrincipal)))
     }
 
-    /// Number of cached sessions, for metrics.
-    public var count: Int { state.withLock { $0.sessions.count } }
+    /// Number of cached sessions.
+    package var count: Int { state.withLock { $0.sessions.count } }
 
     /// Returns a session with at least `leastLife` seconds to live. It ends by `latestEnd`, if that is given.
     ///

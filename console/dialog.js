@@ -2,6 +2,7 @@
 
 import { fill, h, unique } from "./dom.js";
 import { button, problemBox } from "./parts.js";
+import { toast } from "./toast.js";
 
 /**
  * Opens a dialog, and returns what closes it.
@@ -114,4 +115,17 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
     };
   });
   return done ?? false;
+}
+
+/**
+ * Asks before something is deleted, and says so when it was.
+ *
+ * @param {string} what Completes the question: `this grant`.
+ * @param {object} options `body`, `typed` and `run` as in `confirm`.
+ * @returns {Promise<boolean>} Whether it was deleted.
+ */
+export async function confirmDelete(what, options) {
+  const done = await confirm(`Delete ${what}?`, { ...options, confirm: "Delete", danger: true });
+  if (done) toast("Deleted");
+  return done;
 }

@@ -6,7 +6,7 @@ import { icon } from "./icons.js";
 import { actionBadges, badge, button, card, emptyState, facts, meter } from "./parts.js";
 import { address } from "./router.js";
 import { dataTable } from "./table.js";
-import { conditionWords, grantLine, placeOf } from "./values.js";
+import { conditionWords, grantLine, grantLink, placeOf } from "./values.js";
 
 const reasons = {
   granted: "A grant permits it.",
@@ -258,7 +258,7 @@ export function grantColumns(page) {
     {
       name: "open",
       title: "Grant",
-      cell: ({ grant }) => h("a", { href: `#/grants/${encodeURIComponent(grant.id)}` }, id(grant.id)),
+      cell: ({ grant }) => grantLink(grant.id, id(grant.id)),
     },
   ];
 }

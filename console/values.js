@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { code, duration, id, label, none, number, principal, size, text, time } from "./format.js";
 import { actionBadges, badge, facts } from "./parts.js";
+import { address } from "./router.js";
 
 const tones = {
   allow: "ok",
@@ -177,6 +178,11 @@ export function grantLine(grant) {
     "span",
     { class: "grant-line" },
     content,
-    grant.id ? h("a", { href: `#/grants/${encodeURIComponent(grant.id)}` }, "Open") : null,
+    grant.id ? grantLink(grant.id, "Open") : null,
   );
+}
+
+/** Returns a link to the page of a grant. */
+export function grantLink(grantID, content = code(grantID)) {
+  return h("a", { href: address("grants", {}, [grantID]) }, content);
 }

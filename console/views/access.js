@@ -8,6 +8,7 @@ import { badge, button, card, disclosure, emptyState, facts, pageHead, tabs } fr
 import { address } from "../router.js";
 import { suggestions } from "../suggest.js";
 import { dataTable } from "../table.js";
+import { grantLink } from "../values.js";
 
 const questions = [
   { name: "may", label: "May it?", text: "Asks the function that decides about URLs, now or at a time in the past." },
@@ -406,21 +407,7 @@ function keyTable(page, rows, bucket, key) {
             row.grants
               .slice(0, 4)
               .map((grant) =>
-                h(
-                  "li",
-                  {},
-                  badge(grant.effect, grant.effect === "deny" ? "bad" : "ok"),
-                  " ",
-                  h(
-                    "a",
-                    { href: `#/grants/${encodeURIComponent(grant.id)}` },
-                    grant.template !== undefined
-                      ? code(grant.template)
-                      : grant.prefix === ""
-                        ? "whole bucket"
-                        : code(grant.prefix),
-                  ),
-                ),
+                h("li", {}, badge(grant.effect, grant.effect === "deny" ? "bad" : "ok"), " ", placeLink(grant)),
               ),
             row.grants.length > 4 ? h("li", { class: "faint" }, `and ${row.grants.length - 4} more`) : null,
           ),
@@ -464,24 +451,14 @@ function decided(row) {
   return h(
     "ul",
     { class: "plain" },
-    [...grants.values()].map((grant) =>
-      h(
-        "li",
-        {},
-        principal(grant.principal),
-        " ",
-        h(
-          "a",
-          { href: `#/grants/${encodeURIComponent(grant.id)}` },
-          grant.template !== undefined
-            ? code(grant.template)
-            : grant.prefix === ""
-              ? "whole bucket"
-              : code(grant.prefix),
-        ),
-      ),
-    ),
+    [...grants.values()].map((grant) => h("li", {}, principal(grant.principal), " ", placeLink(grant))),
   );
+}
+
+/** Returns a link to a grant, with the place that it covers. */
+function placeLink(grant) {
+  const place = grant.template ?? grant.prefix;
+  return grantLink(grant.id, place === "" ? "whole bucket" : code(place));
 }
 
 function prefixTable(page, rows) {

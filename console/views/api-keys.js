@@ -1,6 +1,6 @@
 // API keys: for whom, with which roles, and until when. A key is shown once, when it is made or rotated.
 
-import { confirm } from "../dialog.js";
+import { confirmDelete } from "../dialog.js";
 import { h } from "../dom.js";
 import { code, principal, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
@@ -8,7 +8,6 @@ import { badge, button, card, codeBlock, facts, menuButton, message, pageHead } 
 import { editRow } from "../resource.js";
 import { address, go } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
-import { toast } from "../toast.js";
 import { showObject } from "../values.js";
 import { rotateDialog } from "./buckets.js";
 import { showOnce } from "./secrets.js";
@@ -144,17 +143,12 @@ async function rotate(page, row) {
 
 function remove(page, row) {
   const isOwn = row.id === page.session.caller?.credential?.id;
-  return confirm("Delete this API key?", {
-    danger: true,
-    confirm: "Delete",
+  return confirmDelete("this API key", {
     body: [
       h("p", {}, code(row.name), " of ", principal(row.principal), " is refused at once, on every gateway."),
       isOwn ? message("warn", "You are signed in with this key", h("p", {}, "You are signed out.")) : null,
     ],
-    run: async () => {
-      await page.call("deleteAPIKey", { path: { id: row.id } });
-      toast("Deleted");
-    },
+    run: () => page.call("deleteAPIKey", { path: { id: row.id } }),
   });
 }
 

@@ -1,6 +1,6 @@
 // Buckets: where they are, whether they work, the rules their stores need, and the secrets of their notifications.
 
-import { confirm, openDialog } from "../dialog.js";
+import { confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { code, duration, time } from "../format.js";
@@ -10,7 +10,6 @@ import { editRow } from "../resource.js";
 import { address, go } from "../router.js";
 import { commandLines } from "../shell.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
-import { toast } from "../toast.js";
 import { showObject } from "../values.js";
 import { bucketWizard } from "./bucket-wizard.js";
 import { stepList, testing, verdict } from "./checks.js";
@@ -287,16 +286,11 @@ function eventSecretCard(page, bucket) {
               icon: "trash",
               tone: "quiet",
               run: async () => {
-                const done = await confirm("Delete the event secret?", {
-                  danger: true,
-                  confirm: "Delete",
+                const done = await confirmDelete("the event secret", {
                   body: h("p", {}, "Notifications of the store are refused from now on."),
                   run: () => page.call("deleteEventSecret", { path }),
                 });
-                if (done) {
-                  toast("Deleted");
-                  load();
-                }
+                if (done) load();
               },
             })
           : null,
@@ -369,18 +363,13 @@ export function rotateDialog(page, { title, operation, path, hasOverlap = true, 
 }
 
 function remove(page, name) {
-  return confirm("Delete this bucket?", {
-    danger: true,
-    confirm: "Delete",
+  return confirmDelete("this bucket", {
     typed: name,
     body: h(
       "p",
       {},
       "Sluice forgets it. Objects at the store stay, and links that were issued work until they expire.",
     ),
-    run: async () => {
-      await page.call("deleteBucket", { path: { bucket: name } });
-      toast("Deleted");
-    },
+    run: () => page.call("deleteBucket", { path: { bucket: name } }),
   });
 }

@@ -1,6 +1,6 @@
 // Storage credentials: which buckets depend on each, and how to replace a key without breaking a link.
 
-import { confirm, openDialog } from "../dialog.js";
+import { confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { code, duration, number, relative, time } from "../format.js";
@@ -104,15 +104,10 @@ function rotationBadge(previous) {
 }
 
 function remove(page, row) {
-  return confirm("Delete this credential?", {
-    danger: true,
-    confirm: "Delete",
+  return confirmDelete("this credential", {
     typed: row.name,
     body: h("p", {}, "Sluice forgets the key. What it signed works until it expires, or until the store ends the key."),
-    run: async () => {
-      await page.call("deleteStorageCredential", { path: { id: row.id } });
-      toast("Deleted");
-    },
+    run: () => page.call("deleteStorageCredential", { path: { id: row.id } }),
   });
 }
 

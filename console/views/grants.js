@@ -1,7 +1,7 @@
 // Grants: search, one grant with its life, and the actions on them.
 
 import { chart } from "../chart.js";
-import { confirm } from "../dialog.js";
+import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort, saveFile } from "../dom.js";
 import { bytes, code, id as shortID, number, principal, text, time, timeText } from "../format.js";
 import { bindKey } from "../keys.js";
@@ -181,10 +181,8 @@ function validity({ notBefore, notAfter }) {
   return notAfter ? badge(`until ${timeText(notAfter)}`) : null;
 }
 
-async function removeGrant(page, row, etag) {
-  const done = await confirm("Delete this grant?", {
-    confirm: "Delete",
-    danger: true,
+function removeGrant(page, row, etag) {
+  return confirmDelete("this grant", {
     body: h(
       "div",
       { class: "stack" },
@@ -198,8 +196,6 @@ async function removeGrant(page, row, etag) {
     ),
     run: () => page.call("deleteGrant", { path: { id: row.id }, ifMatch: etag }),
   });
-  if (done) toast("Deleted");
-  return done;
 }
 
 async function showGrant(page, id) {

@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { actionBadges, button, card, copyButton, facts, menuButton, pageHead, problemBox, skeleton } from "../parts.js";
 import { address } from "../router.js";
 import { toast } from "../toast.js";
-import { showObject } from "../values.js";
+import { grantLink, showObject } from "../values.js";
 import { stateBadge } from "./uploads.js";
 
 const isWrite = (row) => row.actions.some((action) => action.endsWith("PutObject"));
@@ -113,16 +113,7 @@ export async function showIssuance(page, id) {
         facts([
           ["Identifier", h("span", {}, code(row.id), " ", copyButton(row.id, "Copy the identifier"))],
           ["Request", page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId))],
-          [
-            "Grant",
-            h(
-              "span",
-              {},
-              h("a", { href: address("grants", {}, [row.grantID]) }, code(row.grantID)),
-              " for ",
-              principal(row.matchedPrincipal),
-            ),
-          ],
+          ["Grant", h("span", {}, grantLink(row.grantID), " for ", principal(row.matchedPrincipal))],
           [
             "Credential",
             page.link("getStorageCredential", address("credentials", {}, [row.credentialID]), code(row.credentialID)),

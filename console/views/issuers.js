@@ -1,6 +1,6 @@
 // Issuers: whose tokens are accepted and what they mean; and a page that decodes and judges a token.
 
-import { confirm } from "../dialog.js";
+import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { code, count } from "../format.js";
 import { bindKey } from "../keys.js";
@@ -8,7 +8,6 @@ import { badge, button, card, menuButton, pageHead, problemBox } from "../parts.
 import { editRow } from "../resource.js";
 import { address, go } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
-import { toast } from "../toast.js";
 import { showObject } from "../values.js";
 import { stepList, testing, verdict } from "./checks.js";
 import { withSecrets } from "./secrets.js";
@@ -97,15 +96,10 @@ function showList(page) {
 }
 
 function remove(page, row) {
-  return confirm("Delete this issuer?", {
-    danger: true,
-    confirm: "Delete",
+  return confirmDelete("this issuer", {
     typed: row.issuer,
     body: h("p", {}, "Tokens of ", code(row.issuer), " are refused at once. Grants to its users stay."),
-    run: async () => {
-      await page.call("deleteIssuer", { path: { id: row.id } });
-      toast("Deleted");
-    },
+    run: () => page.call("deleteIssuer", { path: { id: row.id } }),
   });
 }
 

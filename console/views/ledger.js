@@ -8,6 +8,7 @@ import { badge, button, menuButton, pageHead } from "../parts.js";
 import { moment } from "../ranges.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
+import { grantLink } from "../values.js";
 import { reachesMany, showIssuance } from "./issuance.js";
 
 /** Rows that the live tail keeps. */
@@ -53,7 +54,7 @@ export function issuanceColumns(page) {
       delivery: (row) => h("span", { class: "nowrap" }, row.delivery),
       expiresAt: lifeBadge,
       requestId: (row) => page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId)),
-      grantID: (row) => h("a", { href: address("grants", {}, [row.grantID]) }, code(row.grantID)),
+      grantID: (row) => grantLink(row.grantID),
     },
   });
 }

@@ -1,6 +1,6 @@
 // Changes a quota: its limit, its counters, its end.
 
-import { confirm, openDialog } from "../dialog.js";
+import { confirm, confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, unique } from "../dom.js";
 import { bytes, count, exactBytes, number, parseBytes, parseNumber, principal } from "../format.js";
 import { busy, button, disclosure, facts, message, problemBox } from "../parts.js";
@@ -136,10 +136,8 @@ export async function reset(page, quota, holder) {
   return done;
 }
 
-export async function remove(page, quota) {
-  const done = await confirm("Delete this quota?", {
-    confirm: "Delete",
-    danger: true,
+export function remove(page, quota) {
+  return confirmDelete("this quota", {
     body: h(
       "div",
       { class: "stack" },
@@ -148,6 +146,4 @@ export async function remove(page, quota) {
     ),
     run: () => page.call("deleteQuota", { path: { id: quota.id } }),
   });
-  if (done) toast("Deleted");
-  return done;
 }

@@ -5,6 +5,7 @@ import { code, count, number, principal, time } from "../format.js";
 import { badge, button, card, disclosure, emptyState, facts, message, pageHead, problemBox } from "../parts.js";
 import { address, go } from "../router.js";
 import { dataTable, localTime } from "../table.js";
+import { grantLink } from "../values.js";
 import { remedy, whyForm } from "../why.js";
 import { changeColumns } from "./changes.js";
 import { issuanceColumns } from "./ledger.js";
@@ -217,12 +218,7 @@ function refusalCard(page, refusal, index, all) {
             ? null
             : h("span", {}, code(refusal.bucket), " / ", refusal.keyPrefix ? code(refusal.keyPrefix) : null),
         ],
-        [
-          "Grant",
-          refusal.grantID === undefined
-            ? null
-            : h("a", { href: address("grants", {}, [refusal.grantID]) }, code(refusal.grantID)),
-        ],
+        ["Grant", refusal.grantID === undefined ? null : grantLink(refusal.grantID)],
         ["SHA-256 of the key", refusal.keySHA256 === undefined ? null : code(refusal.keySHA256)],
       ]),
     ),

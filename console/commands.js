@@ -65,7 +65,7 @@ export function commandWords(contract, operation) {
 }
 
 /** Returns a body without its secrets: those that the contract marks `writeOnly` become `…`. */
-function redacted(contract, schema, value) {
+export function redacted(contract, schema, value) {
   if (Array.isArray(value)) return value.map((item) => redacted(contract, contract.resolve(schema).items, item));
   if (!isObject(value)) return value;
   const members = new Map(contract.members(schema ?? {}).map((member) => [member.name, member]));

@@ -1,26 +1,13 @@
 // Secrets: shown once after the gateway made one, and not kept after they were sent.
 
+import { redacted } from "../commands.js";
 import { openDialog } from "../dialog.js";
-import { fill, h, isObject } from "../dom.js";
+import { fill, h } from "../dom.js";
 import { button, codeBlock, disclosure, message } from "../parts.js";
-
-const redacted = "…";
-
-/** Returns a value in which the members that the contract calls secrets are not kept. */
-function withoutSecrets(contract, schema, value) {
-  if (!isObject(value)) return value;
-  const members = new Map(contract.members(schema ?? {}).map((member) => [member.name, member]));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => {
-      const member = members.get(name);
-      return [name, member?.secret && item !== null ? redacted : withoutSecrets(contract, member?.schema, item)];
-    }),
-  );
-}
 
 /** Calls an operation whose body holds a secret. "Show command" lists it, and the page does not keep the secret. */
 export function callWithSecret(page, id, call) {
-  page.record(id, { ...call, body: withoutSecrets(page.contract, page.contract.bodyOf(id), call.body) });
+  page.record(id, { ...call, body: redacted(page.contract, page.contract.bodyOf(id), call.body) });
   return page.session.api.call(id, { signal: page.signal, ...call });
 }
 

@@ -39,11 +39,16 @@ enum BucketTable {
         "b.revision", columns.selected(of: "b"), from: "buckets b WHERE b.name = $1"
     ) { row throws(PostgresError) in try Bucket(&row) }
 
+    /// The filters of a page, and the row after which it begins.
+    private static let isListed = """
+        ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
+            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+        """
+
     static let page = Statement<PageRequest, Bucket>(
         """
         SELECT \(columns.selected(of: "b")) FROM buckets b
-        WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
-            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+        WHERE \(isListed)
         ORDER BY b.name LIMIT $5
         """, onlyReads: true
     ) {
@@ -56,8 +61,7 @@ enum BucketTable {
     static let pageWithin = Statement<PageRequest, Bucket>(
         """
         SELECT \(columns.selected(of: "b")) FROM buckets b
-        WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
-            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+        WHERE \(isListed)
             AND b.name IN (SELECT s.bucket FROM \(ReachCondition.scopes("$6")))
         ORDER BY b.name LIMIT $5
         """, onlyReads: true

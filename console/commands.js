@@ -5,7 +5,7 @@ import { isObject } from "./dom.js";
 import { words as split } from "./format.js";
 
 /** Quotes a text for bash and zsh. Characters that a person would not see are written as escapes. */
-export function quote(text) {
+function quote(text) {
   const value = String(text);
   if (value !== "" && /^[\w@%+:,./-][\w@%+=:,./-]*$/.test(value)) return value;
   if (
@@ -28,7 +28,7 @@ export function quote(text) {
 }
 
 /** Returns the option of `sluice admin` for a name of the contract: `conditions.max-ttl` for `conditions.maxTTL`. */
-export function optionName(name) {
+function optionName(name) {
   return name
     .split(".")
     .map((part) =>
@@ -40,7 +40,7 @@ export function optionName(name) {
 }
 
 /** Returns the words of an operation after `sluice admin`; `null` if it has no command. */
-export function commandWords(contract, operation) {
+function commandWords(contract, operation) {
   const start = "/admin/v1/";
   if (!operation.path.startsWith(start)) return null;
   const all = contract.operations.filter((other) => other.path.startsWith(start));

@@ -54,7 +54,7 @@ function set(element, name, value) {
 }
 
 /** Returns the address if it is one of ours, a download or an `https` page; throws for `javascript:` and its like. */
-export function safeLink(address) {
+function safeLink(address) {
   const text = String(address);
   if (text.startsWith("#") || (text.startsWith("/") && !text.startsWith("//"))) return text;
   if (/^(https?:\/\/|blob:)/i.test(text)) return text;
@@ -76,7 +76,7 @@ export function fill(element, ...children) {
 }
 
 /** Returns a fragment. */
-export function fragment(...children) {
+function fragment(...children) {
   const all = document.createDocumentFragment();
   all.append(...nodes(children));
   return all;
@@ -96,22 +96,6 @@ export const isObject = (value) => value !== null && typeof value === "object" &
 /** Tests whether an error only says that the person went elsewhere. */
 export function isAbort(error) {
   return error?.name === "AbortError";
-}
-
-/** Waits. The promise is rejected when the signal aborts. */
-export function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }
 
 /** Offers the browser's own dialog to save a file. */

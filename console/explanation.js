@@ -43,12 +43,12 @@ const differences = {
 };
 
 /** Returns a sentence for a reason of the contract. */
-export function reasonText(reason) {
+function reasonText(reason) {
   return reasons[reason] ?? reason;
 }
 
 /** Returns the address of a form for a grant that would permit a request. */
-export function grantThatPermits({ principal: who, bucket, key: object, prefix, action }) {
+function grantThatPermits({ principal: who, bucket, key: object, prefix, action }) {
   const key = object ?? prefix;
   const folder = key?.includes("/") ? key.slice(0, key.lastIndexOf("/") + 1) : (key ?? "");
   const verb = action?.replace(/^(oss|s3):/, "");

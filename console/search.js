@@ -9,7 +9,7 @@ import { finders, views } from "./views.js";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Reads what a text names. */
-export function readText(text) {
+function readText(text) {
   const trimmed = text.trim();
   if (uuid.test(trimmed)) return { kind: "id", text: trimmed.toLowerCase() };
   if (trimmed === "*" || /^(user|group):./.test(trimmed)) return { kind: "principal", text: trimmed };

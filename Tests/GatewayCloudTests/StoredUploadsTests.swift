@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTesting
 import HTTPTypes
+import LibCurl
 import Testing
 
 @testable import GatewayCloud

@@ -38,8 +38,8 @@ public final class KeySet: Sendable {
 
     /// The keys that may have signed a token with this header.
     ///
-    /// For a token without a `kid`, only one key may fit: no token makes the gateway try one key after another. A shared
-    /// secret has no name, and is the only key of its issuer, so it fits whatever the token calls it.
+    /// For a token without a `kid`, only one key may fit: no token makes the gateway try one key after another. A
+    /// shared secret has no name, and is the only key of its issuer, so it fits whatever the token calls it.
     public func keys(for token: CompactToken) -> [VerificationKey] {
         let fitting = keys.filter { $0.algorithm.isSameBytes(as: token.algorithm) }
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The time in which the servers of a process finish the answers under way. It begins when the first of them shuts down,
-/// so that servers which stop one after another do not take it several times.
+/// The time in which the servers of a process finish the answers under way. It begins when the first of them shuts
+/// down, so that servers which stop one after another do not take it several times.
 public final class DrainPeriod: Sendable {
     private let length: Duration
     private let end = Mutex<ContinuousClock.Instant?>(nil)

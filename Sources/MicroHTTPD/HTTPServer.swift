@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// It listens from the moment it is made, so that a busy port is an error at once, and clients wait rather than fail.
 /// It answers while ``run()`` runs. On graceful shutdown it stops accepting, lets running answers finish until the
-/// end of the drain period, and ends. When its task is cancelled, it ends without waiting. A socket that the process was given
-/// stays open for others who have it: clients that connect meanwhile wait for the next of them.
+/// end of the drain period, and ends. When its task is cancelled, it ends without waiting. A socket that the process
+/// was given stays open for others who have it: clients that connect meanwhile wait for the next of them.
 public final class HTTPServer: Service, Sendable {
     /// Its address and limits.
     public let configuration: HTTPServerConfiguration

@@ -126,8 +126,11 @@ import Testing
             let holder = try site.session()
             // `sluice migrate` waits for whoever else migrates.
             try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
+            // Threads of this process block signals, and a process that they start inherits that.
+            let unblock = "sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGTERM)) or die; exec @ARGV"
             let process = try RunningProcess(
-                ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "migrate"],
+                ["/usr/bin/perl", "-MPOSIX", "-e", unblock]
+                    + ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "migrate"],
                 environment: site.environment)
             try await waitUntil("it waits") {
                 try await site.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1

@@ -479,11 +479,14 @@ import Testing
             (#"{"console":{"send":"both"}}"#, "console.send"), (#"{"console":{"x":1}}"#, "console.x"),
             (#"{"console":{"clientID":null}}"#, "console.clientID"), (#"{"console":[]}"#, "console"),
             (#"{"console":{"tokenEndpoint":"http://t.example"}}"#, "console.tokenEndpoint"),
-            (#"{"issuer":"backend"}"#, "console"),
         ] {
             let refused = await patch(json, "*")
             #expect(refused.status == 400 && refused.string("field") == field, "\(json): \(refused.text)")
         }
+        let unreachable = await gateway.send(
+            .post, "/admin/v1/issuers", token: "admin-token",
+            json: body.replacing(#""issuer":"https://id.example""#, with: #""issuer":"backend""#))
+        #expect(unreachable.status == 400 && unreachable.string("field") == "console", "\(unreachable.text)")
         let removed = await patch(#"{"console":null}"#, "*")
         #expect(removed.status == 200 && removed.json["console"] == nil)
     }

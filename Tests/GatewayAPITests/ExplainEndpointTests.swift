@@ -68,7 +68,8 @@ struct ExplainEndpointTests {
     @Test(
         "is given only for redirects that exist",
         arguments: [
-            (#""action":"GetObject","key":"uploads/a.png""#, true), (#""action":"GetObject","key":"a","method":"HEAD""#, true),
+            (#""action":"GetObject","key":"uploads/a.png""#, true),
+            (#""action":"GetObject","key":"a","method":"HEAD""#, true),
             (#""action":"GetObject","key":"a","versionID":"v""#, true),
             (#""action":"PutObject","key":"uploads/a.png","contentType":"image/png""#, false),
             (#""action":"GetObject","key":"a","expiresIn":60"#, false),

@@ -252,7 +252,8 @@ import Testing
             bucket: BucketName("demo"), prefix: "team-a/", principals: [PrincipalPattern("user:alice")])
         func use(_ reach: AdminReach, from seconds: TimeInterval) async throws -> Int64? {
             let query = GrantUseQuery(
-                from: LedgerWorld.noon.addingTimeInterval(seconds), unusedSince: Date(), includesUsed: true, reach: reach)
+                from: LedgerWorld.noon.addingTimeInterval(seconds), unusedSince: Date(), includesUsed: true,
+                reach: reach)
             return try await world.reports.grantUse(query).items.first?.use?.urls
         }
         #expect(try await use(.unlimited, from: -10_800) == 2)

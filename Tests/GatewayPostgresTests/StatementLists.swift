@@ -140,7 +140,7 @@ enum StatementLists {
             Migrator.lock.text, Migrator.lockPolicy.text, Migrator.readState.text, Migrator.insertMigration.text,
             Migrator.noteFunction.text, Migrator.supersedeFunctions.text, Migrator.grantRights.text,
             Migrator.preparePartitions.text, Migrator.endDecisions.text, Migrator.needyGateways.text,
-            Migrator.dropsOfFunctions.text, Migrator.deleteFunctions.text,
+            Migrator.dropsOfFunctions.text, Migrator.deleteFunctions.text, Migrator.foreignLogin.text,
         ]
         return try named(texts, after: "func migrator")
     }

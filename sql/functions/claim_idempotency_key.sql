@@ -17,7 +17,8 @@
 --                 else what is left of it
 --   issuance_ids  what was recorded for the key
 --   sealed, key_id  the answer and the master key that sealed it
--- Locks: the key's row, until the transaction ends; not if the key is answered and another request holds the row. Callers: the gateway's role. Errors: none.
+-- Locks: the key's row, until the transaction ends; not if the key is answered and another request holds the row.
+-- Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION claim_idempotency_key(
     p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea,
     OUT verdict text, OUT id uuid, OUT attempt uuid, OUT retry_after integer, OUT issuance_ids uuid[], OUT sealed bytea,

@@ -162,8 +162,8 @@ extension Migrator {
         )
         """
 
-    /// Finds the login and the owner of the schema, if they are not the same. Before there is a schema, only a superuser
-    /// is held to be somebody else than the owner of the database: others own what they make.
+    /// Finds the login and the owner of the schema, if they are not the same. Before there is a schema, only a
+    /// superuser has to be the owner of the database: what others make is theirs from then on.
     static let foreignLogin = Statement<Void, (login: String, owner: String)>(
         """
         SELECT current_user, o.rolname

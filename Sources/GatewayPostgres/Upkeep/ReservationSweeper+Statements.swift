@@ -75,7 +75,7 @@ extension ReservationSweeper {
         WITH due AS MATERIALIZED (
             SELECT r.issuance_id, r.quota_id
             FROM reservations r
-            WHERE r.check_at < least(statement_timestamp(), $3) - make_interval(secs => $1 + $4)
+            WHERE r.check_at < least(statement_timestamp(), $3) - make_interval(secs => $1::float8 + $4)
                 AND abs(date_part('epoch', statement_timestamp() - $3)) <= $4
             ORDER BY r.check_at
             LIMIT $2
@@ -83,7 +83,7 @@ extension ReservationSweeper {
         ),
         taken AS (
             UPDATE reservations r
-            SET check_at = statement_timestamp() - make_interval(secs => $1 + $4 - $5)
+            SET check_at = statement_timestamp() - make_interval(secs => $1::float8 + $4 - $5)
             FROM due d
             WHERE r.issuance_id = d.issuance_id AND r.quota_id = d.quota_id
             RETURNING r.issuance_id, r.quota_id, r.bucket, r.object_key, r.amount, r.dead_at

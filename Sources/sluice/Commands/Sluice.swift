@@ -29,13 +29,9 @@ struct Sluice: AsyncParsableCommand {
     }
 
     /// Makes SIGTERM and SIGINT end the process, as they do by themselves except in the first process of a container.
-    /// Commands that stop gracefully catch them later. Whoever started the process may have blocked them.
+    /// Commands that stop gracefully catch them later.
     private static func endOnSignals() {
         guard getpid() == 1 else { return }
-        var ending = sigset_t()
-        unsafe sigemptyset(&ending)
-        for number in [SIGTERM, SIGINT] { unsafe sigaddset(&ending, number) }
-        unsafe sigprocmask(SIG_UNBLOCK, &ending, nil)
         for number in [SIGTERM, SIGINT] { signal(number) { _exit(128 + $0) } }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PostgresTesting
 import Synchronization
+import Testing
 
 /// The built program.
 enum Program {
@@ -129,8 +130,16 @@ final class RunningProcess: Sendable {
         kill(processID, number)
     }
 
-    /// Its exit status, or the signal that ended it, once it has ended.
+    /// Its exit status, or the signal that ended it, once it has ended. It is killed if it takes longer than any test
+    /// lets it run.
     func exitStatus() async -> Int32 {
-        await ending.wait()
+        async let _: Void = end(after: .seconds(600))
+        return await ending.wait()
+    }
+
+    private func end(after limit: Duration) async {
+        guard (try? await Task.sleep(for: limit)) != nil, isRunning else { return }
+        Issue.record("process \(processID) did not end within \(limit)")
+        signal(SIGKILL)
     }
 }

@@ -75,8 +75,8 @@ public struct Explanation: Sendable {
         public var quota: Quota
         /// The principal whose use is counted.
         public var holder: Principal
-        /// The amount that the request takes; `nil` if the request is refused before this is known, or if the grant that
-        /// decided must not be shown.
+        /// The amount that the request takes; `nil` if the request is refused before this is known, or if the grant
+        /// that decided must not be shown.
         public var takes: Int64?
         /// What remains of the quota now; `nil` for a past time.
         public var remainder: QuotaRemainder?

@@ -99,23 +99,33 @@ import Testing
         try await Deployment.with { site in try await expectLastLines(at: site) }
     }
 
-    /// As the first process of a container, which no signal ends that it does not await.
+    /// Runs a command of the program as the first process of a container.
+    private func firstInContainer(_ command: String, _ environment: [String: String]) throws -> RunningProcess {
+        try RunningProcess(
+            ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, command], environment: environment)
+    }
+
+    /// The process of the program, which is not the only child of ``firstInContainer(_:_:)``.
+    private func program(in process: RunningProcess) throws -> pid_t {
+        let children = "/proc/\(process.processID)/task/\(process.processID)/children"
+        return try #require(
+            String(contentsOfFile: children, encoding: .utf8).split(separator: " ").compactMap { pid_t($0) }.first {
+                try String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8) == "sluice\n"
+            })
+    }
+
+    /// No signal ends the first process of a container that it does not await.
     @Test(arguments: [SIGTERM, SIGINT])
     func `a gateway that is told to stop while it waits for PostgreSQL ends`(signal: Int32) async throws {
         let site = try Deployment.current
-        let process = try RunningProcess(
-            ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "serve"],
-            environment: site.environment.merging([
+        let process = try firstInContainer(
+            "serve",
+            site.environment.merging([
                 "SLUICE_LISTEN": "127.0.0.1:0",
                 "SLUICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2",
             ]) { $1 })
         try await waitUntil("it has begun") { process.errors.contains("settings read") }
-        let children = "/proc/\(process.processID)/task/\(process.processID)/children"
-        let child = try #require(
-            String(contentsOfFile: children, encoding: .utf8).split(separator: " ").compactMap { pid_t($0) }.first {
-                try String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8) == "sluice\n"
-            })
-        #expect(kill(child, signal) == 0)
+        #expect(try kill(program(in: process), signal) == 0)
         #expect(await process.exitStatus() == 0)
         #expect(process.errors.contains("told to stop before it served"), "\(process.errors)")
     }
@@ -126,19 +136,11 @@ import Testing
             let holder = try site.session()
             // `sluice migrate` waits for whoever else migrates.
             try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
-            // Threads of this process block signals, and a process that they start inherits that.
-            let unblock = "sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGTERM)) or die; exec @ARGV"
-            let process = try RunningProcess(
-                ["/usr/bin/perl", "-MPOSIX", "-e", unblock]
-                    + ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", Program.path, "migrate"],
-                environment: site.environment)
+            let process = try firstInContainer("migrate", site.environment)
             try await waitUntil("it waits") {
                 try await site.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1
             }
-            let children = "/proc/\(process.processID)/task/\(process.processID)/children"
-            let child = try #require(
-                String(contentsOfFile: children, encoding: .utf8).split(separator: " ").compactMap { pid_t($0) }.first)
-            #expect(kill(child, SIGTERM) == 0)
+            #expect(try kill(program(in: process), SIGTERM) == 0)
             #expect(await process.exitStatus() == 128 + SIGTERM)
             try await holder.runScript("ROLLBACK")
         }

@@ -194,12 +194,18 @@ struct ProbeRound {
 
     private mutating func tryPublishing() async {
         let published = await upload(headers(of: body), with: HTTPTransfer.Field("x-amz-acl", "public-read"))
-        var isPublic = false
-        if published.isDone {
-            let list = await ask("GET", .get, query: [NamedValue("acl", "")])
-            isPublic = list.answer.map { Self.hold($0.body, "/groups/global/AllUsers") } ?? false
+        guard published.isDone else { return judge(.unsignedACL, published, isObeyed: false) }
+        let list = await ask("GET", .get, query: [NamedValue("acl", "")])
+        guard let answer = list.answer else { return judge(.unsignedACL, list, isObeyed: false) }
+        guard list.isDone else {
+            // The credential may not read access lists, or the store has none. The upload alone says nothing.
+            validation.findings.append(
+                BucketValidation.Finding(
+                    step: .unsignedACL, outcome: .skipped, failure: ProbeFailure(answer), status: answer.status,
+                    duration: list.duration))
+            return
         }
-        judge(.unsignedACL, published, isObeyed: isPublic)
+        judge(.unsignedACL, published, isObeyed: Self.hold(answer.body, "/groups/global/AllUsers"))
     }
 
     private mutating func tryCopying() async {

@@ -50,6 +50,18 @@ import Testing
         #expect(String(decoding: chart.prefix(200), as: UTF8.self).contains("Released under the MIT License"))
     }
 
+    @Test func `the rule for Google's browsers is that of the documents, and names each header`() throws {
+        func names(_ list: Regex<(Substring, Substring)>, in path: String) throws -> [String] {
+            let text = try String(contentsOf: ContractDocument.repository.appending(path: path), encoding: .utf8)
+            let found = try #require(text.firstMatch(of: list)?.output.1, "\(path)")
+            return found.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
+        }
+        let shown = try names(#/const googleHeaders = \[([^\]]*)\]/#, in: "console/views/cors.js")
+        let documented = try names(#/"responseHeader": \[([^\]]*)\]/#, in: "docs/stores.md")
+        #expect(shown + ["x-goog-meta-NAME"] == documented && !shown.contains("*"))
+        #expect(Set(["Content-Type", "Content-MD5", "ETag"]).isSubset(of: shown))
+    }
+
     @Test func `all views and the contract are at most 320 KiB compressed`() async throws {
         let contract = await TestGateway().send(.get, "/openapi.json")
         try #require(contract.status == 200)

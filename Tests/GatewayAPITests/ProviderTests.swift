@@ -114,11 +114,12 @@ struct ProviderTests {
             ]
         }
         let answer = try await created(
-            "buckets", bucket("named", ["scheme": "alibaba-cdn-a", "credentialID": id, "validity": 60]))
+            "buckets",
+            bucket("named", ["scheme": "alibaba-cdn-a", "credentialID": id, "validity": 60, "dropsParameters": true]))
         #expect(answer.status == 201, "\(answer.text)")
         let written =
             #""publicEndpoints":{"cdn":{"url":"https://cdn.example","signing":{"scheme":"alibaba-cdn-a","#
-            + #""credentialID":"\#(id)","validity":60}}}"#
+            + #""credentialID":"\#(id)","validity":60,"dropsParameters":true}}}"#
         #expect(answer.text.contains(written), "\(answer.text)")
         #expect(!answer.text.contains("shared-secret"))
         for (signing, field) in [

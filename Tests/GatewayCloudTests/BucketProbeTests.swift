@@ -20,12 +20,16 @@ private final class ProbedStore: Sendable {
     let isLenient: Bool
     /// Seconds by which the times of its objects are ahead of its answers' `Date`.
     let modifiedAhead: TimeInterval
+    /// The answer to who may read the object.
+    let accessList: ServerResponse
     private let isThere = Mutex(false)
 
     init(
         _ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:], isLenient: Bool = false,
-        modifiedAhead: TimeInterval = 0
+        modifiedAhead: TimeInterval = 0,
+        accessList: ServerResponse = .bytes("<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI>")
     ) {
+        self.accessList = accessList
         self.isLenient = isLenient
         self.modifiedAhead = modifiedAhead
         self.answers = answers
@@ -50,7 +54,7 @@ private final class ProbedStore: Sendable {
         case .put where isLenient && Self.hasField("x-delete-at", request):
             return .error("InvalidArgument", 400)
         case .get where isLenient && request.target.contains("acl="):
-            return .bytes("<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI>")
+            return accessList
         case .put:
             self.isThere.withLock { $0 = true }
             return .bytes("")
@@ -265,6 +269,28 @@ extension ServerResponse {
             #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
         }
         #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
+    }
+
+    @Test(
+        "judges no access list that the store does not show, and says what is missing",
+        arguments: [
+            ("AccessDenied", 403, "'s3:GetObjectAcl' on 'photos/.sluice-probe/*'"),
+            ("NotImplemented", 501, "'sluice qualify'"),
+        ])
+    func hiddenACL(code: String, status: Int, advice: String) async throws {
+        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: .error(code, status)))
+        let finding = try #require(validation.findings.first { $0.step == .unsignedACL })
+        #expect(finding.outcome == .skipped && finding.status == status && finding.failure?.code == code)
+        #expect(finding.advice?.contains(advice) == true, "\(finding)")
+        #expect(validation.isValid && !validation.leavesProbe)
+        #expect(outcomes(validation).contains("unsigned-copy warned"), "the other steps go on")
+        #expect(!"\(validation)".contains("secret words"))
+    }
+
+    @Test func `a store that takes an unsigned access list and keeps the object private passes`() async throws {
+        let owner = ServerResponse.bytes("<AccessControlPolicy><Owner/></AccessControlPolicy>")
+        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: owner))
+        #expect(outcomes(validation).contains("unsigned-acl passed"))
     }
 
     @Test(

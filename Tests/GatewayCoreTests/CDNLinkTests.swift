@@ -89,6 +89,27 @@ import Testing
         #expect(try world.url().hasPrefix("https://s3.example.com/demo-bucket/team/cat%20z?X-Amz"))
     }
 
+    @Test("at Alibaba OSS, a CDN that signs no query must drop it", arguments: beginnings.map(\.0))
+    func parameters(scheme: CDNSigning.Scheme) throws {
+        func decision(_ drops: Bool?, _ provider: Bucket.Provider = .oss) throws -> Decision {
+            var world = try World(scheme) { $0.dropsParameters = drops }
+            world.bucket.provider = provider
+            if provider == .oss { world.bucket.scheme = .ossV4 }
+            return try world.decision()
+        }
+        #expect(try decision(true).error == nil && decision(nil, .s3).error == nil)
+        for drops in [nil, false] {
+            let error = try decision(drops).error
+            if scheme == .cloudFront {
+                #expect(error == nil)
+            } else if case .notEnforceable(let reason) = error {
+                #expect(reason.contains("'dropsParameters'"))
+            } else {
+                Issue.record("\(String(describing: error))")
+            }
+        }
+    }
+
     @Test("what no link to a CDN can bind is refused before anything is recorded", arguments: beginnings.map(\.0))
     func refusals(scheme: CDNSigning.Scheme) throws {
         func refused(

@@ -175,6 +175,17 @@ struct CookieDecisionTests {
         }
     }
 
+    @Test func `below a prefix at Alibaba OSS, the CDN must drop parameters`() throws {
+        func reason(_ prefix: String, _ drops: Bool?) throws -> String? {
+            var bucket = try Self.bucket { $0.dropsParameters = drops }
+            (bucket.provider, bucket.scheme) = (.oss, .ossV4)
+            return try self.reason(decided(Self.request(prefix), [Self.grant(1)], bucket: bucket))
+        }
+        #expect(try reason("team/", nil)?.contains("'dropsParameters'") == true)
+        #expect(try reason("team/", true) == nil)
+        #expect(try reason("team/a", nil) == nil, "cookies for one object open its URL without a query")
+    }
+
     @Test func `cookies live as long as was asked, cut by grants, bucket, sessions and credential`() throws {
         func life(
             _ wanted: Int?, _ grants: [Grant]? = nil, credential: StorageCredential? = nil,

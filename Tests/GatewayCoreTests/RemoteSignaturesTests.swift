@@ -190,6 +190,14 @@ struct RemoteSignaturesTests {
         #expect(await isJoined("?response-content-language=de&versionId=v1"))
         #expect(await error(get("?x-oss-process=image/resize,w_1")) == nil)
         #expect(await isJoined("?response-content-language=de&x-oss-process=image/resize,w_1"))
+        // A watermark shows another object of the bucket.
+        for process in ["image/watermark,image_c2VjcmV0", "image/resize,w_1/watermark,image_c2VjcmV0"] {
+            let error = await error(get("?x-oss-process=" + process))
+            guard case .invalidArgument? = error else {
+                Issue.record("\(process): \(String(describing: error))")
+                continue
+            }
+        }
         #expect(await isJoined("?versionId=v1&x-oss-process=image/resize,w_1"))
     }
 

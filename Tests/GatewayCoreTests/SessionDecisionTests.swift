@@ -49,6 +49,28 @@ struct SessionDecisionTests {
                 """#)
     }
 
+    @Test func `names its resources in the partition that it is for`() throws {
+        let grants = [
+            try Fixture.sessionGrant(1, actions: [.getObject, .listObjects]),
+            try Fixture.sessionGrant(2, on: "team/x", actions: [.getObject], effect: .deny),
+        ]
+        let scope = try decided(request(), grants).permit.scope
+        for partition in ["aws", "aws-cn", "aws-us-gov"] {
+            let text =
+                #"{"Version":"2012-10-17","Statement":["#
+                + #"{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:P:s3:::demo-bucket/team/*"]},"#
+                + #"{"Effect":"Deny","Action":["s3:GetObject"],"Resource":["arn:P:s3:::demo-bucket/team/x"]},"#
+                + #"{"Effect":"Allow","Action":["s3:ListBucket"],"Resource":["arn:P:s3:::demo-bucket"],"#
+                + #""Condition":{"StringLike":{"s3:prefix":["team/*"]}}}]}"#
+            #expect(
+                SessionPolicyDialect.aws.policy(of: scope, in: partition)
+                    == text.replacing("arn:P:", with: "arn:\(partition):"))
+            #expect(
+                SessionPolicyDialect.alibaba.policy(of: scope, in: partition)
+                    == SessionPolicyDialect.alibaba.policy(of: scope))
+        }
+    }
+
     @Test("has denied prefixes carved out, and is refused where one covers everything")
     func denies() throws {
         let allow = try Fixture.sessionGrant(1, on: "team/")

@@ -94,6 +94,26 @@ struct SessionsTests {
         _ = try await issue(ScriptedLedger(), cache: cache)
     }
 
+    /// The role that a credential may assume, and what AWS or a compatible store calls its buckets.
+    @Test(arguments: [
+        ("arn:aws:iam::123456789012:role/app", "arn:aws:s3:::"),
+        ("arn:aws-cn:iam::123456789012:role/app", "arn:aws-cn:s3:::"),
+        ("arn:aws-us-gov:iam::123456789012:role/app", "arn:aws-us-gov:s3:::"),
+        ("arn:aws:iam:::role/app", "arn:aws:s3:::"), ("arn:minio:iam:::role/app", "arn:aws:s3:::"),
+        ("arn:aws-*:iam::123456789012:role/app", "arn:aws:s3:::"),
+    ])
+    func `names buckets in the partition of the credential's role`(roleARN: String, place: String) async throws {
+        source.set { tables in
+            tables.credential?.sessionRole?.service = .aws
+            tables.credential?.sessionRole?.roleARN = roleARN
+        }
+        let opener = ScriptedOpener()
+        _ = try await issue(ScriptedLedger(), opener)
+        let resource = #""Resource":["\#(place)demo-bucket/team/*"]"#
+        let policy = try #require(opener.orders.first?.policy)
+        #expect(policy.ranges(of: "arn:").count == 1 && policy.contains(resource), "\(policy)")
+    }
+
     @Test("names the session after the user, in the services' alphabet, and nobody after somebody else")
     func names() async throws {
         let long = String(repeating: "x", count: 65)

@@ -114,6 +114,30 @@ import Testing
         #expect(refusedField { try credential.validated() } == flaw.field)
     }
 
+    @Test func `a session role has the name that its service gives to roles`() {
+        func field(_ roleARN: String, _ service: SessionRole.Service = .aws) -> String? {
+            refusedField {
+                _ = try SessionRole(
+                    roleARN: roleARN, service: service, endpoint: "https://sts.example.com", region: "r"
+                ).validated()
+            }
+        }
+        for name in [
+            "arn:aws:iam::123456789012:role/app", "arn:aws-cn:iam::123456789012:role/path/app",
+            "arn:aws-us-gov:iam::123456789012:role/a:b", "arn:aws:iam:::role/app", "arn:aws:iam::tenant:role/app",
+            "arn:aws:iam::role/app", "arn:minio:iam:::role/app",
+        ] { #expect(field(name) == nil, "\(name)") }
+        for name in [
+            "", "arn:", "arn:aws:iam::1:role/", "arn:aws:iam::1:user/a", "arn:aws:iam::1:user/a:role/b",
+            "arn:aws:sts::1:role/a", "arn:aws-*:iam::1:role/a", "arn:AWS:iam::1:role/a", "arn::iam::1:role/a",
+            "arn:aws:s3:::b/:role/a", "acs:ram::1:role/a", "xarn:aws:iam::1:role/a", "arn:aws:iam::1:role/a b",
+        ] { #expect(field(name) == "sessionRole.roleARN", "\(name)") }
+        #expect(field("acs:ram::1:role/a", .alibaba) == nil && field("acs:ram::1:role/a", .alibabaRPC) == nil)
+        for name in ["arn:aws:iam::1:role/a", "acs:ram::1:role/", "acs:oss::1:role/a", "acs:ram:x:1:role/a"] {
+            #expect(field(name, .alibaba) == "sessionRole.roleARN", "\(name)")
+        }
+    }
+
     @Test(
         arguments: [
             Flaw(nil) { _ in }, Flaw("actions") { $0.actions = [] }, Flaw("note") { $0.note = "a\u{0}" },

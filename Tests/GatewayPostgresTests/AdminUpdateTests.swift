@@ -121,6 +121,56 @@ import LibCrypto
         }
     }
 
+    /// The secrets that the last line of the audit says were changed; empty if it names none.
+    private func changedSecrets(_ world: AdminWorld) async throws -> [String] {
+        let lines = try await world.connection.execute(
+            Statement<Void, [String]>(
+                """
+                SELECT ARRAY(SELECT jsonb_array_elements_text(a.after -> 'changedSecrets'))
+                FROM admin_audit a ORDER BY a.at DESC LIMIT 1
+                """
+            ) { row throws(PostgresError) in try row.decode(0) })
+        return try #require(lines.first)
+    }
+
+    @Test(.database(.migrated)) func `the audit names the secrets that a change replaced`() async throws {
+        let world = try AdminWorld()
+        let credential = try await world.stores.credentials.create(.sample(), by: AdminWorld.change).row
+        let id = credential.id.uuidString.lowercased()
+        func change(_ edit: (inout StorageCredential) -> Void) async throws -> [String] {
+            let stored = try await world.stores.credentials.get(id)
+            var row = stored.row
+            edit(&row)
+            _ = try await world.stores.credentials.update(row, from: stored.revision, by: AdminWorld.change)
+            return try await changedSecrets(world)
+        }
+        #expect(try await changedSecrets(world).isEmpty, "a new row has no secret that was replaced")
+        #expect(try await change { $0.name = "other" } == [])
+        #expect(try await change { $0.secretAccessKey = Secret("TopSecretKeyTheSecond") } == ["secretAccessKey"])
+        #expect(try await change { $0.secretAccessKey = Secret("TopSecretKeyTheSecond") } == [], "entered again")
+        #expect(
+            try await change {
+                ($0.accessKeyID, $0.secretAccessKey) = ("AKIAOTHER", Secret("TopSecretKeyTheThird"))
+                $0.sessionToken = Secret("session-token")
+            } == ["secretAccessKey", "sessionToken"])
+        #expect(try await change { $0.sessionToken = nil } == ["sessionToken"])
+        let line = try #require(await world.audit().last)
+        #expect(line.hasPrefix("update StorageCredential \(id) user:root request-7 before "))
+        #expect(!line.contains("TopSecret") && !line.contains("session-token"))
+
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
+        var row = issuer.row
+        row.keys = .secret(Secret("another shared secret of 32 bytes, really"))
+        let changed = try await world.stores.issuers.update(row, from: issuer.revision, by: AdminWorld.change)
+        #expect(try await changedSecrets(world) == ["keys.secret"])
+        row.audiences = ["b"]
+        let kept = try await world.stores.issuers.update(row, from: changed.revision, by: AdminWorld.change)
+        #expect(try await changedSecrets(world) == [])
+        row.keys = .url("https://login.example/keys")
+        _ = try await world.stores.issuers.update(row, from: kept.revision, by: AdminWorld.change)
+        #expect(try await changedSecrets(world) == [], "the document says that the keys have an address")
+    }
+
     @Test(.database(.migrated)) func aChangedGrantKeepsItsHistory() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()

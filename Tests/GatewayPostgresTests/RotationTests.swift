@@ -104,7 +104,8 @@ import LibCrypto
             .cdn: PublicEndpoint(
                 url: "https://cdn.example",
                 signing: CDNSigning(
-                    scheme: .cloudFront, credentialID: key.id, hash: .sha256, bindsSourceAddress: true)),
+                    scheme: .cloudFront, credentialID: key.id, hash: .sha256, bindsSourceAddress: true,
+                    dropsParameters: true)),
         ]
         let bucket = try await stores.buckets.create(row, by: AdminWorld.change)
         #expect(bucket.row.publicEndpoints == row.publicEndpoints)

@@ -68,7 +68,7 @@ enum StatementLists {
             DatabaseTrial.commit.text, DatabaseTrial.sees.text,
             RefusalTable.record.text, RefusalTable.prune.text,
             RefusalTable.ofRequest.text, RefusalTable.extent.text, PostgresIssuances.ofRequest.text,
-            PolicyLogTable.append.text, AuditTable.insert.text,
+            PolicyLogTable.append.text, AuditTable.insert.text, AdminStatements.noteSecrets.text,
             BucketTable.insert.text, BucketTable.update.text, BucketTable.read.text,
             BucketTable.page.text,
             BucketTable.lock.text, BucketTable.hasLiveGrants.text, BucketTable.delete.text,

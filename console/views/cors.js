@@ -6,6 +6,22 @@ import { codeBlock, message } from "../parts.js";
 
 const headers = ["ETag", "x-amz-version-id", "x-amz-checksum-sha256"];
 
+/**
+ * What pages send to Google Cloud Storage and read from it. Its rules have one list for both, and Google documents "*"
+ * for origins and methods only.
+ */
+const googleHeaders = [
+  "Content-Type",
+  "Content-MD5",
+  "Range",
+  "ETag",
+  "Location",
+  "x-goog-generation",
+  "x-goog-hash",
+  "x-goog-if-generation-match",
+  "x-goog-content-length-range",
+];
+
 const xml = (text) => text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 function rulesXML(origins, methods, exposed, age) {
@@ -75,11 +91,12 @@ const tools = {
     file: "cors.json",
     rules: (origins) =>
       JSON.stringify(
-        [{ origin: origins, method: methods, responseHeader: ["Content-Type", "ETag", "*"], maxAgeSeconds: age }],
+        [{ origin: origins, method: methods, responseHeader: googleHeaders, maxAgeSeconds: age }],
         null,
         2,
       ),
     line: (bucket) => `gcloud storage buckets update ${quoted(`gs://${bucket.name}`)} --cors-file=cors.json`,
+    note: "If pages send metadata, add x-goog-meta-NAME for each name of it.",
   },
 };
 
@@ -105,7 +122,7 @@ export function corsRules(bucket) {
     const all = origins();
     const wrong = all.filter((origin) => origin !== "*" && !isOrigin(origin));
     const unknown = all.filter((origin) => origin !== "*" && !bucket.allowedOrigins.includes(origin));
-    const { rules, line, file } = tools[chosen];
+    const { rules, line, file, note } = tools[chosen];
     input.setAttribute("aria-invalid", String(wrong.length > 0));
     fill(
       hint,
@@ -122,7 +139,12 @@ export function corsRules(bucket) {
     fill(
       place,
       all.length && !wrong.length
-        ? [h("p", { class: "faint" }, `Save as ${file}:`), codeBlock(rules(all)), codeBlock(line(bucket))]
+        ? [
+            h("p", { class: "faint" }, `Save as ${file}:`),
+            codeBlock(rules(all)),
+            note ? h("p", { class: "faint" }, note) : null,
+            codeBlock(line(bucket)),
+          ]
         : h("p", { class: "faint" }, "Write the origins of your pages to see the rules."),
     );
   }

@@ -21,12 +21,12 @@ export function undoable(page, { operation, kind, before, after }) {
         update: before && after && known.patch,
         delete: before && !before.items && known.create,
       }[operation];
-  if (call && page.may(call)) return { call };
+  const lost = "This cannot be undone: a secret that was replaced does not come back.";
+  if (call && page.may(call)) return operation === "update" && after.changedSecrets ? { reason: lost } : { call };
   if (call || !page.may("createGrant")) return {};
   if (operation === "delete" && known)
     return { reason: "This cannot be undone: the secret of the row is gone. Make a new one." };
-  if (operation === "rotate")
-    return { reason: "This cannot be undone: a secret that was replaced does not come back." };
+  if (operation === "rotate") return { reason: lost };
   if (operation === "reset") return { reason: "This cannot be undone: what was counted before is gone." };
   if (operation === "import" || before?.items)
     return { reason: "This changed many rows at once. Import the earlier state to undo it." };

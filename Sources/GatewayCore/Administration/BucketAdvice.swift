@@ -54,6 +54,7 @@ struct BucketAdvice {
 
     private func refusal(_ status: Int, _ code: String?, in step: BucketValidation.Step) -> String {
         if step == .preflight { return preflight }
+        if step == .unsignedACL { return hiddenACL(status) }
         switch code {
         case "SignatureDoesNotMatch": return signature
         case "InvalidAccessKeyId", "InvalidAccessKeyID", "InvalidSecurity":
@@ -151,6 +152,16 @@ struct BucketAdvice {
             ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads "
                 + "by links here."
             : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that prevent this."
+    }
+
+    private func hiddenACL(_ status: Int) -> String {
+        let unknown =
+            "The store accepted an upload with an 'x-amz-acl' that is not signed, and does not tell who may read the object, "
+            + "so it is not known whether it obeyed. "
+        return [401, 403].contains(status)
+            ? unknown + "Permit the credential 's3:GetObjectAcl' on '\(bucket.name)/\(ProbeKey.prefix)*', or run "
+                + "'sluice qualify', which tries to read such an object without a signature."
+            : unknown + "Run 'sluice qualify', which tries to read such an object without a signature."
     }
 
     private var checksum: String {

@@ -6,14 +6,14 @@ extension SessionRole {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> SessionRole {
-        let (prefix, form) =
+        let form =
             switch service {
-            case .alibaba, .alibabaRPC: ("acs:ram::", "acs:ram::<account>:role/<name>")
-            case .aws: ("arn:", "arn:aws:iam::<account>:role/<name>")
+            case .alibaba, .alibabaRPC: "acs:ram::<account>:role/<name>"
+            case .aws: "arn:<partition>:iam::<account>:role/<name>"
             }
         try require(
-            roleARN.consists(of: .visible, count: 1...2048) && roleARN.hasPrefix(prefix) && roleARN.contains(":role/"),
-            "sessionRole.roleARN", "A role of this service must have the form '\(form)'.")
+            roleARN.consists(of: .visible, count: 1...2048) && hasNameOfRole, "sessionRole.roleARN",
+            "A role of this service must have the form '\(form)'.")
         try require(
             region.consists(of: .alphanumeric.union("-"), count: 1...64), "sessionRole.region",
             "The region must be 1 to 64 letters, digits and '-'.")
@@ -32,5 +32,21 @@ extension SessionRole {
         var role = self
         role.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
         return role
+    }
+
+    /// Whether the name has the form of the service's names. The account may be absent: Ceph's is empty, and SeaweedFS
+    /// leaves its field out.
+    private var hasNameOfRole: Bool {
+        let kind = "role/".utf8
+        let fields = roleARN.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard fields.count >= 5 else { return false }
+        let isRole = fields[4...].prefix(2).contains { $0.starts(with: kind) && $0.count > kind.count }
+        return switch service {
+        case .alibaba, .alibabaRPC:
+            fields[0].elementsEqual("acs".utf8) && fields[1].elementsEqual("ram".utf8) && fields[2].isEmpty && isRole
+        case .aws:
+            fields[0].elementsEqual("arn".utf8) && fields[2].elementsEqual("iam".utf8) && isRole
+                && Substring(fields[1]).consists(of: Self.partitionBytes, count: 1...64)
+        }
     }
 }

@@ -33,6 +33,13 @@ struct Circumstances {
     static let addressReason =
         "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6."
 
+    /// OSS draws an image of the bucket into another if a download has the parameter
+    /// `x-oss-process=image/watermark,image_…`, and the network reads the bucket by a right of its own.
+    static let parametersReason = """
+        Whoever holds a link or cookies for the bucket's CDN can add parameters, by which Alibaba OSS shows other images \
+        of the bucket; choose another endpoint, or let the CDN drop parameters and have an admin set 'dropsParameters'.
+        """
+
     /// The whole second of the decision. Signatures use whole seconds; rounding down keeps every limit.
     var second: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
 
@@ -50,6 +57,9 @@ struct Circumstances {
         }
         if place.bindsSourceAddress, sourceAddress?.isV4 != true {
             return .notEnforceable(reason: Self.addressReason)
+        }
+        if place.passesParametersToOSS, !place.binding.signsDownloads {
+            return .notEnforceable(reason: Self.parametersReason)
         }
         return place.binding.flaw(of: request, under: row.grant.conditions)
     }

@@ -68,6 +68,8 @@ public func decideCookies(
     }
     guard let place = row.atCDN, case .cloudFront? = place.cdnScheme else { return refused(noCookiesReason) }
     if place.bindsSourceAddress, sourceAddress?.isV4 != true { return refused(Circumstances.addressReason) }
+    // A policy for one object names its URL without a query.
+    if place.passesParametersToOSS, request.area.isDirectory { return refused(Circumstances.parametersReason) }
     guard let credential = policy.shared.credential(for: place)?.credential,
         let seconds = builder.secondsOfCookies(request.expiresIn, in: row.bucket, by: credential)
     else { return .refuse(Refusal(.unusableCredential(of: place.bucket), grant: grant)) }

@@ -4,7 +4,12 @@ extension SessionPolicyDialect {
     /// Returns the session policy of a scope, as compact JSON in ASCII.
     ///
     /// In both languages, an explicit deny overrides every allow, as it does in a decision.
-    public func policy(of scope: SessionScope) -> String {
+    ///
+    /// - Parameters:
+    ///   - scope: What the policy permits.
+    ///   - partition: The role's ``SessionRole/partition``, which the names of AWS begin with.
+    public func policy(of scope: SessionScope, in partition: String = SessionRole.mainPartition) -> String {
+        let bucket = root(in: partition) + scope.bucket.rawValue
         var statements: [PolicyJSON.Statement] = []
         let actions = Action.allCases.filter { scope.areas[$0] != nil && $0 != .listObjects }
         for (effect, areas) in [
@@ -23,13 +28,13 @@ extension SessionPolicyDialect {
             statements += groups.map { group in
                 PolicyJSON.Statement(
                     effect: effect, actions: group.actions.flatMap(names),
-                    resources: group.areas.map { resource($0, in: scope.bucket) })
+                    resources: group.areas.map { resource($0, in: bucket) })
             }
         }
         if self == .alibaba, scope.areas[.putObject]?.allowed.isEmpty == false {
-            statements.append(keepingPrivate(scope.bucket))
+            statements.append(keepingPrivate(bucket))
         }
-        if let areas = scope.areas[.listObjects] { statements += listing(areas.allowed, in: scope.bucket) }
+        if let areas = scope.areas[.listObjects] { statements += listing(areas.allowed, in: bucket) }
         return PolicyJSON.text(version: version, statements)
     }
 
@@ -37,23 +42,23 @@ extension SessionPolicyDialect {
     /// that; with OSS, `oss:PutObject` suffices. So it does with Ceph's `s3:PutObject`, which no policy narrows: there,
     /// ``Bucket/honoursUnsignedHeaders`` keeps sessions from uploading.
     /// - SeeAlso: Alibaba Cloud OSS, "Authorization syntax and elements", "Condition".
-    private func keepingPrivate(_ bucket: BucketName) -> PolicyJSON.Statement {
+    private func keepingPrivate(_ bucket: String) -> PolicyJSON.Statement {
         PolicyJSON.Statement(
-            effect: "Deny", actions: ["oss:PutObject"], resources: [resource("\(bucket)/*")],
+            effect: "Deny", actions: ["oss:PutObject"], resources: [bucket + "/*"],
             condition: PolicyJSON.Condition(
                 test: "StringEquals", name: "oss:x-oss-object-acl", values: ["public-read", "public-read-write"]))
     }
 
     /// Returns the statement that allows listing some areas. Listing is a permission on the bucket; a condition narrows
     /// it by the request's prefix. A listing without a prefix fails the condition.
-    private func listing(_ areas: [KeyArea], in bucket: BucketName) -> [PolicyJSON.Statement] {
+    private func listing(_ areas: [KeyArea], in bucket: String) -> [PolicyJSON.Statement] {
         guard !areas.isEmpty else { return [] }
         let isWhole = areas.contains { $0.prefix.rawValue.isEmpty }
         let condition = PolicyJSON.Condition(
             test: "StringLike", name: prefixKey, values: areas.map { $0.prefix.rawValue + "*" })
         return [
             PolicyJSON.Statement(
-                effect: "Allow", actions: names(of: .listObjects), resources: [resource(bucket.rawValue)],
+                effect: "Allow", actions: names(of: .listObjects), resources: [bucket],
                 condition: isWhole ? nil : condition)
         ]
     }
@@ -92,14 +97,15 @@ extension SessionPolicyDialect {
         }
     }
 
-    private func resource(_ area: KeyArea, in bucket: BucketName) -> String {
-        resource("\(bucket)/\(area.prefix.rawValue)\(area.isDirectory ? "*" : "")")
+    private func resource(_ area: KeyArea, in bucket: String) -> String {
+        "\(bucket)/\(area.prefix.rawValue)\(area.isDirectory ? "*" : "")"
     }
 
-    private func resource(_ name: String) -> String {
+    /// Returns what the names of buckets and objects begin with.
+    private func root(in partition: String) -> String {
         switch self {
-        case .alibaba: "acs:oss:*:*:" + name
-        case .aws: "arn:aws:s3:::" + name
+        case .alibaba: "acs:oss:*:*:"
+        case .aws: "arn:\(partition):s3:::"
         }
     }
 }

@@ -78,6 +78,8 @@ final class BucketRow: Sendable {
     let cdnScheme: CDNScheme?
     /// Whether links work only from the address that asked for them.
     let bindsSourceAddress: Bool
+    /// Whether a parameter that the holder of a link adds may reach Alibaba OSS through a content delivery network.
+    let passesParametersToOSS: Bool
     /// The same bucket as links name it at its public addresses; empty if it has none.
     fileprivate let places: [BucketRow]
 
@@ -88,6 +90,7 @@ final class BucketRow: Sendable {
         endpoint = .default
         cdnScheme = bucket.cdn?.forSigning
         bindsSourceAddress = false
+        passesParametersToOSS = false
         places = PublicEndpoint.Name.allCases.compactMap { name in
             bucket.publicEndpoints[name].flatMap { _ in bucket.at(name) }.map { BucketRow($0, at: name) }
         }
@@ -99,6 +102,8 @@ final class BucketRow: Sendable {
         endpoint = name
         cdnScheme = bucket.cdn?.forSigning
         bindsSourceAddress = bucket.cdn?.bindsSourceAddress == true
+        passesParametersToOSS =
+            bucket.provider == .oss && bucket.cdn.map { $0.dropsParameters != true } ?? false
         places = []
     }
 
@@ -109,6 +114,7 @@ final class BucketRow: Sendable {
         endpoint = .default
         cdnScheme = nil
         bindsSourceAddress = false
+        passesParametersToOSS = false
         places = []
     }
 

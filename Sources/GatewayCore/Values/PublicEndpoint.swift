@@ -80,17 +80,21 @@ public struct CDNSigning: Sendable, Equatable {
     /// Seconds for which the CDN accepts a link after the instant in it, as its domain is configured, for Alibaba;
     /// `nil` for ``defaultValidity``.
     public var validity: Int?
+    /// Whether the CDN drops the parameters that its signatures do not cover, so that none reaches the store; `nil` for
+    /// no.
+    public var dropsParameters: Bool?
 
     /// Describes how links are signed.
     public init(
         scheme: Scheme, credentialID: UUID, hash: Hash? = nil, bindsSourceAddress: Bool? = nil,
-        validity: Int? = nil
+        validity: Int? = nil, dropsParameters: Bool? = nil
     ) {
         self.scheme = scheme
         self.credentialID = credentialID
         self.hash = hash
         self.bindsSourceAddress = bindsSourceAddress
         self.validity = validity
+        self.dropsParameters = dropsParameters
     }
 
     /// The same as the type that signers take.

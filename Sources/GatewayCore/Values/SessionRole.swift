@@ -1,3 +1,5 @@
+import Bytes
+
 /// The role that a storage credential assumes to open sessions, and the service that opens them.
 ///
 /// The API and the database share this JSON form.
@@ -48,6 +50,22 @@ public struct SessionRole: Sendable, Hashable, Codable {
         case .aws: .aws
         }
     }
+
+    /// The partition of AWS in which the role and its buckets are: `aws`, `aws-cn`, `aws-us-gov` or a later one. AWS
+    /// refuses a policy that names a resource in another. Compatible stores name all buckets in `aws`, also where they
+    /// name roles otherwise, as MinIO does.
+    /// - SeeAlso: AWS, "Identify AWS resources with Amazon Resource Names (ARNs)", "partition".
+    public var partition: String {
+        let fields = roleARN.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard fields.count == 3, fields[0].elementsEqual("arn".utf8), fields[1].starts(with: "aws-".utf8),
+            case let name = Substring(fields[1]), name.consists(of: Self.partitionBytes, count: 1...64)
+        else { return Self.mainPartition }
+        return String(name)
+    }
+
+    /// The partition of the regions outside China and GovCloud.
+    public static let mainPartition = "aws"
+    static let partitionBytes = ByteSet.lowerAlphanumeric.union("-")
 }
 
 /// The languages of session policies.

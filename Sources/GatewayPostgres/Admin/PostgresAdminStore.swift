@@ -84,8 +84,12 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
                 let locked = try table.lock(id, of: revision, in: transaction)
                 var entry = entry
                 entry.before = try transaction.execute(table.document, id).first
+                var secrets: [String] = []
+                if let changed = table.changedSecrets {
+                    secrets = changed(try written(id, in: transaction).row, resource)
+                }
                 try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
-                return try end(entry, scopes: locked.scopes, in: transaction)
+                return try end(entry, scopes: locked.scopes, changedSecrets: secrets, in: transaction)
             }
         } catch {
             throw await naming(error, twinOf: resource)
@@ -168,23 +172,27 @@ extension PostgresAdminStore {
             actor: change.actor.rawValue, requestID: change.requestID, credential: change.credential?.rawValue)
     }
 
-    /// Reads a row that this transaction has just written.
+    /// Reads a row that this transaction has just locked or written.
     private func written(_ id: String, in transaction: borrowing PostgresTransaction) throws -> Stored<Resource> {
         guard let stored = try transaction.execute(table.read, id).first else {
-            throw PostgresError.decoding(column: 0, reason: "a row that was written is not there")
+            throw PostgresError.decoding(column: 0, reason: "a row that was locked or written is not there")
         }
         return stored
     }
 
     /// Ends a change that leaves a row: records its new state in the audit and the policy log, and returns the row.
     private func end(
-        _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
+        _ entry: AuditEntry, scopes: [String], changedSecrets: [String] = [],
+        in transaction: borrowing PostgresTransaction
     ) throws -> Stored<Resource> {
         let id = entry.resourceID
         let present = try table.lock(id, in: transaction).scopes
         let stored = try written(id, in: transaction)
         var entry = entry
         entry.after = try transaction.execute(table.document, id).first
+        if let document = entry.after, !changedSecrets.isEmpty {
+            entry.after = try transaction.execute(AdminStatements.noteSecrets, (document, changedSecrets)).first
+        }
         try transaction.perform(AuditTable.insert, entry)
         try append(entry, scopes: scopes + present.filter { !scopes.contains($0) }, in: transaction)
         return stored

@@ -21,6 +21,15 @@ enum AdminStatements {
         }
     }
 
+    /// Adds to a document the names of the secrets that a change replaced, added or removed.
+    static let noteSecrets = Statement<(document: String, secrets: [String]), String>(
+        "SELECT ($1::text::jsonb || jsonb_build_object('changedSecrets', $2::text[]))::text"
+    ) {
+        [$0.document, $0.secrets]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
     /// Makes a statement that locks the row with the identifier `$1` and returns the scope that its changes touch.
     static func lock(scope: String, revision: String, from source: String) -> Statement<String, LockedRow> {
         lock(scopes: "ARRAY[\(scope)]", revision: revision, from: source)

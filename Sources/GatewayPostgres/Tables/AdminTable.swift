@@ -42,6 +42,9 @@ struct AdminTable<Resource: ManagedRow>: Sendable {
     /// Whether creating a row is a change of policy that decisions may rest on. Such a change has a line in the policy
     /// log and one in the audit.
     var isLoggedWhenCreated = true
+    /// Returns the members, as requests name them, whose secrets differ between two states of a row. Documents show no
+    /// secrets, so the audit names these. `nil` for kinds whose rows hold no secrets that can change.
+    var changedSecrets: (@Sendable (_ old: Resource, _ new: Resource) -> [String])?
 
     /// Locks a row.
     ///

@@ -145,6 +145,7 @@ private struct StoredEndpoint: Codable {
         var hash: String?
         var bindsSourceAddress: Bool?
         var validity: Int?
+        var dropsParameters: Bool?
     }
 
     var url: String
@@ -157,7 +158,7 @@ private struct StoredEndpoint: Codable {
         signing = endpoint.signing.map {
             Signing(
                 scheme: $0.scheme.rawValue, credentialID: $0.credentialID.lowercaseText, hash: $0.hash?.rawValue,
-                bindsSourceAddress: $0.bindsSourceAddress, validity: $0.validity)
+                bindsSourceAddress: $0.bindsSourceAddress, validity: $0.validity, dropsParameters: $0.dropsParameters)
         }
     }
 }
@@ -175,7 +176,8 @@ extension PublicEndpoint {
         self.signing = CDNSigning(
             scheme: scheme, credentialID: credentialID,
             hash: hash,
-            bindsSourceAddress: signing.bindsSourceAddress, validity: signing.validity)
+            bindsSourceAddress: signing.bindsSourceAddress, validity: signing.validity,
+            dropsParameters: signing.dropsParameters)
     }
 }
 

@@ -171,7 +171,12 @@ extension AdminTable<Issuer> {
                 try transaction.perform(IssuerTable.update, .init(change.row, sealedWith: keys))
             },
             delete: { removal, transaction in try transaction.perform(IssuerTable.delete, removal.id) },
-            document: IssuerTable.document)
+            document: IssuerTable.document,
+            changedSecrets: { old, new in
+                // The document shows whether the keys are a secret at all.
+                guard case .secret(let before) = old.keys, case .secret(let after) = new.keys else { return [] }
+                return before == after ? [] : ["keys.secret"]
+            })
     }
 
     private static func refuseCollision(

@@ -180,6 +180,20 @@ extension AdminTable<StorageCredential> {
             delete: { removal, transaction in
                 try transaction.perform(StorageCredentialTable.delete, removal.id)
             },
-            document: StorageCredentialTable.document)
+            document: StorageCredentialTable.document, changedSecrets: { old, new in new.changedSecrets(from: old) })
+    }
+}
+
+extension StorageCredential {
+    /// The members, as requests name them, whose secrets another state has not or has differently.
+    fileprivate func changedSecrets(from old: StorageCredential) -> [String] {
+        let secret =
+            switch secretKind {
+            case .accessKey: "secretAccessKey"
+            case .serviceAccount: "serviceAccount.private_key"
+            case .keyPair: "keyPair.privateKey"
+            }
+        return (secretAccessKey == old.secretAccessKey ? [] : [secret])
+            + (sessionToken == old.sessionToken ? [] : ["sessionToken"])
     }
 }

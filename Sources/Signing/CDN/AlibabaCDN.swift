@@ -44,7 +44,8 @@ public enum AlibabaCDN {
         let instant = try link.lastSecond(movedBy: -validity)
         switch form {
         case .a:
-            // Both fields are free of meaning, and a constant keeps links the same.
+            // Both fields are free of meaning, and a constant keeps links the same. Keys may hold hyphens: no field
+            // holds one, so the last hyphens of the text end the path, and no other path has the same text.
             let fields = "\(instant.epochSeconds)-0-0"
             let (text, hash) = hashed("\(link.path)-\(fields)-", secret, isFirst: false)
             let value = "\(fields)-\(hash)"

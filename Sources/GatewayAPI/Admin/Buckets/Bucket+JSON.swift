@@ -94,6 +94,7 @@ extension Bucket {
                         json.member("hash", signing.hash?.rawValue)
                         if let binds = signing.bindsSourceAddress { json.member("bindsSourceAddress", binds) }
                         if let validity = signing.validity { json.member("validity", validity) }
+                        if let drops = signing.dropsParameters { json.member("dropsParameters", drops) }
                     }
                 }
             }
@@ -126,7 +127,8 @@ extension JSONObject {
             credentialID: try signing.required("credentialID", signing.uuid("credentialID")),
             hash: try signing.word("hash", CDNSigning.Hash.self),
             bindsSourceAddress: try signing.bool("bindsSourceAddress"),
-            validity: try signing.integer("validity").map { Int(clamping: $0) })
+            validity: try signing.integer("validity").map { Int(clamping: $0) },
+            dropsParameters: try signing.bool("dropsParameters"))
         try signing.end()
         return result
     }

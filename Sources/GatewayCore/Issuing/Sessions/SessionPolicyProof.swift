@@ -40,9 +40,13 @@ private struct Clause: Hashable {
 /// - Parameters:
 ///   - text: The policy text that the service receives.
 ///   - dialect: The policy language.
+///   - partition: The role's ``SessionRole/partition``.
 ///   - permit: The decision.
 /// - Throws: ``GatewayError/unproven(_:)``, which always means a bug in the gateway.
-func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionPermit) throws(GatewayError) {
+func prove(
+    _ text: String, in dialect: SessionPolicyDialect, _ partition: String = SessionRole.mainPartition,
+    by permit: SessionPermit
+) throws(GatewayError) {
     guard let policy = try? JSONDecoder().decode(SessionPolicy.self, from: Data(text.utf8)),
         policy.version == (dialect == .aws ? "2012-10-17" : "1"), permit.scope.bucket == permit.bucket.name
     else { throw .unproven(.policy) }
@@ -57,7 +61,7 @@ func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionP
             }
         }
     }
-    guard said == dialect.clauses(of: permit.scope) else { throw .unproven(.policy) }
+    guard said == dialect.clauses(of: permit.scope, in: partition) else { throw .unproven(.policy) }
 }
 
 extension SessionPolicy.Statement {
@@ -75,10 +79,11 @@ extension SessionPolicy.Statement {
 extension SessionPolicyDialect {
     /// Returns the clauses that the policy for a scope must contain. None of them covers object versions: a session
     /// reads the newest one.
-    fileprivate func clauses(of scope: SessionScope) -> Set<Clause> {
+    fileprivate func clauses(of scope: SessionScope, in partition: String) -> Set<Clause> {
         var clauses: Set<Clause> = []
         let service = self == .aws ? "s3:" : "oss:"
-        let place = (self == .aws ? "arn:aws:s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue + "/"
+        let bucket = (self == .aws ? "arn:\(partition):s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue
+        let place = bucket + "/"
         for action in scope.actions {
             let operations =
                 switch action {
@@ -89,7 +94,7 @@ extension SessionPolicyDialect {
                 case .listObjects: [self == .aws ? "ListBucket" : "ListObjects"]
                 }
             guard action != .listObjects else {
-                clauses.formUnion(listingClauses(of: scope, action: service + operations[0]))
+                clauses.formUnion(listingClauses(of: scope, on: bucket, action: service + operations[0]))
                 continue
             }
             for (effect, prefixes) in [("Allow", scope.allowed(action)), ("Deny", scope.denied(action))] {
@@ -116,8 +121,7 @@ extension SessionPolicyDialect {
     }
 
     /// Returns the clauses for listing: on the bucket, narrowed by the prefix unless the whole bucket may be listed.
-    private func listingClauses(of scope: SessionScope, action: String) -> [Clause] {
-        let bucket = (self == .aws ? "arn:aws:s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue
+    private func listingClauses(of scope: SessionScope, on bucket: String, action: String) -> [Clause] {
         let name = self == .aws ? "s3:prefix" : "oss:Prefix"
         return scope.allowed(.listObjects).map { prefix in
             let condition = prefix.rawValue.isEmpty ? nil : "StringLike \(name) \(prefix.rawValue)*"

@@ -65,7 +65,7 @@ struct SessionBody: ProvenBody {
             guard let role = permit.credential.sessionRole else {
                 return .refused(Refusal(.notEnforceable(reason: Self.noRoleReason), grant: permit.grant))
             }
-            let text = role.dialect.policy(of: permit.scope)
+            let text = role.dialect.policy(of: permit.scope, in: role.partition)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
                 let reason =
                     "The session policy would have \(text.utf8.count) characters, more than the 2,048 that "
@@ -73,7 +73,7 @@ struct SessionBody: ProvenBody {
                 return .refused(
                     Refusal(.notEnforceable(reason: reason + Self.otherDeliveries), grant: permit.grant))
             }
-            try prove(text, in: role.dialect, by: permit)
+            try prove(text, in: role.dialect, role.partition, by: permit)
             let duration = min(permit.duration, role.maxDuration)
             guard
                 request.leastLife <= SessionRequest.defaultLeastLife

@@ -90,8 +90,8 @@ struct PageBlock {
             page: "docs/backup.md", text: "recovery.signal",
             reason: "needs a base backup; script/ha backup runs it"),
         Exception(
-            page: "docs/backup.md", text: "pg_ctl --wait start",
-            reason: "starts what the block before restored; script/ha backup runs it"),
+            page: "docs/backup.md", text: "pg_ctlcluster",
+            reason: "stops and starts a server of the reader's; script/ha backup runs it"),
         Exception(
             page: "docs/backup.md", text: "ALTER SYSTEM RESET",
             reason: "needs what was restored; script/ha backup runs it"),

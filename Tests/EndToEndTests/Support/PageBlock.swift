@@ -96,6 +96,9 @@ struct PageBlock {
             page: "docs/backup.md", text: "ALTER SYSTEM RESET",
             reason: "needs what was restored; script/ha backup runs it"),
         Exception(
+            page: "docs/updates.md", text: "docker compose",
+            reason: "needs an engine for containers, and a volume of the reader's"),
+        Exception(
             page: "docs/updates.md", text: "systemctl enable --now sluice.socket",
             reason: "needs systemd; script/check-package does it"),
         Exception(

@@ -90,11 +90,14 @@ struct PageBlock {
             page: "docs/backup.md", text: "recovery.signal",
             reason: "needs a base backup; script/ha backup runs it"),
         Exception(
-            page: "docs/backup.md", text: "pg_ctl --wait start",
-            reason: "starts what the block before restored; script/ha backup runs it"),
+            page: "docs/backup.md", text: "pg_ctlcluster",
+            reason: "stops and starts a server of the reader's; script/ha backup runs it"),
         Exception(
             page: "docs/backup.md", text: "ALTER SYSTEM RESET",
             reason: "needs what was restored; script/ha backup runs it"),
+        Exception(
+            page: "docs/updates.md", text: "docker compose",
+            reason: "needs an engine for containers, and a volume of the reader's"),
         Exception(
             page: "docs/updates.md", text: "systemctl enable --now sluice.socket",
             reason: "needs systemd; script/check-package does it"),

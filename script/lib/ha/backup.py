@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cluster import own
 from network import ip
-from postgres import FILES_OF_BACKUP, Postgres, documented
+from postgres import FILES_OF_BACKUP, DebianCluster, Postgres, documented
 from supervisor import Supervised
 
 PORT = 8080
@@ -123,7 +123,7 @@ class Rehearsal:
         for path in (BACKUPS, BACKUPS / "wal"):
             path.mkdir()
             own(path)
-        self.first = Postgres(self.directory, "first")
+        self.first = DebianCluster(self.directory, "first")
         self.first.initialize((FILES_OF_BACKUP / "archive.conf").read_text())
         self.first.start()
         self._live_and_back_up()
@@ -183,7 +183,10 @@ class Rehearsal:
     def _copy_of(self, server):
         """A standby of a restored server, which must stay one."""
         standby = Postgres(self.directory, "standby")
-        standby.shell(f"pg_basebackup --pgdata=\"$PGDATA\" --write-recovery-conf --checkpoint=fast --host={server.directory}")
+        standby.shell(f"pg_basebackup --pgdata=\"$PGDATA\" --write-recovery-conf --checkpoint=fast --host={server.sockets}")
+        # The server's own configuration is elsewhere.
+        (standby.data / "postgresql.conf").touch()
+        (standby.data / "pg_hba.conf").write_text("local all all trust\n")
         with open(standby.data / "postgresql.auto.conf", "a") as file:
             file.write(f"unix_socket_directories = '{standby.directory}'\nlisten_addresses = ''\n")
         standby.start()
@@ -214,12 +217,11 @@ class Rehearsal:
         self.first.start()
         self.site.wait_until_ready()
         check(self.site.ask(self.keys["bob"])[0] == 403, "bob's grant is not revoked in the first server")
-        self.first.stop("immediate")
-        restored = Postgres(self.directory, "to-moment")
-        restored.shell(documented("Restoring to a moment", 0), day=self.day, moment=self.moment)
-        with open(restored.data / "postgresql.auto.conf", "a") as file:
-            file.write(f"unix_socket_directories = '{restored.directory}'\n")
-        restored.shell(documented("Restoring to a moment", 1).replace("pg_ctl --wait", f"pg_ctl --wait --log={restored.directory}/server.log"))
+        restored = self.first
+        stop, copy, start, reset, restart = (documented("Restoring to a moment", number) for number in range(5))
+        restored.root_shell(stop)
+        restored.shell(copy, day=self.day, moment=self.moment)
+        restored.root_shell(start)
         while restored.query("SELECT pg_is_in_recovery()")[0][0]:
             time.sleep(0.1)
         self.site.wait_until_ready()
@@ -227,7 +229,8 @@ class Rehearsal:
         status, link, _ = self.site.ask(self.keys["alice"], **self.again)
         check(status == 201 and link != self.repeated, "a repeated request gets the link of a row that is gone")
         check(self.site.gateway.ends == [], "the gateway ended")
-        restored.shell(documented("Restoring to a moment", 2).replace("pg_ctl --wait", f"pg_ctl --wait --log={restored.directory}/server.log"))
+        restored.shell(reset)
+        restored.root_shell(restart)
         self.site.wait_until_ready()
         check(self.site.ask(self.keys["alice"])[0] == 201, "nothing is issued after the restart")
         self._archive(restored)

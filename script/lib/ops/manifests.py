@@ -77,6 +77,9 @@ def reference_flaws(documents, settings):
     named = {variable["name"] for pod in pods for variable in pod["spec"]["containers"][0].get("env", [])}
     named |= {name for document in of_kind("ConfigMap") for name in document["data"] if name.startswith("SLUICE_")}
     yield from (f"{name} is no setting of {settings.name}" for name in sorted(named - known))
+    # An example is public. Both keys have 32 characters or more.
+    yield from (f"the Secret {secret['metadata']['name']} has a {key} that a gateway takes" for secret in of_kind("Secret")
+                for key in ("master-key", "bootstrap-admin-key") if len(secret["stringData"].get(key, "")) >= 32)
     for pod in pods:
         yield from secret_flaws(pod["spec"], keys, {each["metadata"]["name"] for each in of_kind("ConfigMap")})
 

@@ -1,0 +1,48 @@
+import GatewayCore
+import LibCurl
+import Signing
+
+extension ProbeRound {
+    /// Reads the probe object as users of each public endpoint do. The gateway need not reach them all.
+    mutating func tryEndpoints() async {
+        let body = body
+        for name in endpoints {
+            let place = bucket.at(name)
+            let reply = await ask("GET", .get, at: place, timeout: BucketProbe.endpointTimeout)
+            let isRead = note(.endpoint, reply, endpoint: name) { $0.status == 200 && $0.body == body }
+            guard let place, place.hasCDNLinks else { continue }
+            if isRead { await tryLinks(at: place, name) } else { skipLinks(at: name) }
+        }
+    }
+
+    mutating func skipEndpoints() {
+        for name in endpoints {
+            skip(.endpoint, endpoint: name)
+            if bucket.at(name)?.hasCDNLinks == true { skipLinks(at: name) }
+        }
+    }
+
+    private var endpoints: [PublicEndpoint.Name] {
+        PublicEndpoint.Name.allCases.filter { bucket.publicEndpoints[$0] != nil }
+    }
+
+    /// Tries what a content delivery network must refuse: reading without a signature or by a link that has ended, and
+    /// uploading by a link for a download.
+    private mutating func tryLinks(at place: Bucket, _ name: PublicEndpoint.Name) async {
+        let timeout = BucketProbe.endpointTimeout
+        func isRefused(_ answer: HTTPTransfer.Answer) -> Bool { 300..<500 ~= answer.status }
+        let unsigned = await ask(.unsigned, .get, at: place, timeout: timeout)
+        note(.unsignedLink, unsigned, endpoint: name, isAsHoped: isRefused)
+        let expired = await ask(.expired("GET"), .get, at: place, timeout: timeout)
+        note(.expiredLink, expired, endpoint: name, isAsHoped: isRefused)
+        let upload = await ask(
+            "GET", .put(body: body), at: place, fields: [HTTPTransfer.Field(Self.type.name, Self.type.value)],
+            timeout: timeout)
+        if let version = upload.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        note(.uploadByLink, upload, endpoint: name, isAsHoped: isRefused)
+    }
+
+    private mutating func skipLinks(at name: PublicEndpoint.Name) {
+        skip(.unsignedLink, .expiredLink, .uploadByLink, endpoint: name)
+    }
+}

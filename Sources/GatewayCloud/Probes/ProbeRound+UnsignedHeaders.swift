@@ -1,0 +1,138 @@
+import GatewayCore
+import LibCrypto
+import LibCurl
+import Signing
+
+extension ProbeRound {
+    /// Tries to misuse the links that users get.
+    mutating func tryUnsigned() async {
+        for step in unsignedSteps {
+            switch step {
+            case .unsignedACL: await tryPublishing()
+            case .unsignedCopy: await tryCopying()
+            case .unsignedTimes: await tryTimes()
+            case .unsignedType: await tryGuessing()
+            default: await tryOtherBytes()
+            }
+        }
+    }
+
+    mutating func skipUnsigned() {
+        for step in unsignedSteps { skip(step) }
+    }
+
+    /// The steps that misuse links with headers or bytes that the bucket's scheme does not bind. AWS version 2 signs
+    /// all headers of the vendor, but none of other vendors; OSS and Google refuse what is not signed.
+    private var unsignedSteps: [BucketValidation.Step] {
+        switch bucket.scheme {
+        case .awsV4: [.unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum]
+        case .awsV2: [.unsignedTimes, .unsignedType]
+        case .ossV4, .ossV1, .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: []
+        }
+    }
+
+    private mutating func tryPublishing() async {
+        let published = await upload(headers(of: body), with: HTTPTransfer.Field("x-amz-acl", "public-read"))
+        guard published.isDone else { return judge(.unsignedACL, published, isObeyed: false) }
+        let list = await ask("GET", .get, query: [NamedValue("acl", "")])
+        guard let answer = list.answer else { return judge(.unsignedACL, list, isObeyed: false) }
+        guard list.isDone else {
+            // The credential may not read access lists, or the store has none. The upload alone says nothing.
+            validation.findings.append(
+                BucketValidation.Finding(
+                    step: .unsignedACL, outcome: .skipped, failure: ProbeFailure(answer), status: answer.status,
+                    duration: list.duration))
+            return
+        }
+        judge(.unsignedACL, published, isObeyed: Self.hold(answer.body, "/groups/global/AllUsers"))
+    }
+
+    private mutating func tryCopying() async {
+        // The source is another object, because an object cannot be copied onto itself.
+        guard let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") else { return }
+        let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
+        let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
+        let copied = await upload(headers(of: other), other, as: copy, with: source)
+        var isCopy = false
+        if copied.isDone { isCopy = await ask("GET", .get, of: copy).answer?.body == body }
+        await remove(copy, writtenBy: copied)
+        judge(.unsignedCopy, copied, isObeyed: isCopy)
+    }
+
+    /// OpenStack Swift refuses a time that is over; MinIO takes a time of writing. Others ignore the headers.
+    private mutating func tryTimes() async {
+        let headers = headers(of: body)
+        let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
+        let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
+        var isObeyed = ended.answer?.status == 400
+        if !isObeyed, dated.isDone {
+            let year = await ask("HEAD", .head).answer?.field("last-modified") ?? ""
+            isObeyed = year.contains(" 2001 ")
+        }
+        judge(.unsignedTimes, ended, isObeyed: isObeyed && !bucket.externalDeletions)
+    }
+
+    /// OpenStack Swift guesses a type from how the key ends.
+    private mutating func tryGuessing() async {
+        guard let page = try? ObjectKey(validation.probeKey.rawValue + ".html") else { return }
+        let demand = HTTPTransfer.Field("x-detect-content-type", "true")
+        let guessed = await upload(headers(of: body), as: page, with: demand)
+        var isPage = false
+        if guessed.isDone {
+            let type = await ask("HEAD", .head, of: page).answer?.field("content-type")
+            isPage = type?.utf8.starts(with: "text/html".utf8) ?? false
+        }
+        await remove(page, writtenBy: guessed)
+        judge(.unsignedType, guessed, isObeyed: isPage)
+    }
+
+    private mutating func tryOtherBytes() async {
+        let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
+        var claim = headers(of: body, claiming: wrong)
+        if !bucket.honoursUnsignedHeaders { claim.append(NamedValue("x-amz-checksum-sha256", wrong.base64)) }
+        let unchecked = await upload(claim)
+        judge(.checksum, unchecked, isObeyed: unchecked.isDone)
+    }
+
+    /// Returns the headers of an upload, as its link binds them.
+    private func headers(of bytes: [UInt8], claiming hash: Digest? = nil) -> [NamedValue] {
+        // AWS version 2 binds no length.
+        guard bucket.scheme == .awsV4 else { return [Self.type] }
+        let hash = hash ?? DigestAlgorithm.sha256.digest(of: bytes)
+        return [Self.type] + bucket.uploadHeaders(length: bytes.count, sha256: hash.hex)
+    }
+
+    /// Uploads with a link that binds some headers, and sends a header that it does not bind.
+    private mutating func upload(
+        _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil,
+        with unsigned: HTTPTransfer.Field? = nil
+    ) async -> Reply {
+        // libcurl sets the length.
+        var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }
+        if let unsigned { fields.append(unsigned) }
+        let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
+        if key == nil, let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        return reply
+    }
+
+    /// Removes another object than the probe, which an upload may have written.
+    private mutating func remove(_ key: ObjectKey, writtenBy reply: Reply) async {
+        guard reply.mayHaveWritten else { return }
+        let version = reply.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
+        let removal = await ask("DELETE", .delete, of: key, query: version, timeout: BucketProbe.removalTimeout)
+        if !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false) { leavesOthers = true }
+    }
+
+    /// Notes the result of a request that the store should have refused or ignored.
+    private mutating func judge(_ step: BucketValidation.Step, _ reply: Reply, isObeyed: Bool) {
+        let failure: ProbeFailure? = isObeyed ? .unexpected : reply.failure
+        validation.findings.append(
+            BucketValidation.Finding(
+                step: step, outcome: failure == nil ? .passed : .warned, failure: failure, status: reply.answer?.status,
+                duration: reply.duration))
+    }
+
+    private static func hold(_ text: [UInt8], _ word: String) -> Bool {
+        String(decoding: text, as: UTF8.self).contains(word)
+    }
+}

@@ -1,0 +1,107 @@
+import GatewayCore
+import LibCrypto
+import LibCurl
+import Signing
+
+/// One running check. Its steps on the probe object are here, its other steps in the extensions.
+struct ProbeRound {
+    let probe: BucketProbe
+    let bucket: Bucket
+    let credential: StorageCredential
+    let cdnCredential: StorageCredential?
+    let body: [UInt8]
+    let deadline: ContinuousClock.Instant
+    /// The bucket at the address that links have by default.
+    let linked: Bucket
+    /// Whether a server answered there.
+    var wasReached = false
+    /// Versions of the probe object that the store made while unsigned headers were tested.
+    var trialVersions: [NamedValue] = []
+    /// Whether the tested copy of the probe object may still exist.
+    var leavesOthers = false
+    var validation: BucketValidation
+
+    static let type = NamedValue("content-type", "application/octet-stream")
+
+    init(
+        _ probe: BucketProbe, _ bucket: Bucket, _ credential: StorageCredential, _ cdnCredential: StorageCredential?,
+        _ key: ObjectKey
+    ) {
+        self.probe = probe
+        self.bucket = bucket
+        self.credential = credential
+        self.cdnCredential = cdnCredential
+        linked = bucket.at(.default) ?? bucket
+        body = Array(("sluice probe " + key.rawValue).utf8)
+        deadline = .now + BucketProbe.patience
+        validation = BucketValidation(probeKey: key, findings: [], leavesProbe: false, clockDifference: nil)
+    }
+
+    /// Steps on the probe object.
+    mutating func tryObject() async {
+        let md5 = NamedValue("content-md5", DigestAlgorithm.md5.digest(of: body).base64)
+        let sentAt = probe.now()
+        let put = await ask("PUT", .put(body: body), headers: [Self.type, md5])
+        let answeredAt = probe.now()
+        let isWritten = note(.put, put) { 200..<300 ~= $0.status }
+        // If nothing can have been written, there is nothing to remove.
+        validation.leavesProbe = put.mayHaveWritten
+        if isWritten {
+            let body = body
+            note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
+            let length = Int64(body.count)
+            let head = await ask("HEAD", .head)
+            note(.head, head) { $0.status == 200 && $0.contentLength == length }
+            compareWriteTime(head.answer, between: sentAt, and: answeredAt)
+            await tryEndpoints()
+            await tryUnsigned()
+        } else {
+            skip(.get, .head, .writeTime)
+            skipEndpoints()
+            skipUnsigned()
+        }
+        guard validation.leavesProbe else { return skip(.delete, .absent) }
+        let version = put.answer.flatMap { versionID(in: $0) }
+        for version in trialVersions {
+            _ = await ask("DELETE", .delete, query: [version], timeout: BucketProbe.removalTimeout)
+        }
+        let deletion = await ask(
+            "DELETE", .delete, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout)
+        let isGone = note(.delete, deletion) { 200..<300 ~= $0.status || $0.status == 404 }
+        validation.leavesProbe = !isGone
+        guard isGone else { return skip(.absent) }
+        note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
+        if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
+        if leavesOthers { validation.leavesProbe = true }
+    }
+
+    /// Notes the result of a request. Returns whether it was as hoped.
+    @discardableResult
+    mutating func note(
+        _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil, endpoint: PublicEndpoint.Name? = nil,
+        isAsHoped: (HTTPTransfer.Answer) -> Bool
+    ) -> Bool {
+        var finding = BucketValidation.Finding(
+            step: step, outcome: .passed, origin: origin, endpoint: endpoint, failure: reply.failure,
+            status: reply.answer?.status, duration: reply.duration)
+        if let answer = reply.answer, !isAsHoped(answer) { finding.failure = ProbeFailure(answer) }
+        if let failure = finding.failure { finding.outcome = Self.outcome(of: step, failure) }
+        validation.findings.append(finding)
+        return finding.failure == nil
+    }
+
+    /// Links also work with credentials that may neither remove nor list objects, and at endpoints that only others
+    /// than the gateway reach.
+    private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
+        if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
+        if step.isOfEndpoint, failure.isOutOfReach { return .skipped }
+        return .failed
+    }
+
+    /// Notes steps that are not tried.
+    mutating func skip(
+        _ steps: BucketValidation.Step..., origin: String? = nil, endpoint: PublicEndpoint.Name? = nil
+    ) {
+        validation.findings += steps.map { .init(step: $0, outcome: .skipped, origin: origin, endpoint: endpoint) }
+    }
+}

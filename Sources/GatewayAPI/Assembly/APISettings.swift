@@ -6,10 +6,6 @@ public struct APISettings: Sendable {
     public var allowedOrigins: Set<String>
     /// Proxies that are trusted to name the source of a request.
     public var trustedProxies: TrustedProxies
-    /// Longest time that a request may wait to be recorded.
-    public var recordTimeout: Duration
-    /// Time that a request may take in addition when it opens a session.
-    public var sessionTimeout: Duration
     /// Requests that one principal may send per second, 1 to 1,000,000; `nil` for no limit. Twice as many may arrive at
     /// once.
     public var requestsPerSecond: Int?
@@ -23,14 +19,11 @@ public struct APISettings: Sendable {
     /// Puts the settings together. By default, no origin is allowed and no proxy is trusted.
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
-        recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9),
         requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife, publicURL: String? = nil,
         version: String = ""
     ) {
         self.allowedOrigins = allowedOrigins
         self.trustedProxies = trustedProxies
-        self.recordTimeout = recordTimeout
-        self.sessionTimeout = sessionTimeout
         self.requestsPerSecond = requestsPerSecond
         self.ticketMaxAge = ticketMaxAge
         self.publicURL = publicURL

@@ -2,6 +2,11 @@ import FoundationEssentials
 import GatewayCore
 
 extension Routes {
+    /// Longest time that a request may wait to be recorded.
+    static let recordTimeout = Duration.seconds(5)
+    /// Time that a request may take in addition when it opens a session.
+    private static let sessionTimeout = Duration.seconds(9)
+
     /// Builds the endpoints from their parts.
     init(_ parts: APIParts, _ settings: APISettings, _ rate: LimitRate) {
         let metrics = parts.metrics
@@ -12,29 +17,29 @@ extension Routes {
         }
         let stores = parts.stores
         urls = PresignedURLEndpoints(
-            useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
-        postPolicies = PostPolicyEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
-        cdnCookies = CDNCookieEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
-        objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: settings.recordTimeout)
+            useCase: parts.presignedURLs, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
+        postPolicies = PostPolicyEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
+        cdnCookies = CDNCookieEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
+        objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
         multipart = MultipartUploadEndpoints(
-            useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
+            useCase: parts.multipartUploads, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
         uploads = UploadEndpoints(useCase: parts.uploadConfirmation)
         events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
-        signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
+        signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         gitLFS = GitLFSEndpoints(
             urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
-            metrics: metrics, timeout: settings.recordTimeout, rate: rate, publicURL: settings.publicURL)
-        remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: settings.recordTimeout)
+            metrics: metrics, timeout: Self.recordTimeout, rate: rate, publicURL: settings.publicURL)
+        remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         sessions = SessionEndpoints(
-            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
         containerCredentials = ContainerCredentialsEndpoints(
-            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
         webIdentity = WebIdentityEndpoints(
-            useCase: parts.sessions, timeout: settings.recordTimeout + settings.sessionTimeout)
+            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
         companion = CompanionEndpoints(
             urls: parts.presignedURLs, uploads: parts.multipartUploads, sessions: parts.sessions,
-            timeout: settings.recordTimeout, sessionTimeout: settings.sessionTimeout, rate: rate)
+            timeout: Self.recordTimeout, sessionTimeout: Self.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
             reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))

@@ -9,7 +9,6 @@ import StrictJSON
 struct IssuerExaminer: Sendable {
     let documents: any IssuerDocuments
     let now: @Sendable () -> Date
-    private let skew = TokenAuthenticator.Limits().skew
 
     /// Makes an examiner.
     init(documents: any IssuerDocuments, now: @escaping @Sendable () -> Date) {
@@ -39,7 +38,8 @@ struct IssuerExaminer: Sendable {
             round.validation.findings += examination.findings(for: answer, origin: origin)
         }
         if let token {
-            let examination = TokenExamination(of: token, issuer: issuer, keys: round.keys, at: now(), skew: skew)
+            let examination = TokenExamination(
+                of: token, issuer: issuer, keys: round.keys, at: now(), skew: TokenAuthenticator.skew)
             round.validation.findings += examination.findings
             round.validation.bearer = examination.bearer
         }

@@ -15,10 +15,9 @@ final class IssuerKeys: Sendable {
     private let loads: Gathering<Bool, Void>
 
     init(
-        of issuer: Issuer, fetcher: any KeySetFetcher, limits: TokenAuthenticator.Limits,
-        now: @escaping @Sendable () -> Date, logger: Logger
+        of issuer: Issuer, fetcher: any KeySetFetcher, now: @escaping @Sendable () -> Date, logger: Logger
     ) {
-        let shelf = Shelf(of: issuer, fetcher: fetcher, limits: limits, now: now, logger: logger)
+        let shelf = Shelf(of: issuer, fetcher: fetcher, now: now, logger: logger)
         self.issuer = issuer
         self.shelf = shelf
         loads = Gathering(joinsCurrent: true) { _ throws(GatewayError) in try await shelf.load() }
@@ -53,6 +52,13 @@ final class IssuerKeys: Sendable {
 
 /// Holds the keys and the time of their last fetch.
 private final class Shelf: Sendable {
+    /// Age in seconds after which a key set is fetched again.
+    private static let maxAge: TimeInterval = 600
+    /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
+    private static let minInterval: TimeInterval = 60
+    /// Seconds until an issuer that has never answered is asked again.
+    private static let retry: TimeInterval = 5
+
     private struct State {
         var keys: KeySet?
         var document: [UInt8] = []
@@ -62,18 +68,15 @@ private final class Shelf: Sendable {
 
     private let issuer: Issuer
     private let fetcher: any KeySetFetcher
-    private let limits: TokenAuthenticator.Limits
     private let now: @Sendable () -> Date
     private let logger: Logger
     private let state = Mutex(State())
 
     init(
-        of issuer: Issuer, fetcher: any KeySetFetcher, limits: TokenAuthenticator.Limits,
-        now: @escaping @Sendable () -> Date, logger: Logger
+        of issuer: Issuer, fetcher: any KeySetFetcher, now: @escaping @Sendable () -> Date, logger: Logger
     ) {
         self.issuer = issuer
         self.fetcher = fetcher
-        self.limits = limits
         self.now = now
         self.logger = logger
     }
@@ -84,7 +87,7 @@ private final class Shelf: Sendable {
         return state.withLock { state in
             guard let keys = state.keys else { return (nil, true) }
             guard case .url = issuer.keys else { return (keys, false) }
-            return (keys, hasPassed(limits.keySetMaxAge, since: state.fetchedAt, at: now) && mayTry(state, at: now))
+            return (keys, hasPassed(Self.maxAge, since: state.fetchedAt, at: now) && mayTry(state, at: now))
         }
     }
 
@@ -142,7 +145,7 @@ private final class Shelf: Sendable {
     /// Nobody whom the issuer vouches for can be known until its keys are there.
     private func missing(_ reason: String) -> GatewayError {
         .unavailable(
-            retryAfter: Int(limits.keySetRetry.rounded(.up)),
+            retryAfter: Int(Self.retry.rounded(.up)),
             cause: "the keys of issuer \(issuer.id.lowercaseText) \(reason)")
     }
 
@@ -158,7 +161,7 @@ private final class Shelf: Sendable {
     }
 
     private func mayTry(_ state: State, at time: Date) -> Bool {
-        hasPassed(state.keys == nil ? limits.keySetRetry : limits.keySetMinInterval, since: state.triedAt, at: time)
+        hasPassed(state.keys == nil ? Self.retry : Self.minInterval, since: state.triedAt, at: time)
     }
 
     /// Whether an interval has passed. A clock that was set back counts as passed; otherwise it would stop fetches

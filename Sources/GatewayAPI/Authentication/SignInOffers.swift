@@ -6,7 +6,7 @@ import Synchronization
 /// The issuers where people sign in to the console, with their endpoints.
 ///
 /// Anybody may ask for them, so rows and discovery documents are kept. Rows are read again after
-/// ``Limits/rowsMaxAge``; until that succeeds, those read last remain in force. Documents are fetched as key sets are.
+/// `rowsMaxAge`; until that succeeds, those read last remain in force. Documents are fetched as key sets are.
 final class SignInOffers: Sendable {
     /// An issuer, and where people sign in.
     struct Offer: Sendable, Equatable {
@@ -15,17 +15,14 @@ final class SignInOffers: Sendable {
         let endpoints: SignInEndpoints?
     }
 
-    /// How long rows and documents are kept, in seconds.
-    struct Limits: Sendable {
-        /// Age after which rows are read again.
-        var rowsMaxAge: TimeInterval = 2
-        /// Age after which a document is fetched again.
-        var documentMaxAge: TimeInterval = 600
-        /// Shortest time between two fetches of a document that is there.
-        var documentMinInterval: TimeInterval = 60
-        /// Time until a document that was never read is fetched again.
-        var documentRetry: TimeInterval = 5
-    }
+    /// Age in seconds after which rows are read again.
+    private static let rowsMaxAge: TimeInterval = 2
+    /// Age in seconds after which a document is fetched again.
+    private static let documentMaxAge: TimeInterval = 600
+    /// Shortest time in seconds between two fetches of a document that is there.
+    private static let documentMinInterval: TimeInterval = 60
+    /// Seconds until a document that was never read is fetched again.
+    private static let documentRetry: TimeInterval = 5
 
     private struct Held: Sendable {
         var document: DiscoveryDocument?
@@ -41,7 +38,6 @@ final class SignInOffers: Sendable {
     }
 
     private let now: @Sendable () -> Date
-    private let limits: Limits
     private let shelf: Shelf
     private let readings: Gathering<Bool, Void>
     private let fetches: Gathering<ExactText, Void>
@@ -52,13 +48,12 @@ final class SignInOffers: Sendable {
     }
 
     init(
-        directory: any ConsoleDirectory, documents: any IssuerDocuments, limits: Limits = Limits(),
-        now: @escaping @Sendable () -> Date, logger: Logger
+        directory: any ConsoleDirectory, documents: any IssuerDocuments, now: @escaping @Sendable () -> Date,
+        logger: Logger
     ) {
         let shelf = Shelf()
         self.shelf = shelf
         self.now = now
-        self.limits = limits
         readings = Gathering(joinsCurrent: true) { _ throws(GatewayError) in
             let rows = try await directory.surroundings()
             let time = now()
@@ -92,7 +87,7 @@ final class SignInOffers: Sendable {
     func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
         let time = now()
         let (held, isDue) = shelf.state.withLock { state in
-            (state.surroundings, Self.hasPassed(limits.rowsMaxAge, since: state.readAt, at: time))
+            (state.surroundings, Self.hasPassed(Self.rowsMaxAge, since: state.readAt, at: time))
         }
         if let held, !isDue { return held }
         do throws(GatewayError) {
@@ -121,14 +116,13 @@ final class SignInOffers: Sendable {
     /// Chooses the documents that are to be fetched now, and notes that they are.
     private func dueDocuments(of issuers: [SignInIssuer]) -> Set<ExactText> {
         let time = now()
-        let limits = limits
         return shelf.state.withLock { state in
             var due: Set<ExactText> = []
             for issuer in issuers where !issuer.console.hasEndpoints {
                 let name = ExactText(issuer.issuer)
                 let held = state.documents[name] ?? Held()
-                let isOld = Self.hasPassed(limits.documentMaxAge, since: held.fetchedAt, at: time)
-                let pause = held.document == nil ? limits.documentRetry : limits.documentMinInterval
+                let isOld = Self.hasPassed(Self.documentMaxAge, since: held.fetchedAt, at: time)
+                let pause = held.document == nil ? Self.documentRetry : Self.documentMinInterval
                 guard isOld, Self.hasPassed(pause, since: held.triedAt, at: time) else { continue }
                 state.documents[name, default: Held()].triedAt = time
                 due.insert(name)

@@ -15,40 +15,28 @@ public final class TokenAuthenticator: Authenticator {
     /// Default for the longest bearer token, in bytes: half the limit for a request head.
     public static let longestTokenBytes = 8192
 
-    /// Limits on tokens and caches, and on how often issuers are asked.
+    /// Number of seconds by which `nbf` and `iat` may lie ahead of the gateway's clock. `exp` has no such allowance.
+    static let skew: TimeInterval = 60
+    /// Largest number of issuers whose keys are kept.
+    private static let maxIssuers = 1000
+
+    /// Limits on tokens and caches.
     public struct Limits: Sendable {
         /// Longest JWT that is read, in bytes.
         public var maxTokenBytes: Int
-        /// Number of seconds by which `nbf` and `iat` may lie ahead of the gateway's clock. `exp` has no such
-        /// allowance.
-        public var skew: TimeInterval
         /// Largest number of verified tokens that are kept.
         public var maxVerifiedTokens: Int
         /// Approximate limit on the memory for verified tokens, in bytes.
         public var maxVerifiedBytes: Int
-        /// Largest number of issuers whose keys are kept.
-        public var maxIssuers: Int
-        /// Age in seconds after which a key set is fetched again.
-        public var keySetMaxAge: TimeInterval
-        /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
-        public var keySetMinInterval: TimeInterval
-        /// Seconds until an issuer that has never answered is asked again.
-        public var keySetRetry: TimeInterval
 
         /// Sets the limits. The defaults suit 100,000 active tokens.
         public init(
-            maxTokenBytes: Int = longestTokenBytes, skew: TimeInterval = 60, maxVerifiedTokens: Int = 100_000,
-            maxVerifiedBytes: Int = 128 << 20, maxIssuers: Int = 1000, keySetMaxAge: TimeInterval = 600,
-            keySetMinInterval: TimeInterval = 60, keySetRetry: TimeInterval = 5
+            maxTokenBytes: Int = longestTokenBytes, maxVerifiedTokens: Int = 100_000,
+            maxVerifiedBytes: Int = 128 << 20
         ) {
             self.maxTokenBytes = maxTokenBytes
-            self.skew = skew
             self.maxVerifiedTokens = maxVerifiedTokens
             self.maxVerifiedBytes = maxVerifiedBytes
-            self.maxIssuers = maxIssuers
-            self.keySetMaxAge = keySetMaxAge
-            self.keySetMinInterval = keySetMinInterval
-            self.keySetRetry = keySetRetry
         }
     }
 
@@ -87,7 +75,7 @@ public final class TokenAuthenticator: Authenticator {
         self.logger = logger
         verified = Mutex(
             LeastRecentlyUsed(maxCount: limits.maxVerifiedTokens, maxCost: limits.maxVerifiedBytes))
-        issuerKeys = Mutex(LeastRecentlyUsed(maxCount: limits.maxIssuers, maxCost: .max))
+        issuerKeys = Mutex(LeastRecentlyUsed(maxCount: Self.maxIssuers, maxCost: .max))
     }
 
     /// Number of verified tokens that are kept.
@@ -200,14 +188,14 @@ public final class TokenAuthenticator: Authenticator {
             throw Self.refusal(Cause(.badSignature, issuer))
         }
         let verified = try VerifiedToken(
-            payload: token.payload, issuer: row, keys: keys, at: now(), skew: limits.skew)
+            payload: token.payload, issuer: row, keys: keys, at: now(), skew: Self.skew)
         return (verified, load.position)
     }
 
     private func keys(of row: Issuer) -> IssuerKeys {
         issuerKeys.withLock { held in
             if let keys = held.value(for: row.id), keys.issuer.isSame(as: row) { return keys }
-            let keys = IssuerKeys(of: row, fetcher: fetcher, limits: limits, now: now, logger: logger)
+            let keys = IssuerKeys(of: row, fetcher: fetcher, now: now, logger: logger)
             held.insert(keys, for: row.id, cost: 1)
             return keys
         }

@@ -4,6 +4,8 @@ import Logging
 extension Migrator {
     /// Time allowed for a migration. Building an index on a large table takes long.
     static let patience = Duration.seconds(3600)
+    /// The group role that the gateway's login is a member of. It is created if permitted.
+    private static let gatewayRole = "sluice_gateway"
 
     /// Applies a migration unless the database has it already. Returns whether it was applied.
     ///
@@ -48,7 +50,7 @@ extension Migrator {
     /// side by side. Gateways go on afterwards.
     ///
     /// - Returns: Names of the functions applied, and whether the role exists.
-    func applyFunctions(gatewayRole: String) async throws -> (names: [String], roleIsReady: Bool) {
+    func applyFunctions() async throws -> (names: [String], roleIsReady: Bool) {
         try await withSchema { transaction, database in
             let changed = goal.functionsToApply(in: database)
             let replaces = changed.contains { own in
@@ -65,7 +67,7 @@ extension Migrator {
             let superseded = goal.strangers(in: database).filter { !$0.isSuperseded }
             try transaction.perform(Self.supersedeFunctions, superseded.map(\.name))
             if replaces { try transaction.perform(Self.endDecisions, "functions") }
-            return (changed.map(\.name), try transaction.execute(Self.grantRights, gatewayRole).first ?? false)
+            return (changed.map(\.name), try transaction.execute(Self.grantRights, Self.gatewayRole).first ?? false)
         }
     }
 

@@ -128,11 +128,9 @@ public struct Migrator: Sendable {
     /// A database that a newer program has migrated stays as it is. If gateways of this program can still serve from
     /// it, that is no failure: an update that is not finished can be taken back.
     ///
-    /// - Parameters:
-    ///   - gatewayRole: The group role that the gateway's login is a member of. It is created if permitted.
-    ///   - daysAhead: Days after today for which partitions are prepared.
+    /// - Parameter daysAhead: Days after today for which partitions are prepared.
     /// - Throws: ``Failure``, or a ``PostgresError``.
-    public func migrate(gatewayRole: String = "sluice_gateway", daysAhead: Int32 = 7) async throws -> Outcome {
+    public func migrate(daysAhead: Int32 = 7) async throws -> Outcome {
         let database = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
             try transaction.perform(Self.lock, ())
             try Self.refuseForeignLogin(in: transaction)
@@ -151,7 +149,7 @@ public struct Migrator: Sendable {
             logger.info(
                 "migration applied", metadata: ["migration": "\(migration.version)", "name": "\(migration.name)"])
         }
-        let (names, isReady) = try await applyFunctions(gatewayRole: gatewayRole)
+        let (names, isReady) = try await applyFunctions()
         if !names.isEmpty {
             logger.info("functions applied", metadata: ["names": "\(names.joined(separator: ", "))"])
         }

@@ -28,18 +28,16 @@ public struct QuotaAuditor: Sendable {
     }
 
     /// Finds wrong counters of current periods. It reads one snapshot, so recording continues meanwhile.
-    public func audit(deadline: ContinuousClock.Instant? = nil) async throws(PostgresError) -> [Discrepancy] {
-        try await connection.execute(Self.audit, deadline: deadline)
+    public func audit() async throws(PostgresError) -> [Discrepancy] {
+        try await connection.execute(Self.audit)
     }
 
     /// Sets a counter to the sum in the ledger. Only recordings that charge this counter wait meanwhile.
     ///
     /// - Returns: The new value of the counter.
     @discardableResult
-    public func repair(
-        _ discrepancy: Discrepancy, deadline: ContinuousClock.Instant? = nil
-    ) async throws(PostgresError) -> Int64 {
-        try await connection.execute(Self.repair, discrepancy, deadline: deadline).first ?? 0
+    public func repair(_ discrepancy: Discrepancy) async throws(PostgresError) -> Int64 {
+        try await connection.execute(Self.repair, discrepancy).first ?? 0
     }
 
     static let audit = Statement<Void, Discrepancy>(

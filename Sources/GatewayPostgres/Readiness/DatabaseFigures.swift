@@ -39,9 +39,11 @@ public final class DatabaseFigures: Service {
         public var readAt = 0.0
     }
 
+    /// Time between two readings.
+    private static let interval = Duration.seconds(30)
+
     private let pool: PostgresPool
     private let version: String
-    private let interval: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let policySequence: @Sendable () -> Int64?
@@ -53,17 +55,15 @@ public final class DatabaseFigures: Service {
     /// - Parameters:
     ///   - pool: Logged in as the gateway.
     ///   - version: Version of the program.
-    ///   - interval: Time between two readings.
     ///   - logger: Receives the reasons for failed readings.
     ///   - now: Returns the gateway's current time.
     ///   - policySequence: Returns the number of the last line of the policy log that the gateway has read.
     public init(
-        pool: PostgresPool, version: String, interval: Duration = .seconds(30), logger: Logger,
+        pool: PostgresPool, version: String, logger: Logger,
         now: @escaping @Sendable () -> Date, policySequence: @escaping @Sendable () -> Int64?
     ) {
         self.pool = pool
         self.version = version
-        self.interval = interval
         self.logger = logger
         self.now = now
         self.policySequence = policySequence
@@ -77,7 +77,7 @@ public final class DatabaseFigures: Service {
 
     /// Reads at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: interval) { await self.read() }
+        await doRounds(every: Self.interval) { await self.read() }
     }
 
     /// Reads once, the reservations only if it is their turn.

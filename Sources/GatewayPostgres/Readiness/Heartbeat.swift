@@ -31,10 +31,12 @@ public struct Heartbeat: Service {
         }
     }
 
+    /// Time between two heartbeats. A gateway counts as running for 30 seconds after each.
+    private static let interval = Duration.seconds(5)
+
     private let connection: PostgresConnection
     private let identity: Identity
     private let position: @Sendable () -> PolicyPosition?
-    private let interval: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date
 
@@ -50,17 +52,15 @@ public struct Heartbeat: Service {
     ///   - connection: Logged in as the gateway, with ``sessionSettings``. It must not be shared, because long work on
     ///     it would make the gateway seem dead.
     ///   - identity: The gateway to announce.
-    ///   - interval: Time between two heartbeats. A gateway counts as running for 30 seconds after each.
     ///   - logger: Receives the reasons for failed heartbeats.
     ///   - now: Returns the gateway's current time.
     ///   - position: Returns the position up to which the gateway has read the policy log.
     public init(
-        connection: PostgresConnection, identity: Identity, interval: Duration = .seconds(5), logger: Logger,
+        connection: PostgresConnection, identity: Identity, logger: Logger,
         now: @escaping @Sendable () -> Date, position: @escaping @Sendable () -> PolicyPosition?
     ) {
         self.connection = connection
         self.identity = identity
-        self.interval = interval
         self.logger = logger
         self.now = now
         self.position = position
@@ -72,7 +72,7 @@ public struct Heartbeat: Service {
         logger.info(
             "gateway starts",
             metadata: ["gateway": "\(identity.id.lowercaseText)", "version": "\(identity.version)"])
-        await doRounds(every: interval) { await self.beat() }
+        await doRounds(every: Self.interval) { await self.beat() }
         await end()
     }
 

@@ -17,11 +17,13 @@ public struct LedgerWatch: Service {
         public var schema: String?
     }
 
+    /// Time between two checks.
+    private static let interval = Duration.seconds(1)
+
     private let ledger: PostgresLedger
     private let schema: SchemaFit
     private let outage: Outage
     private let maxClockDifference: TimeInterval
-    private let interval: Duration
     private let now: @Sendable () -> Date
 
     /// Time for which a success counts.
@@ -34,23 +36,21 @@ public struct LedgerWatch: Service {
     ///   - schema: Tells whether the schema fits.
     ///   - outage: Told when all is well.
     ///   - maxClockDifference: Seconds by which PostgreSQL's clock may differ from the gateway's.
-    ///   - interval: Time between two checks.
     ///   - now: Returns the gateway's current time.
     public init(
         ledger: PostgresLedger, schema: SchemaFit, outage: Outage, maxClockDifference: TimeInterval,
-        interval: Duration = .seconds(1), now: @escaping @Sendable () -> Date
+        now: @escaping @Sendable () -> Date
     ) {
         self.ledger = ledger
         self.schema = schema
         self.outage = outage
         self.maxClockDifference = maxClockDifference
-        self.interval = interval
         self.now = now
     }
 
     /// Checks at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: interval) { self.look() }
+        await doRounds(every: Self.interval) { self.look() }
     }
 
     /// Asks for probes where they are due, and reports when all is well.

@@ -9,8 +9,10 @@ import Synchronization
 ///
 /// Its memory is bounded: if too many different refusals arrive between two writes, the rest are counted under `*`.
 public final class DenialCounter: Service {
+    /// Time between two writes.
+    private static let interval = Duration.seconds(5)
+
     private let connection: PostgresConnection
-    private let interval: Duration
     private let capacity: Int
     private let logger: Logger
     private let counts = Mutex<[Denial: Int64]>([:])
@@ -19,14 +21,10 @@ public final class DenialCounter: Service {
     ///
     /// - Parameters:
     ///   - connection: Connection for the writes; may be shared.
-    ///   - interval: Time between two writes.
     ///   - capacity: Maximum number of different refusals between two writes.
     ///   - logger: Receives the reasons why counts cannot be written.
-    public init(
-        connection: PostgresConnection, interval: Duration = .seconds(5), capacity: Int = 10_000, logger: Logger
-    ) {
+    public init(connection: PostgresConnection, capacity: Int = 10_000, logger: Logger) {
         self.connection = connection
-        self.interval = interval
         self.capacity = capacity
         self.logger = logger
     }
@@ -47,7 +45,7 @@ public final class DenialCounter: Service {
 
     /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
-        await doRounds(every: interval) { await self.flush() }
+        await doRounds(every: Self.interval) { await self.flush() }
         await flush()
     }
 

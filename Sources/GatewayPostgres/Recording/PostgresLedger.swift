@@ -12,7 +12,12 @@ public import ServiceLifecycle
 /// evenly. A connection that failed, or that has not answered for a second, is passed over. The ledger records while
 /// ``run()`` runs. Earlier proposals wait for it; later ones are refused.
 public final class PostgresLedger: IssuanceLedger, Service {
-    /// Limits on connections, batches and queues.
+    /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
+    private static let maxQueue = 2048
+    /// Time between two checks of the deadlines of waiting proposals.
+    private static let deadlineCheck = Duration.milliseconds(20)
+
+    /// Limits on connections and batches.
     public struct Limits: Sendable {
         /// Number of connections that record.
         public var connections: Int
@@ -20,21 +25,12 @@ public final class PostgresLedger: IssuanceLedger, Service {
         public var maxBatch: Int
         /// Number of proposals that wait for a connection before the next one takes any.
         public var spillsAt: Int
-        /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
-        public var maxQueue: Int
-        /// Time between two checks of the deadlines of waiting proposals.
-        public var deadlineCheck: Duration
 
         /// Sets the limits for the ledger as a whole and for each of its connections.
-        public init(
-            connections: Int = 4, maxBatch: Int = 512, spillsAt: Int = 64, maxQueue: Int = 2048,
-            deadlineCheck: Duration = .milliseconds(20)
-        ) {
+        public init(connections: Int = 4, maxBatch: Int = 512, spillsAt: Int = 64) {
             self.connections = connections
             self.maxBatch = maxBatch
             self.spillsAt = spillsAt
-            self.maxQueue = maxQueue
-            self.deadlineCheck = deadlineCheck
         }
     }
 
@@ -54,7 +50,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ///   - configuration: How to reach the server. The session settings that recording needs are added to its own.
     ///   - clock: The gateway's clock, which is compared with the database's.
     ///   - denials: Counts refusals. It runs as a service of its own.
-    ///   - limits: Sizes of batches and queues.
+    ///   - limits: Number of connections, and sizes of batches.
     ///   - schema: Nothing is recorded while it does not fit.
     ///   - loops: Event loops that drive the connections, ideally those that serve the requests. By default each
     ///     connection gets a loop of its own.
@@ -75,9 +71,10 @@ public final class PostgresLedger: IssuanceLedger, Service {
         ownsLoops = loops.isEmpty
         let figures = LedgerFigures()
         self.figures = figures
+        let maxQueue = Self.maxQueue
         lanes = (0..<count).map { place in
             LedgerLane(
-                queue: LedgerQueue(capacity: limits.maxQueue, figures: figures), configuration: configuration,
+                queue: LedgerQueue(capacity: maxQueue, figures: figures), configuration: configuration,
                 loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), schema: schema,
                 figures: figures, logger: logger)
         }
@@ -87,7 +84,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     public var waiting: Int { lanes.reduce(0) { $0 + $1.queue.count } }
 
     /// Maximum number of proposals that may wait.
-    public var capacity: Int { lanes.count * limits.maxQueue }
+    public var capacity: Int { lanes.count * Self.maxQueue }
 
     private static func makeLoops(_ count: Int) throws(EventLoopError) -> [EventLoop] {
         var made: [EventLoop] = []
@@ -135,7 +132,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     }
 
     private func watchDeadlines() async {
-        await onThread(every: limits.deadlineCheck) { [lanes] in
+        await onThread(every: Self.deadlineCheck) { [lanes] in
             let now = ContinuousClock.now
             for lane in lanes {
                 lane.queue.refuseLate(now: now)

@@ -12,6 +12,7 @@ import Synchronization
 public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     private let connection: PostgresConnection
     private let reading: StorePool
+    /// Time between two writes.
     private let interval: Duration
     private let logger: Logger
     private let state: Mutex<State>
@@ -27,12 +28,9 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     /// - Parameters:
     ///   - connection: Connection for the writes; may be shared.
     ///   - pool: Connections for look-ups.
-    ///   - interval: Time between two writes.
     ///   - logger: Receives the reasons why refusals cannot be written or read.
-    public convenience init(
-        connection: PostgresConnection, pool: PostgresPool, interval: Duration = .seconds(5), logger: Logger
-    ) {
-        self.init(connection: connection, pool: pool, interval: interval, limits: .init(), logger: logger)
+    public convenience init(connection: PostgresConnection, pool: PostgresPool, logger: Logger) {
+        self.init(connection: connection, pool: pool, interval: .seconds(5), limits: .init(), logger: logger)
     }
 
     init(

@@ -7,8 +7,10 @@ public import ServiceLifecycle
 /// It may take a minute for a day of ten million issuances, so it has a connection of its own, which it closes after
 /// each round.
 public struct IndexUpkeep: Service {
+    /// Time between two rounds.
+    private static let interval = Duration.seconds(600)
+
     private let connection: PostgresConnection
-    private let interval: Duration
     private let logger: Logger
     /// How long one index may take.
     private static let patience = Duration.seconds(3600)
@@ -20,17 +22,15 @@ public struct IndexUpkeep: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway, with ``sessionSettings``; not shared.
-    ///   - interval: Time between two rounds.
     ///   - logger: Receives failures.
-    public init(connection: PostgresConnection, interval: Duration = .seconds(600), logger: Logger) {
+    public init(connection: PostgresConnection, logger: Logger) {
         self.connection = connection
-        self.interval = interval
         self.logger = logger
     }
 
     /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: interval) { await self.runRound() }
+        await doRounds(every: Self.interval) { await self.runRound() }
     }
 
     /// Builds all indexes that are due now. Several of them take a quarter of one processor's time.

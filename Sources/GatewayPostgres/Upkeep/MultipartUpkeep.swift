@@ -6,10 +6,12 @@ public import ServiceLifecycle
 
 /// Aborts multipart uploads that were not completed in time, and those whose start or end was interrupted.
 public struct MultipartUpkeep: Service {
+    /// Time between two rounds.
+    private static let interval = Duration.seconds(60)
+
     private let connection: PostgresConnection
     private let clean: @Sendable (MultipartUpload) async throws(GatewayError) -> Void
     private let clock: LedgerClock
-    private let interval: Duration
     private let logger: Logger
 
     private static let batch: Int32 = 50
@@ -20,23 +22,21 @@ public struct MultipartUpkeep: Service {
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
     ///   - clock: The gateway's clock. An upload expires by the later of the gateway's and the database's clock.
-    ///   - interval: Time between two rounds.
     ///   - logger: Receives a message for each upload that was aborted or could not be.
     ///   - clean: Aborts an upload at the store.
     public init(
-        connection: PostgresConnection, clock: LedgerClock, interval: Duration = .seconds(60), logger: Logger,
+        connection: PostgresConnection, clock: LedgerClock, logger: Logger,
         clean: @escaping @Sendable (MultipartUpload) async throws(GatewayError) -> Void
     ) {
         self.connection = connection
         self.clock = clock
-        self.interval = interval
         self.logger = logger
         self.clean = clean
     }
 
     /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: interval) { await self.runRound() }
+        await doRounds(every: Self.interval) { await self.runRound() }
     }
 
     /// Ends all uploads that are due. Uploads that fail are due again some minutes later.

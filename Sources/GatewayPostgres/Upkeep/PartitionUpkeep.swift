@@ -13,32 +13,31 @@ public import ServiceLifecycle
 /// What is deleted is old by the gateway's clock and by the database's. If one of them is set forward by mistake, all
 /// stays.
 public struct PartitionUpkeep: Service {
-    /// The periods to keep, and the time between rounds.
+    /// Days to keep the counts of refusals.
+    private static let keepDenialsDays: Int32 = 90
+
+    /// Time between two rounds.
+    private static let interval = Duration.seconds(600)
+
+    /// The periods to prepare and to keep.
     public struct Schedule: Sendable {
         /// Days after today for which partitions are prepared.
         public var daysAhead: Int
         /// Days to keep issuances, at least 32; `nil` to keep them for ever.
         public var keepDays: Int?
-        /// Days to keep the counts of refusals.
-        public var keepDenialsDays: Int
         /// Days to keep single refusals.
         public var keepRefusalsDays: Int
         /// Number of single refusals that are kept at most.
         public var keepRefusals: Int
-        /// Time between two rounds.
-        public var interval: Duration
 
         /// Sets the schedule. By default, issuances are kept for ever.
         public init(
-            daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, keepRefusalsDays: Int = 30,
-            keepRefusals: Int = 1_000_000, interval: Duration = .seconds(600)
+            daysAhead: Int = 7, keepDays: Int? = nil, keepRefusalsDays: Int = 30, keepRefusals: Int = 1_000_000
         ) {
             self.daysAhead = daysAhead
             self.keepDays = keepDays
-            self.keepDenialsDays = keepDenialsDays
             self.keepRefusalsDays = keepRefusalsDays
             self.keepRefusals = keepRefusals
-            self.interval = interval
         }
     }
 
@@ -69,7 +68,7 @@ public struct PartitionUpkeep: Service {
 
     /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: schedule.interval) { await self.runRound() }
+        await doRounds(every: Self.interval) { await self.runRound() }
     }
 
     /// Does all work that is due now. A part of it that fails keeps none of the others from being done.
@@ -117,8 +116,8 @@ public struct PartitionUpkeep: Service {
         let step: Int32 = 1000
         var removed: Int32
         repeat {
-            let keep = Int32(clamping: schedule.keepDenialsDays)
-            removed = try await connection.execute(Self.pruneCounters, (keep, clock.time, step)).first ?? 0
+            removed =
+                try await connection.execute(Self.pruneCounters, (Self.keepDenialsDays, clock.time, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
             let keepDays = Int32(clamping: schedule.keepRefusalsDays)

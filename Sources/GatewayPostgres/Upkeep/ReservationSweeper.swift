@@ -13,6 +13,10 @@ public import ServiceLifecycle
 ///
 /// Gateways share the work: each takes reservations for some minutes, in which no other gateway looks at them.
 public struct ReservationSweeper: Service {
+    /// Time for which a gateway takes reservations. If it ends meanwhile, others take them afterwards. It is longer
+    /// than a batch can take.
+    private static let lease = Duration.seconds(300)
+
     /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {
         /// Time after a URL's death during which an upload may still be under way. Large uploads get more.
@@ -22,9 +26,6 @@ public struct ReservationSweeper: Service {
         /// Time after which a store that does not answer is no longer asked. It is twice as long for reservations about
         /// which the store was not asked, because it gave no answer about another one.
         public var patience: Duration
-        /// Time for which a gateway takes reservations. If it ends meanwhile, others take them afterwards. It is longer
-        /// than a batch can take.
-        public var lease: Duration
         /// Number of reservations per step.
         public var batch: Int
         /// Maximum number of concurrent questions to stores.
@@ -33,12 +34,11 @@ public struct ReservationSweeper: Service {
         /// Sets the schedule. By default, a store is asked for a day.
         public init(
             grace: Duration = .seconds(900), interval: Duration = .seconds(60), patience: Duration = .seconds(86_400),
-            lease: Duration = .seconds(300), batch: Int = 256, maxQuestions: Int = 32
+            batch: Int = 256, maxQuestions: Int = 32
         ) {
             self.grace = grace
             self.interval = interval
             self.patience = patience
-            self.lease = lease
             self.batch = batch
             self.maxQuestions = max(1, maxQuestions)
         }
@@ -86,7 +86,7 @@ public struct ReservationSweeper: Service {
             while !Task.isCancelled {
                 let due = try await connection.execute(
                     Self.takeDue,
-                    (schedule.grace.seconds, Int32(clamping: schedule.batch), clock, schedule.lease.seconds))
+                    (schedule.grace.seconds, Int32(clamping: schedule.batch), clock, Self.lease.seconds))
                 guard !due.isEmpty else { return logger.debug("no reservation is due") }
                 let findings = await verify(due, except: silent)
                 let fallenSilent = Set(findings.filter(\.isSilent).map(\.reservation.bucket)).subtracting(silent)

@@ -8,9 +8,11 @@ public import ServiceLifecycle
 /// Days recorded before the sums existed are summed up too, newest first and slowly, so that issuing is not slowed
 /// down.
 public struct UsageUpkeep: Service {
+    /// Time between two rounds.
+    private static let interval = Duration.seconds(2)
+
     private let connection: PostgresConnection
     private let leastPages: Int
-    private let interval: Duration
     private let logger: Logger
     /// How long one step may take. Steps that end a day or an hour read it whole.
     static let patience = Duration.seconds(3600)
@@ -30,20 +32,16 @@ public struct UsageUpkeep: Service {
     /// - Parameters:
     ///   - connection: Logged in as the gateway, with ``sessionSettings``; shared with ``PartitionUpkeep`` alone.
     ///   - leastPages: Number of new ledger pages before they are summed up. Until then, counting reads them directly.
-    ///   - interval: Time between two rounds.
     ///   - logger: Receives failures.
-    public init(
-        connection: PostgresConnection, leastPages: Int = 1000, interval: Duration = .seconds(2), logger: Logger
-    ) {
+    public init(connection: PostgresConnection, leastPages: Int = 1000, logger: Logger) {
         self.connection = connection
         self.leastPages = leastPages
-        self.interval = interval
         self.logger = logger
     }
 
     /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
-        await doRounds(every: interval) { await self.runRound() }
+        await doRounds(every: Self.interval) { await self.runRound() }
     }
 
     /// Sums up all pages that are due now. Work of several steps takes a quarter of one processor's time.

@@ -36,14 +36,13 @@ public struct PostgresConfiguration: Sendable {
     ///   - applicationName: Name shown in `pg_stat_activity`, unless the connection string sets one.
     ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC` and
     ///     `default_transaction_isolation` = `read committed`.
-    ///   - connectTimeout: How long to wait for one server of the list.
     ///   - responseTimeout: How long a call without a deadline waits for an answer.
     /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
     /// - SeeAlso: PostgreSQL 15 documentation, 34.1.1 "Connection Strings".
     public init(
         connectionString: String, password: String? = nil, applicationName: String,
         sessionSettings: [(name: String, value: String)] = [],
-        connectTimeout: Duration = .seconds(3), responseTimeout: Duration = .seconds(30)
+        responseTimeout: Duration = .seconds(30)
     ) throws(PostgresError) {
         var parameters = [
             "application_name": applicationName, "keepalives_idle": "10", "keepalives_interval": "5",
@@ -57,7 +56,7 @@ public struct PostgresConfiguration: Sendable {
         self.parameters = parameters
         self.sessionSettings =
             [("TimeZone", "UTC"), ("default_transaction_isolation", "read committed")] + sessionSettings
-        self.connectTimeout = connectTimeout
+        self.connectTimeout = .seconds(3)
         self.responseTimeout = responseTimeout
         self.cancelTimeout = .seconds(2)
         self.backoff = Backoff()

@@ -73,9 +73,9 @@ public struct EmbeddedPostgres: Service {
     /// Returns the libpq connection string for the cluster.
     ///
     /// - Parameter role: The role to connect as. Any role works, because the socket's owner needs no password.
-    public func connectionString(role: String = superuser, database: String = database) -> String {
+    public func connectionString(role: String = superuser) -> String {
         let settings = [
-            ("host", paths.sockets), ("port", String(Self.port)), ("dbname", database), ("user", role),
+            ("host", paths.sockets), ("port", String(Self.port)), ("dbname", Self.database), ("user", role),
         ]
         return settings.map { name, value in
             let escaped = value.replacing("\\", with: "\\\\").replacing("'", with: "\\'")

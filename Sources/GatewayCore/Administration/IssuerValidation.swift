@@ -156,18 +156,14 @@ public struct IssuerValidation: Sendable, Equatable {
     }
 
     /// The findings, in the order of the steps.
-    public var findings: [Finding]
+    public var findings: [Finding] = []
     /// The keys of the set, in its order; empty for a shared secret.
-    public var keys: [Key]
+    public var keys: [Key] = []
     /// The holder of the token; `nil` without a token, and if its subject or groups cannot be read.
     public var bearer: Bearer?
 
-    /// Creates a result.
-    public init(findings: [Finding] = [], keys: [Key] = [], bearer: Bearer? = nil) {
-        self.findings = findings
-        self.keys = keys
-        self.bearer = bearer
-    }
+    /// Creates a result without findings.
+    public init() {}
 
     /// Whether no step failed.
     public var isValid: Bool { !findings.contains { $0.outcome == .failed } }

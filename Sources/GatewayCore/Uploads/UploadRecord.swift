@@ -35,7 +35,7 @@ public struct UploadRecord: Sendable, Equatable {
     /// Entity tag that the store reported when a multipart upload was completed.
     public var completedETag: String?
     /// Whether the row of a multipart upload is gone, so that ``expiresAt`` is the death of the URL that started it.
-    public var hasForgottenEnd: Bool
+    public var hasForgottenEnd = false
     /// The latest finding of the gateway.
     public var finding: UploadFinding?
 
@@ -43,8 +43,7 @@ public struct UploadRecord: Sendable, Equatable {
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
         bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
-        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, completedETag: String? = nil,
-        hasForgottenEnd: Bool = false, finding: UploadFinding? = nil
+        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, finding: UploadFinding? = nil
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -61,8 +60,6 @@ public struct UploadRecord: Sendable, Equatable {
         self.signsPayload = signsPayload
         self.contentLength = contentLength
         self.isDead = isDead
-        self.completedETag = completedETag
-        self.hasForgottenEnd = hasForgottenEnd
         self.finding = finding
     }
 }

@@ -182,8 +182,7 @@ public struct StorageCredential: Sendable, Equatable {
     /// Creates a storage credential.
     public init(
         id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
-        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date,
-        previousKey: PreviousKey? = nil
+        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date
     ) {
         self.id = id
         self.name = name
@@ -194,6 +193,5 @@ public struct StorageCredential: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.sessionRole = sessionRole
         self.createdAt = createdAt
-        self.previousKey = previousKey
     }
 }

@@ -91,13 +91,13 @@ struct WeekRules: Sendable {
 
     private func quota(
         _ principal: String, in bucket: String? = nil, _ metric: Quota.Metric, _ period: Quota.Period,
-        _ sharing: Quota.Sharing, limit: Int64, by admin: Admin = .olivia
+        _ sharing: Quota.Sharing, limit: Int64
     ) async throws {
         let quota = Quota(
             id: newID(), principal: try Principal(principal), bucket: try bucket.map { try BucketName($0) },
             action: metric == .bytes ? .putObject : nil, metric: metric, period: period, sharing: sharing, limit: limit,
             createdAt: clock.now)
-        _ = try await stores.quotas.create(quota.validated(), by: change(by: admin))
+        _ = try await stores.quotas.create(quota.validated(), by: change(by: .olivia))
     }
 }
 

@@ -60,8 +60,8 @@ struct StoreError: Error, Sendable, Equatable {
             details: [["ActualObjectSize", String(byteCount)]])
     }
 
-    static func invalidArgument(_ message: String, details: [[String]] = []) -> StoreError {
-        StoreError(.badRequest, "InvalidArgument", message, details: details)
+    static func invalidArgument(_ message: String) -> StoreError {
+        StoreError(.badRequest, "InvalidArgument", message)
     }
 
     static func malformedHeader(_ message: String, details: [[String]] = []) -> StoreError {

@@ -68,6 +68,8 @@ struct HeldPolicy {
     private static let maxShared = 1024
     /// Largest number of keys held as known to have no row.
     static let maxAbsent = 16_384
+    /// Largest number of places that are held.
+    private static let maxPlaces = 50_000
 
     /// Approximate memory that held rows take, in bytes.
     var cost: Int { rows.cost + absent.cost + places.cost }
@@ -78,7 +80,7 @@ struct HeldPolicy {
         rows = LeastRecentlyUsed(maxCount: limits.maxEntries, maxCost: limits.maxBytes)
         absent = LeastRecentlyUsed(
             maxCount: min(Self.maxAbsent, limits.maxEntries), maxCost: limits.maxBytes / 8)
-        places = LeastRecentlyUsed(maxCount: limits.maxPlaces, maxCost: limits.maxBytes / 4)
+        places = LeastRecentlyUsed(maxCount: Self.maxPlaces, maxCost: limits.maxBytes / 4)
         shared = LeastRecentlyUsed(maxCount: Self.maxShared, maxCost: .max)
         maxGroups = limits.maxGroups
     }

@@ -15,20 +15,16 @@ public final class PolicyCache: Sendable {
         /// Largest number of literal grants of one principal that are held together. Above it, grants are looked up by
         /// place.
         public var literalGrantLimit: Int
-        /// Largest number of places that are held.
-        public var maxPlaces: Int
         /// Largest number of groups per caller.
         public var maxGroups: Int
 
         /// Creates limits. The defaults suit 100,000 active users.
         public init(
-            maxEntries: Int = 200_000, maxBytes: Int = 128 << 20, literalGrantLimit: Int = 256,
-            maxPlaces: Int = 50_000, maxGroups: Int = 512
+            maxEntries: Int = 200_000, maxBytes: Int = 128 << 20, literalGrantLimit: Int = 256, maxGroups: Int = 512
         ) {
             self.maxEntries = maxEntries
             self.maxBytes = maxBytes
             self.literalGrantLimit = literalGrantLimit
-            self.maxPlaces = maxPlaces
             self.maxGroups = maxGroups
         }
     }

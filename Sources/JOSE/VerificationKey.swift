@@ -10,7 +10,7 @@ public struct VerificationKey: Sendable {
     }
 
     /// Shortest shared secret in bytes: as long as the digest (RFC 7518, section 3.2).
-    public static let minSecretBytes = 32
+    static let minSecretBytes = 32
 
     /// The key's identifier (`kid`).
     public let id: String?

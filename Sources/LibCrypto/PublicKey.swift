@@ -43,9 +43,9 @@ import CLibCrypto
     /// Allowed length of an RSA modulus in bits. The time of one verification grows with the square of the length.
     public static let rsaBits = 2048...8192
     /// Allowed length of the modulus of a key that verifies MD5, in bits. The key of Alibaba OSS has 512 bits.
-    public static let md5Bits = 512...8192
+    static let md5Bits = 512...8192
     /// Length of a key and of each half of a signature of Ed25519, in bytes (RFC 8032).
-    public static let ed25519ByteCount = 32
+    static let ed25519ByteCount = 32
 
     private let context: OpaquePointer
     private let form: Form

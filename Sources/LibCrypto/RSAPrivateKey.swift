@@ -6,7 +6,7 @@ import CLibCrypto
 ///   inside counts its references atomically and guards its caches with a lock of its own.
 @safe public final class RSAPrivateKey: @unchecked Sendable {
     /// No issuer has made shorter keys for years.
-    public static let minBits = 2048
+    static let minBits = 2048
 
     private let context: OpaquePointer
     private let algorithm: DigestAlgorithm

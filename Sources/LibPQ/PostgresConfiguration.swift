@@ -13,7 +13,7 @@ public struct PostgresConfiguration: Sendable {
     /// level at which the server sends them is fixed here.
     var settings: [(name: String, value: String)] { sessionSettings + [("client_min_messages", "warning")] }
     /// How long to wait for one server of the list before trying the next.
-    public var connectTimeout: Duration
+    var connectTimeout: Duration
     /// How long a call without a deadline waits for the server's answer.
     public var responseTimeout: Duration
     /// How long the server has to confirm a cancellation before the connection is abandoned.

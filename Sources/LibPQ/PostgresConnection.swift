@@ -21,7 +21,7 @@ public actor PostgresConnection {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     /// Whether the connection was established after the last call.
-    public nonisolated var isConnected: Bool { connected.load(ordering: .relaxed) }
+    nonisolated var isConnected: Bool { connected.load(ordering: .relaxed) }
 
     /// Creates a connection. The first call connects.
     public init(_ configuration: PostgresConfiguration, logger: Logger) {

@@ -1,15 +1,9 @@
 /// Tells one history of a database system from all others.
 public struct ServerIdentity: Sendable, Equatable {
     /// The number that `initdb` gave the system. Its standbys and its restored copies have the same one.
-    public var system: String
+    var system: String
     /// Number of the history within the system, from 1. Each promotion begins a new one, with a higher number.
-    public var timeline: UInt32
-
-    /// Puts an identity together.
-    public init(system: String, timeline: UInt32) {
-        self.system = system
-        self.timeline = timeline
-    }
+    var timeline: UInt32
 }
 
 /// What a look at a server shows.

@@ -7,12 +7,6 @@ public struct PassedSocket: Sendable, Equatable {
     /// Its number in this process.
     public let descriptor: Int32
 
-    /// Names a socket.
-    public init(name: String, descriptor: Int32) {
-        self.name = name
-        self.descriptor = descriptor
-    }
-
     /// Finds the sockets that were passed to this process. Programs that it starts do not inherit them.
     ///
     /// - Parameter environment: The environment of the process.

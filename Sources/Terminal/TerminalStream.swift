@@ -5,7 +5,7 @@ public struct TerminalStream: Sendable {
     /// Whether a person reads it at a terminal.
     public let isTerminal: Bool
     /// Whether colours may be used. `NO_COLOR` and the terminal `dumb` forbid them.
-    public let hasColours: Bool
+    let hasColours: Bool
     /// Columns of the terminal; `nil` if the stream is not one.
     public let width: Int?
 

@@ -11,13 +11,13 @@ public struct DemoKeys: Codable, Sendable {
     /// The admin's bearer token.
     public let adminKey: String
     /// The API key of ``DemoWorld/user``.
-    public let userToken: String
+    let userToken: String
     /// The API key of ``DemoWorld/stranger``.
-    public let strangerToken: String
+    let strangerToken: String
     /// The access key id that the gateway signs with at the store.
-    public let storeAccessKeyID: String
+    let storeAccessKeyID: String
     /// The secret access key that belongs to it.
-    public let storeSecretAccessKey: String
+    let storeSecretAccessKey: String
 
     /// Reads the keys of a directory, or generates them; only the owner of the file can read it.
     ///

@@ -3,28 +3,28 @@ public enum DemoWorld {
     /// The name of the bucket in the embedded store.
     public static let bucket = "demo"
     /// The name of the bucket that the store serves in the language of Alibaba OSS.
-    public static let ossBucket = "demo-oss"
+    static let ossBucket = "demo-oss"
     /// The region in the store's signatures.
-    public static let region = "us-east-1"
+    static let region = "us-east-1"
     /// The region in signatures of OSS.
-    public static let ossRegion = "cn-hangzhou"
+    static let ossRegion = "cn-hangzhou"
     /// The port at which the sample of the OSS SDK for iOS asks for credentials.
     public static let ossSamplePort: UInt16 = 7080
     /// The user with a grant, as a principal. The grant permits puts and gets under ``prefix``.
     public static let user = "user:alice"
     /// A user without a grant, for demonstrating a refusal.
-    public static let stranger = "user:mallory"
+    static let stranger = "user:mallory"
     /// The prefix that the grant covers.
-    public static let prefix = "users/alice/"
+    static let prefix = "users/alice/"
     /// The key of the object in the printed commands.
-    public static let key = "users/alice/hello.txt"
+    static let key = "users/alice/hello.txt"
     /// The content type of the object.
-    public static let contentType = "text/plain"
+    static let contentType = "text/plain"
     /// The content of the object. It contains no character that has a special meaning in JSON, or in a shell between
     /// single quotes.
     public static let text = "Hello from Sluice"
     /// Number of URLs that the user may get per day: enough to experiment, and few enough to reach the limit.
-    public static let urlsPerDay = 1_000
+    static let urlsPerDay = 1_000
 
     /// The name of the API key in the console's one-time address.
     static let consoleKeyName = "Console, one-time address"
@@ -65,7 +65,7 @@ public enum DemoWorld {
     ///   - strangerToken: Bearer token of ``stranger``.
     ///   - store: Origin of the store.
     ///   - ossSample: Origin at which the sample of the OSS SDK gets credentials, if it is served.
-    public static func instructions(
+    static func instructions(
         gateway: String, token: String, strangerToken: String, store: String, ossSample: String? = nil
     ) -> String {
         let steps = [

@@ -23,7 +23,7 @@ public struct EmbeddedPostgres: Service {
     let processID: Int32
 
     /// Whether the server was already running, left by an earlier run.
-    public let wasAdopted: Bool
+    let wasAdopted: Bool
 
     /// Starts the cluster in a data directory and waits until it accepts connections. The first start creates the
     /// cluster.
@@ -84,7 +84,7 @@ public struct EmbeddedPostgres: Service {
     }
 
     /// Whether the server is running.
-    public var isRunning: Bool {
+    var isRunning: Bool {
         PostmasterFile.isServer(processID, ofCluster: paths.cluster)
     }
 

@@ -6,7 +6,7 @@ import StrictJSON
 
 extension Bucket {
     /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
-    public static let maxCallbackBytes = 2048
+    static let maxCallbackBytes = 2048
     /// A day, in seconds.
     private static let day = 86_400
     /// Maximum number of origins of a bucket.

@@ -174,14 +174,14 @@ public protocol BucketValidator: Sendable {
 }
 
 /// Generates names of probe objects.
-public enum ProbeKey {
+enum ProbeKey {
     /// The prefix of all probe objects. A lifecycle rule at the store can use it to remove leftovers.
-    public static let prefix = ".sluice-probe/"
+    static let prefix = ".sluice-probe/"
     /// Number of random bytes in a name.
-    public static let randomByteCount = 16
+    static let randomByteCount = 16
 
     /// Generates an unguessable name.
-    public static func make(randomBytes: [UInt8]) throws(GatewayError) -> ObjectKey {
+    static func make(randomBytes: [UInt8]) throws(GatewayError) -> ObjectKey {
         guard randomBytes.count == randomByteCount else {
             throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")
         }

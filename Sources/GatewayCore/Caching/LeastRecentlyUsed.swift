@@ -94,7 +94,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Removes the entry that was used longest ago, if it is no longer of use.
-    package mutating func removeOldest(where isUseless: (Value) -> Bool) {
+    mutating func removeOldest(where isUseless: (Value) -> Bool) {
         guard oldest != Self.none, let value = nodes[Int(oldest)].value, isUseless(value) else { return }
         remove(nodes[Int(oldest)].key)
     }

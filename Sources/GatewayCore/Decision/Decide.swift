@@ -2,7 +2,7 @@ public import FoundationEssentials
 import Signing
 
 /// Longest lifetime of a URL that any supported scheme can express, in seconds.
-public let schemeMaxTTL = 604_800
+let schemeMaxTTL = 604_800
 
 /// Decides a request for one key or one listing. Issuing, explaining and simulating all call this function. Temporary
 /// credentials and cookies, which cover many keys, are decided with a ``SessionBuilder``.

@@ -1,31 +1,31 @@
-public import FoundationEssentials
+import FoundationEssentials
 import Signing
 
 /// What cookies may be signed for, why, and what they cost.
-public struct CookiePermit: Sendable {
+struct CookiePermit: Sendable {
     /// The grant that permits the download of every key below the prefix. Its principal is the one that matched.
-    public var grant: Grant
+    var grant: Grant
     /// The bucket, as its content delivery network names it.
-    public var bucket: Bucket
+    var bucket: Bucket
     /// The credential to sign with.
-    public var credential: StorageCredential
+    var credential: StorageCredential
     /// What the cookies open: all keys that begin with the prefix, or the one key that it is.
-    public var prefix: ExactText
+    var prefix: ExactText
     /// Lifetime in seconds.
-    public var expiresIn: Int
+    var expiresIn: Int
     /// The instant of the decision, rounded down to a whole second.
-    public var decidedAt: Date
+    var decidedAt: Date
     /// The address from which alone the cookies work; `nil` if the bucket binds none.
-    public var sourceAddress: IPAddress?
+    var sourceAddress: IPAddress?
     /// Charges to quotas. All of them are taken, or none.
-    public var charges: [QuotaCharge]
+    var charges: [QuotaCharge]
 
     /// When the cookies expire, by the signing clock; not valid at this instant or later.
-    public var expiresAt: Date { decidedAt.addingTimeInterval(TimeInterval(expiresIn)) }
+    var expiresAt: Date { decidedAt.addingTimeInterval(TimeInterval(expiresIn)) }
 }
 
 /// The result of ``decideCookies(_:for:under:sourceAddress:now:)``.
-public enum CookieDecision: Sendable {
+enum CookieDecision: Sendable {
     /// The cookies may be signed as the permit states.
     case permit(CookiePermit)
     /// The cookies are refused.
@@ -46,7 +46,7 @@ public enum CookieDecision: Sendable {
 ///   - policy: The rows that affect the bucket and the prefix, above and below it.
 ///   - sourceAddress: Address that the request came from; `nil` if it is unknown.
 ///   - now: Current time of the gateway's clock, which the network compares with its own.
-public func decideCookies(
+func decideCookies(
     _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> CookieDecision {
     guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }

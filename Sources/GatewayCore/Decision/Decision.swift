@@ -99,9 +99,9 @@ public struct Refusal: Sendable {
     /// The grant that denied, or whose condition failed; `nil` if no grant matched.
     public var grant: Grant?
     /// Whether the caller's ticket does not cover the request. No grant was asked then.
-    public var isOutsideTicket = false
+    var isOutsideTicket = false
     /// The protocol of the request, if the bucket does not open it. No grant was asked then.
-    public var closedProtocol: ClientProtocol?
+    var closedProtocol: ClientProtocol?
 
     /// Creates a refusal.
     public init(_ error: GatewayError, grant: Grant? = nil) {

@@ -1,7 +1,7 @@
 /// Reports to callers which actions they may perform and what remains of their quotas.
 public struct AccessOverview: Sendable {
     /// Maximum number of grants in an answer; more would be of no use on a caller's screen.
-    public static let maxGrants = 1000
+    static let maxGrants = 1000
 
     /// The access of one caller.
     public struct Access: Sendable {

@@ -9,7 +9,7 @@ public struct RequestHistory: Sendable {
     /// request, and the difference of clocks.
     static let after: TimeInterval = 60
     /// Longest period that may be searched, in seconds.
-    public static let longestPeriod: TimeInterval = 86_400
+    static let longestPeriod: TimeInterval = 86_400
 
     private let refusals: any RefusalReader
     private let issuances: any RequestIssuances

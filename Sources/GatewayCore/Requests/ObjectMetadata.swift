@@ -14,7 +14,7 @@ public struct ObjectMetadata: Sendable, Equatable {
     /// Largest number of entries per object.
     public static let maxCount = 64
     /// Largest total length of all names and values, in bytes. The stores have the same limit.
-    public static let maxByteCount = 2048
+    static let maxByteCount = 2048
 
     /// No metadata.
     static let none = ObjectMetadata(entries: [])

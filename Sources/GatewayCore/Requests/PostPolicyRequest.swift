@@ -44,7 +44,7 @@ public struct PostPolicyRequest: Sendable {
     }
 
     /// Largest number of content types per form.
-    public static let maxContentTypes = 20
+    static let maxContentTypes = 20
 
     /// The bucket.
     public let bucket: BucketName

@@ -29,5 +29,5 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     }
 
     /// Whether the ledger's key may be a prefix, of which the credential reaches every key.
-    public var reachesPrefix: Bool { self == .sts || self == .cdnCookies }
+    var reachesPrefix: Bool { self == .sts || self == .cdnCookies }
 }

@@ -59,7 +59,7 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
 
     /// Largest number of `/` in a key or prefix that is requested or granted. A decision may have to look up a grant at
     /// each `/` of the key.
-    public static let maxSlashes = 64
+    static let maxSlashes = 64
 
     /// Returns the key, or refuses it if it has more than ``maxSlashes`` `/`.
     ///

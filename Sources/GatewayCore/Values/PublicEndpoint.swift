@@ -65,7 +65,7 @@ public struct CDNSigning: Sendable, Equatable {
 
     /// Seconds for which Alibaba's CDN accepts a link after the instant in it, unless its domain is configured for
     /// another number.
-    public static let defaultValidity = 1800
+    static let defaultValidity = 1800
     /// Longest such time in seconds, as Alibaba limits it.
     static let maxValidity = 31_536_000
 

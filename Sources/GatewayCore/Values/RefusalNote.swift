@@ -16,7 +16,7 @@ public struct RefusalNote: Sendable, Equatable {
     public var grantID: UUID?
 
     /// Longest ``subject``, in bytes.
-    public static let maxSubjectBytes = 256
+    static let maxSubjectBytes = 256
 
     /// Creates a note. A longer subject is cut.
     public init(
@@ -53,7 +53,7 @@ public struct RefusalTarget: Sendable, Equatable {
     public let keySHA256: [UInt8]
 
     /// Longest ``keyPrefix``, in bytes.
-    public static let maxPrefixBytes = 128
+    static let maxPrefixBytes = 128
 
     /// Creates a target from what was kept of it.
     public init(bucket: BucketName, action: Action?, keyPrefix: String, keySHA256: [UInt8]) {

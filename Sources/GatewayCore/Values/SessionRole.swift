@@ -76,5 +76,5 @@ public enum SessionPolicyDialect: String, Sendable, CaseIterable {
     case aws
 
     /// Largest length of a session policy, in characters, for both languages.
-    public static let maxCharacters = 2048
+    static let maxCharacters = 2048
 }

@@ -61,12 +61,12 @@ public struct Ticket: Sendable, Equatable {
 
 extension Ticket {
     /// Lifetime if the request states none, in seconds: a working day of an app.
-    public static let defaultLife = 43_200
+    static let defaultLife = 43_200
     /// Longest lifetime, in seconds.
     public static let maxLife = 604_800
     /// Number of uses if the request states none. SDKs refresh every 5 to 55 minutes, and an SDK that cannot read the
     /// expiry asks before each of its requests.
-    public static let defaultUses: Int64 = 1000
+    static let defaultUses: Int64 = 1000
     /// Largest number of uses.
     public static let maxUses: Int64 = 100_000
     /// Largest number of valid tickets per principal at a time.

@@ -72,11 +72,11 @@ public struct ServerFacts: Sendable, Equatable {
     /// `synchronous_commit` in a session that asked for `on`.
     public var synchronousCommit: String
     /// `synchronous_commit` in a session that asked for nothing.
-    public var initialSynchronousCommit: String
+    var initialSynchronousCommit: String
     /// Whether the server's configuration says that commits may be lost: `sluice.accepts_loss` is on.
     public var acceptsLoss: Bool
     /// Names of server settings without which a commit may be lost, and which are off.
-    public var unsafeSettings: [String]
+    var unsafeSettings: [String]
     /// The synchronous standbys; empty for none.
     public var synchronousStandbys: String
     /// The server's clock.

@@ -19,7 +19,7 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
     private let keys: Mutex<Keys>
 
     /// The identifier of a key that is given without one.
-    public static let defaultID = "default"
+    static let defaultID = "default"
 
     /// Parses keys.
     ///

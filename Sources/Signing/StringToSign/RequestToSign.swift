@@ -8,7 +8,7 @@ import LibCrypto
 /// parameter and header must occur once.
 public struct RequestToSign: Sendable, Hashable {
     /// Maximum length of a URL in bytes.
-    public static let maxURLByteCount = 8192
+    static let maxURLByteCount = 8192
 
     /// Method, in upper case.
     public let method: String

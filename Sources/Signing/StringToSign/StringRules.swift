@@ -1,7 +1,7 @@
 /// The rules for strings to sign from clients.
 public struct StringRules: Sendable, Hashable {
     /// How far a date may be from now, in seconds. Stores allow the same.
-    public static let dateToleranceSeconds = 900
+    static let dateToleranceSeconds = 900
 
     /// Now.
     public let now: SigningInstant

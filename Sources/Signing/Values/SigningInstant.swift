@@ -5,7 +5,7 @@ import Bytes
 /// The calendar is the proleptic Gregorian one in UTC, without leap seconds, from 1970 to the end of year 9999.
 public struct SigningInstant: Sendable, Hashable, Comparable {
     /// The instants whose year has four digits.
-    public static let validEpochSeconds: ClosedRange<Int64> = 0...253_402_300_799
+    static let validEpochSeconds: ClosedRange<Int64> = 0...253_402_300_799
 
     /// Seconds since 1970-01-01T00:00:00Z.
     public let epochSeconds: Int64

@@ -5,7 +5,7 @@ public final class Dice: Sendable {
     private let state: Mutex<UInt64>
 
     /// Creates dice from a seed.
-    public init(seed: UInt64) {
+    init(seed: UInt64) {
         state = Mutex(seed)
     }
 

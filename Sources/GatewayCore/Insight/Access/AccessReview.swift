@@ -8,7 +8,7 @@ public import FoundationEssentials
 /// lies inside. Of a principal's groups, a delegated admin sees those that a scope names, or that have a row inside.
 public struct AccessReview: Sendable {
     /// Maximum number of grants listed for one principal and one key.
-    public static let maxGrantsOfKey = 100
+    static let maxGrantsOfKey = 100
 
     private let cache: PolicyCache
     private let rows: any AccessRows

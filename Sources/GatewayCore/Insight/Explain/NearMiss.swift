@@ -25,7 +25,7 @@ public struct NearMiss: Sendable, Equatable {
     /// The one mismatch.
     public var flaw: Flaw
     /// Number of leading bytes that its prefix and the key have in common.
-    public var sharedByteCount: Int
+    var sharedByteCount: Int
 
     /// Compares a grant with a request; `nil` if the grant matches or has more than one mismatch.
     init?(

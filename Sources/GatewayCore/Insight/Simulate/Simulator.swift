@@ -25,9 +25,9 @@ public struct Simulator: Sendable {
     }
 
     /// Longest period of a replay, in days before now.
-    public static let maxDays: Int64 = 366
+    static let maxDays: Int64 = 366
     /// The period if a question states none, in days.
-    public static let defaultDays: Int64 = 7
+    static let defaultDays: Int64 = 7
 
     private let source: any PolicySource
     private let ledger: any ReplaySource

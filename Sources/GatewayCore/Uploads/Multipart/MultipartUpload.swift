@@ -19,7 +19,7 @@ public struct MultipartUpload: Sendable, Equatable {
         case aborted
 
         /// The states in which the store may still hold parts.
-        public static let unfinished: Set<State> = [.starting, .open, .completing, .aborting]
+        static let unfinished: Set<State> = [.starting, .open, .completing, .aborting]
     }
 
     /// UUIDv7; also the id of the ledger row for the start of the upload.

@@ -85,6 +85,20 @@ public struct PostgresLedgerReports: LedgerReports {
         return backlog
     }
 
+    /// Counts reservations.
+    static let backlog = Statement<Void, SettlingBacklog>(
+        """
+        SELECT count(*), coalesce(sum(r.amount), 0)::bigint, count(*) FILTER (WHERE r.dead_at < statement_timestamp()),
+            min(r.dead_at) FILTER (WHERE r.dead_at < statement_timestamp())
+        FROM reservations r
+        """, onlyReads: true
+    ) {
+        []
+    } decode: { row throws(PostgresError) in
+        SettlingBacklog(
+            reservations: try row.next(), bytes: try row.next(), expired: try row.next(), expiredSince: try row.next())
+    }
+
     /// Reads a page of live allow grants with their use, newest first.
     public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
         let limit = LedgerPool.limit(query.pageSize)

@@ -62,7 +62,7 @@ function safeLink(address) {
 }
 
 /** Returns children as a flat list of nodes and texts, without those that are absent. */
-export function nodes(children) {
+function nodes(children) {
   return children
     .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
@@ -73,13 +73,6 @@ export function nodes(children) {
 export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
   return element;
-}
-
-/** Returns a fragment. */
-function fragment(...children) {
-  const all = document.createDocumentFragment();
-  all.append(...nodes(children));
-  return all;
 }
 
 let last = 0;

@@ -47,7 +47,6 @@ const shapes = {
   filter: "M2.4 3.4h11.2L9.4 8.4v4.2l-2.8-1.2V8.4z",
   info: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M8 7.4v3.8M8 5h.1",
   clock: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M8 4.8V8l2.2 1.6",
-  external: "M6.4 3.6H3v9.4h9.4V9.6M9 3h4v4M13 3 7.6 8.4",
 };
 
 const space = "http://www.w3.org/2000/svg";

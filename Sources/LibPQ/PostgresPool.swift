@@ -56,10 +56,9 @@ public final class PostgresPool: Sendable {
     /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if
     ///   no connection could be lent; otherwise whatever `body` throws.
     public func withConnection<Result: Sendable>(
-        deadline: ContinuousClock.Instant? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
-        let connection = try await lease(deadline: deadline)
+        let connection = try await lease(deadline: nil)
         defer { giveBack(connection) }
         return try await body(connection)
     }
@@ -95,14 +94,11 @@ public final class PostgresPool: Sendable {
     /// Runs a transaction on any connection; see
     /// ``PostgresConnection/withTransaction(isolation:readOnly:deadline:_:)``.
     public func withTransaction<Result: Sendable>(
-        isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
-        deadline: ContinuousClock.Instant? = nil,
         _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
-        let connection = try await lease(deadline: deadline)
+        let connection = try await lease(deadline: nil)
         defer { giveBack(connection) }
-        return try await connection.withTransaction(
-            isolation: isolation, readOnly: readOnly, deadline: deadline, body)
+        return try await connection.withTransaction(body)
     }
 
     /// Closes all connections. A later call opens them again.

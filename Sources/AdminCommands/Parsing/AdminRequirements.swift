@@ -48,10 +48,10 @@ struct AdminRequirements {
             guard let inner = below(member.name), let value = body[member.name] else { continue }
             mistakes += inner.missing(in: value)
         }
-        return mistakes + missingAlternative(in: body, needed: required)
+        return mistakes + missingAlternative(in: body)
     }
 
-    private func missingAlternative(in body: ContractValue, needed: [String]) -> [String] {
+    private func missingAlternative(in body: ContractValue) -> [String] {
         let alternatives = alternatives
         guard !alternatives.isEmpty, !alternatives.contains(where: { $0.allSatisfy { body[$0] != nil } }) else {
             return []

@@ -3,7 +3,8 @@ import StrictJSON
 
 extension JSONObject {
     /// Takes the scopes of a role; `nil` for a role without limits.
-    mutating func adminScopes(_ name: String = "adminScopes") throws(GatewayError) -> [AdminScope]? {
+    mutating func adminScopes() throws(GatewayError) -> [AdminScope]? {
+        let name = "adminScopes"
         guard let items = try values(name, atMost: AdminScope.maxCount) else { return nil }
         do {
             try AdminScope.check(count: items.count)

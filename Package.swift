@@ -120,7 +120,7 @@ let package = Package(
         // Requests to other servers: key sets of issuers, uploads in stores.
         .target(
             name: "GatewayCloud",
-            dependencies: ["Bytes", "Figures", "GatewayCore", "LibCurl", "Signing", logging],
+            dependencies: ["Bytes", "Figures", "GatewayCore", "LibCrypto", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
 
@@ -161,7 +161,7 @@ let package = Package(
         // Tries what a store keeps of what links promise.
         .target(
             name: "StoreQualification",
-            dependencies: ["Bytes", "GatewayCloud", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
+            dependencies: ["Bytes", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
             swiftSettings: strict),
 
         // Reads the configuration, builds the gateway and runs it.
@@ -171,7 +171,7 @@ let package = Package(
                 "AdminCommands", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
                 "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
-                argumentParser, configuration, logging, serviceLifecycle, systemPackage, unixSignals,
+                argumentParser, configuration, logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -204,7 +204,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
-            dependencies: ["GatewayCore", "LibCurl", "Signing", "StoreQualification"], swiftSettings: strict),
+            dependencies: ["GatewayCore", "Signing", "StoreQualification"], swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict
@@ -259,7 +259,7 @@ let package = Package(
         .testTarget(
             name: "DevStackTests",
             dependencies: [
-                "Bytes", "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
+                "Bytes", "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
                 "StoreQualification", httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["SDKs"],
@@ -269,7 +269,6 @@ let package = Package(
             name: "GatewayPostgresTests",
             dependencies: [
                 "GatewayPostgres", "GatewayCore", "LibCrypto", "LibPQ", "PostgresTesting", "TestSupport", logging,
-                serviceLifecycle,
             ],
             swiftSettings: strict
         ),

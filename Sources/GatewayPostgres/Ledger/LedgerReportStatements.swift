@@ -120,7 +120,8 @@ extension PostgresLedgerReports {
     private static let wasOutside = """
         EXISTS (
             SELECT FROM grants o
-            WHERE o.id = g.id AND o.removed_at >= $1 - interval '1 minute' AND NOT \(GrantTable.isInside("$7", grant: "o"))
+            WHERE o.id = g.id AND o.removed_at >= $1 - interval '1 minute'
+                AND NOT \(GrantTable.isInside("$7", grant: "o"))
         )
         """
 

@@ -80,14 +80,31 @@ public struct MultipartCalls: MultipartStore {
 
     /// Aborts an upload; returns whether the store knew it.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool {
-        let url = try await url(
-            "DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
-        let answer = try await send(.delete, url)
+        let answer = try await send(.delete, try await deletion(of: storeUploadID, upload))
         switch answer.status {
         case 200, 204: return true
         case 404: return false
         default: throw Self.refusal(answer)
         }
+    }
+
+    /// Discards what the store still holds of an aborted upload.
+    public func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {
+        let url: Secret<String>
+        do throws(GatewayError) {
+            url = try await deletion(of: storeUploadID, upload)
+        } catch {
+            throw StoreFailure(unasked: error)
+        }
+        let answer: HTTPTransfer.Answer
+        do throws(OutboundError) {
+            answer = try await client.send(.delete, url.reveal(), maxBytes: Self.maxAnswerBytes)
+        } catch {
+            throw error.asStoreFailure
+        }
+        // Another 404 may come from a proxy.
+        let isGone = answer.status == 404 && StoreErrorCode.read(answer) == "NoSuchUpload"
+        guard [200, 204].contains(answer.status) || isGone else { throw .unclear }
     }
 
     /// Whether the object at the key is the one that the parts of an upload make.
@@ -113,6 +130,12 @@ extension MultipartCalls {
         }
         return try signer.url(
             method, of: key, in: bucket, with: credential, query: query, expiresIn: Self.urlLife, at: now())
+    }
+
+    private func deletion(
+        of storeUploadID: String, _ upload: MultipartUpload
+    ) async throws(GatewayError) -> Secret<String> {
+        try await url("DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
     }
 
     private func send(

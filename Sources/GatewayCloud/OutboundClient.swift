@@ -159,11 +159,12 @@ extension OutboundError {
                 advice: "The bucket's store failed: it answered \(status)\(code.map { " " + $0 } ?? "")."))
     }
 
-    /// Whether the other side could not be connected to, or gave no whole answer in time.
-    var isSilence: Bool {
+    /// What a question to a store came to that failed like this.
+    var asStoreFailure: StoreFailure {
         switch self {
-        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls): true
-        case .noAnswer, .notPermitted, .notSignable, .status: false
+        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls): .silent
+        case .noAnswer(.tooLarge), .noAnswer(.other), .status: .unclear
+        case .noAnswer, .notPermitted, .notSignable: StoreFailure(unasked: asGatewayError)
         }
     }
 

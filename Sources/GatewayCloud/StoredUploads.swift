@@ -28,17 +28,21 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     }
 
     /// Asks for the current object at a key.
-    public func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
-        // The store where the latest change has put the bucket. Another store would not know the key.
-        try await cache.advance()
-        // Without its row nobody can ask the store any more.
-        guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
+    public func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
         do {
+            // The store where the latest change has put the bucket. Another store would not know the key.
+            try await cache.advance()
+            // Without its row nobody can ask the store any more.
+            guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
             let look = try await head(key, in: bucket, with: credential)
             guard look.object == nil else { return look }
             return try await absence(of: key, in: bucket, with: credential, wasDeleted: look.wasDeleted)
-        } catch let error as OutboundError where error.isSilence {
-            throw StoreSilence()
+        } catch let error as OutboundError {
+            throw error.asStoreFailure
+        } catch let error as GatewayError {
+            throw StoreFailure(unasked: error)
+        } catch {
+            throw .unasked(Cause("the store could not be asked: \(type(of: error))"))
         }
     }
 

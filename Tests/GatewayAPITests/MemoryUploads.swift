@@ -101,5 +101,7 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         return true
     }
 
+    func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
+
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
 }

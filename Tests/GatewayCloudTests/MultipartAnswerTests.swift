@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import GatewayCloud
@@ -205,6 +206,48 @@ import Testing
             #expect(peer.requests.map(\.method) == [.delete, .delete])
             #expect(peer.requests.allSatisfy { $0.target.contains("uploadId=store-1") })
             #expect(desk.rows.state(of: upload.id) == .aborted)
+        }
+    }
+
+    private static let gone = "<Error><Code>NoSuchUpload</Code></Error>"
+
+    /// The parts of an upload are given back only then.
+    @Test(arguments: [
+        (200, "", true), (204, "", true), (404, gone, true), (404, "", false), (404, "<html></html>", false),
+        (404, "<Error><Code>NoSuchBucket</Code></Error>", false), (403, "", false), (503, "", false),
+    ])
+    func `what is left of an aborted upload is gone when the store says so`(
+        status: Int, body: String, isGone: Bool
+    ) async throws {
+        let isAborted = Atomic(false)
+        let peer = TestPeer { _ in
+            guard isAborted.exchange(true, ordering: .relaxed) else { return .bytes("", status: .noContent) }
+            return .bytes(body, status: HTTPResponse.Status(code: status))
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("store-1")
+            try await desk.abort(upload.id)
+            if isGone {
+                try await desk.uploads.discardAgain(upload.id)
+            } else {
+                await #expect(throws: StoreFailure.unclear) { try await desk.uploads.discardAgain(upload.id) }
+            }
+        }
+    }
+
+    @Test func `a gateway that may not connect has not asked to discard`() async throws {
+        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("store-1")
+            try await desk.abort(upload.id)
+            let barred = MultipartCalls(
+                client: OutboundClient(policy: try OutboundPolicy(origins: [])),
+                cache: PolicyCache(source: StoreRows(endpoint: origin))
+            ) { Date() }
+            await #expect(throws: StoreFailure.unasked("")) { try await barred.discard("store-1", of: upload) }
+            #expect(peer.requests.count == 1)
         }
     }
 }

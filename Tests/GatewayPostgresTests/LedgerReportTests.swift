@@ -200,65 +200,64 @@ import Testing
         await #expect(throws: GatewayError.self) { try await world.reports.grantUse(reversed) }
     }
 
-    /// A grant may have been moved into what a delegated admin reaches. What it was used for before is not shown.
-    @Test(.database(.migrated), arguments: [false, true]) func showsUseInsideTheReachAlone(isSummed: Bool) async throws
-    {
-        let world = try LedgerWorld()
-        let admin = try AdminWorld()
-        try await admin.makeBucket()
-        let grant = try await admin.stores.grants.create(.sample("user:alice", "team-a/"), by: AdminWorld.change).row
-        let noon = LedgerWorld.noon
-        try await world.write([
-            Row(at: noon.addingTimeInterval(-7200), grant: grant.id, key: "secret/payroll.pdf"),
-            Row(grant: grant.id, key: "team-a/x/1"), Row(grant: grant.id, key: "team-a/x/2"),
-        ])
-        if isSummed {
-            while try await world.connection.execute(UsageUpkeep.sum, 1) == [true] {}
-            while try await world.connection.execute(UsageUpkeep.sumCallers) == [true] {}
-            #expect(try await world.connection.number("SELECT count(*) FROM caller_sums") == 2)
-        }
-        func use(_ reach: AdminReach, from: Date) async throws -> [GrantUse.Use?] {
-            let query = GrantUseQuery(from: from, unusedSince: Date(), includesUsed: true, reach: reach)
-            return try await world.reports.grantUse(query).items.map(\.use)
-        }
-        let reach = AdminReach.limited([try AdminScope(bucket: BucketName("demo"), prefix: "team-a/", principals: nil)])
-        let all = try #require(try await use(.unlimited, from: noon.addingTimeInterval(-10_800)).first ?? nil)
-        #expect(all.urls == 3 && all.tightestPrefix.rawValue == "" && all.lastAt == noon)
-        #expect(try await use(reach, from: noon.addingTimeInterval(-10_800)) == [nil])
-        let inside = try #require(try await use(reach, from: noon.addingTimeInterval(-3600)).first ?? nil)
-        #expect(inside.urls == 2 && inside.tightestPrefix.rawValue == "team-a/x/" && inside.lastAt == noon)
-    }
+    /// A grant that was moved into what a delegated admin reaches, and what it was used for before.
+    private static let moves: [(bucket: String, principal: String, prefix: String, use: Row)] = [
+        ("demo", "user:alice", "secret/", Row(key: "secret/payroll.pdf")),
+        ("other", "user:alice", "team-a/", Row(bucket: "other", key: "team-a/x")),
+        ("demo", "user:eve", "team-a/", Row(principal: "user:eve", key: "team-a/x")),
+        ("demo", "group:board", "team-a/", Row(matched: "group:board", key: "team-a/x")),
+    ]
 
-    /// Before it was moved, a grant was for another bucket or another principal, with keys as they are inside now.
-    @Test(
-        .database(.migrated),
-        arguments: [
-            Row(bucket: "other", key: "team-a/x"), Row(principal: "user:eve", key: "team-a/x"),
-            Row(principal: "user:alice", matched: "group:board", key: "team-a/x"),
-        ], [false, true])
-    func showsNoUseFromBeforeAMove(_ old: LedgerWorld.Row, isSummed: Bool) async throws {
+    /// Neither what a grant was used for before it was moved is shown, nor whether it was used.
+    @Test(.database(.migrated), arguments: moves.indices, [false, true])
+    func showsNoUseFromBeforeAMove(_ number: Int, isSummed: Bool) async throws {
+        let move = Self.moves[number]
         let world = try LedgerWorld()
         let admin = try AdminWorld()
-        try await admin.makeBucket()
-        let grant = try await admin.stores.grants.create(.sample("user:alice", "team-a/"), by: AdminWorld.change).row
-        var before = old
+        for bucket in ["demo", "other"] { try await admin.makeBucket(bucket) }
+        let old = try await admin.stores.grants.create(
+            .sample(move.principal, move.prefix, bucket: move.bucket), by: AdminWorld.change)
+        var grant = try Grant.sample("user:alice", "team-a/")
+        grant.id = old.row.id
+        _ = try await admin.stores.grants.update(grant, from: old.revision, by: AdminWorld.change)
+        // The move was an hour before noon.
+        try await world.connection.runScript(
+            """
+            SET session_replication_role = replica;
+            UPDATE grants SET created_at = now() - interval '20 days';
+            UPDATE grants SET removed_at = to_timestamp(\(LedgerWorld.noon.timeIntervalSince1970 - 3600))
+            WHERE removed_at IS NOT NULL;
+            RESET session_replication_role;
+            """)
+        var before = move.use
         (before.grant, before.at) = (grant.id, LedgerWorld.noon.addingTimeInterval(-7200))
         try await world.write([before, Row(grant: grant.id, key: "team-a/y")])
         if isSummed {
             while try await world.connection.execute(UsageUpkeep.sum, 1) == [true] {}
             while try await world.connection.execute(UsageUpkeep.sumCallers) == [true] {}
+            #expect(try await world.connection.number("SELECT count(*) FROM caller_sums") == 2)
         }
         let scope = try AdminScope(
             bucket: BucketName("demo"), prefix: "team-a/", principals: [PrincipalPattern("user:alice")])
-        func use(_ reach: AdminReach, from seconds: TimeInterval) async throws -> Int64? {
+        let reach = AdminReach.limited([scope])
+        /// What is told of the grant: the number of links; 0 for none, `nil` if it is not in the list.
+        func links(_ reach: AdminReach, from: TimeInterval, unusedSince: TimeInterval? = nil) async throws -> Int64? {
             let query = GrantUseQuery(
-                from: LedgerWorld.noon.addingTimeInterval(seconds), unusedSince: Date(), includesUsed: true,
-                reach: reach)
-            return try await world.reports.grantUse(query).items.first?.use?.urls
+                from: LedgerWorld.noon.addingTimeInterval(from),
+                unusedSince: unusedSince.map { LedgerWorld.noon.addingTimeInterval($0) } ?? Date(),
+                includesUsed: unusedSince == nil, reach: reach)
+            return try await world.reports.grantUse(query).items.first.map { $0.use?.urls ?? 0 }
         }
-        #expect(try await use(.unlimited, from: -10_800) == 2)
-        #expect(try await use(.limited([scope]), from: -10_800) == nil)
-        #expect(try await use(.limited([scope]), from: -3600) == 1)
+        #expect(try await links(.unlimited, from: -10_800) == 2)
+        #expect(try await links(reach, from: -10_800) == 0)
+        #expect(try await links(reach, from: -3500) == 1)
+        for since in [-7201, -7199, -1, 1] as [TimeInterval] {
+            #expect(try await links(reach, from: -10_800, unusedSince: since) == nil, "\(since)")
+        }
+        #expect(try await links(.unlimited, from: -10_800, unusedSince: -1) == nil)
+        #expect(try await links(.unlimited, from: -10_800, unusedSince: 1) == 2)
+        #expect(try await links(reach, from: -3500, unusedSince: -1) == nil)
+        #expect(try await links(reach, from: -3500, unusedSince: 1) == 1)
     }
 
     @Test(.database(.migrated)) func tellsWhatIsAliveBecauseOfAGrantOrCredential() async throws {

@@ -36,7 +36,9 @@ enum NextRelease {
     }
 
     static func migrator(_ connection: PostgresConnection) throws -> Migrator {
-        Migrator(connection: connection, migrations: migrations, functions: try functions(), logger: .silent)
+        Migrator(
+            connection: connection, migrations: migrations, functions: try functions(), program: "1.1.0",
+            logger: .silent)
     }
 }
 
@@ -54,5 +56,16 @@ extension PostgresConnection {
     /// Makes all heartbeats older.
     func age(by seconds: Int) async throws {
         try await runScript("UPDATE gateways SET last_seen_at = last_seen_at - interval '\(seconds) s'")
+    }
+}
+
+extension Migrator {
+    /// Makes one of this version, or of a later one with further migrations or other functions.
+    init(
+        connection: PostgresConnection, migrations: [Migration] = Migration.all,
+        functions: [SchemaFunction] = SchemaFunction.all, program: String = "1.0.0"
+    ) {
+        self.init(
+            connection: connection, migrations: migrations, functions: functions, program: program, logger: .silent)
     }
 }

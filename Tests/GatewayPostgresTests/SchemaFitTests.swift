@@ -107,7 +107,7 @@ import Testing
         try await connection.runScript(
             "DELETE FROM schema_migrations WHERE version = \(NextRelease.contract.version)")
         _ = try await Migrator(
-            connection: connection, migrations: Migration.all + [NextRelease.expand], logger: .silent
+            connection: connection, migrations: Migration.all + [NextRelease.expand], program: "1.1.0"
         ).migrate()
         _ = try await source.changes(since: nil)
     }

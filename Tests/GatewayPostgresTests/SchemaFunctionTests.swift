@@ -18,7 +18,7 @@ import Testing
     private static func migrator(
         _ connection: PostgresConnection, _ functions: [SchemaFunction]
     ) -> Migrator {
-        Migrator(connection: connection, migrations: Migration.all, functions: functions, logger: .silent)
+        Migrator(connection: connection, migrations: Migration.all, functions: functions)
     }
 
     @Test(.database(.migrated)) func `a function is applied again when its checksum differs, and left alone when not`()
@@ -28,14 +28,14 @@ import Testing
         let lines = "SELECT count(*) FROM policy_log WHERE actor = 'sluice migrate'"
         let applied = "SELECT max(extract(epoch FROM applied_at) * 1000000) FROM schema_functions"
         let before = (try await connection.number(lines), try await connection.number(applied))
-        #expect(try await Migrator(connection: connection, logger: .silent).migrate().functions == [])
+        #expect(try await Migrator(connection: connection).migrate().functions == [])
         #expect(try await connection.number(lines) == before.0)
         #expect(try await connection.number(applied) == before.1)
 
         let migrator = Self.migrator(connection, try Self.functions(changing: "uuid_v7") { $0 + "\n" })
         #expect(try await migrator.migrate().functions == ["uuid_v7"])
         #expect(try await connection.number(lines) == before.0 + 1)
-        try await Migrator(connection: connection, logger: .silent).check()
+        try await Migrator(connection: connection).check()
         #expect(try await connection.number("SELECT count(*) FROM schema_functions") == Int64(SchemaFunction.all.count))
         try await migrator.check()
         #expect(try await migrator.migrate().functions == [])
@@ -100,7 +100,7 @@ import Testing
         let broken = try Self.functions(changing: "uuid_v7") { $0 + "\nSELECT 1 / 0;" }
         await #expect(throws: PostgresError.self) { try await Self.migrator(connection, broken).migrate() }
         #expect(try await connection.number("SELECT count(*) FROM pg_proc WHERE proname = 'uuid_v7'") == 1)
-        try await Migrator(connection: connection, logger: .silent).check()
+        try await Migrator(connection: connection).check()
     }
 
     @Test(.database(.migrated)) func `a gateway starts on other bodies, and names functions that are missing`()
@@ -110,7 +110,7 @@ import Testing
         try await Self.migrator(connection, try Self.functions(changing: "uuid_v7") { $0 + "\n" }).check()
         try await connection.runScript("DELETE FROM schema_functions WHERE name = 'uuid_v7'")
         await #expect(throws: Migrator.Failure.functionsMissing(names: ["uuid_v7"])) {
-            try await Migrator(connection: connection, logger: .silent).check()
+            try await Migrator(connection: connection).check()
         }
     }
 

@@ -11,8 +11,12 @@ import Testing
 struct StubVerifier: UploadVerifier {
     let answer: @Sendable (ObjectKey) throws -> StoreLook?
 
-    func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
-        try answer(key)
+    func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
+        do {
+            return try answer(key)
+        } catch {
+            throw (error as? StoreFailure) ?? .unclear
+        }
     }
 }
 
@@ -140,8 +144,7 @@ extension StoreLook {
         let next = Migrator(
             connection: connection, migrations: Migration.all,
             functions: SchemaFunction.all.filter { $0.name != own.name }
-                + [SchemaFunction(name: "settle_reservations_v2", sql: Array(text.utf8))],
-            logger: .silent)
+                + [SchemaFunction(name: "settle_reservations_v2", sql: Array(text.utf8))])
         #expect(try await next.migrate().leftovers.functions == [own.name])
         try await reserveBesideUse(90, over: connection)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -179,7 +182,7 @@ extension StoreLook {
             self.size = size
         }
 
-        func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
+        func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
             arrived += 1
             present += 1
             largest = max(largest, present)

@@ -14,7 +14,7 @@ import Testing
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)
         try await basics.reserveBesideUse(60, over: connection)
-        let stores = PartlySilentStores()
+        let stores = PartlyFailingStores()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 let sweeper = ReservationSweeper(
@@ -36,9 +36,9 @@ import Testing
         _ = try await basics.reserve(2, over: connection)
         // This gateway dies before it settles them.
         let taken = try await connection.execute(
-            ReservationSweeper.takeDue, (grace: 0, most: 10, clock: .right, lease: 300))
+            ReservationSweeper.takeDue, (grace: 0, most: 10, clock: .right, lease: 300, buckets: []))
         #expect(taken.count == 2)
-        let stores = PartlySilentStores()
+        let stores = PartlyFailingStores()
         let sweeper = ReservationSweeper(
             connection: connection, verifier: stores, clock: .right, schedule: .init(grace: .zero), logger: .silent)
         await sweeper.runRound()
@@ -88,46 +88,106 @@ import Testing
             permission.store(true, ordering: .releasing)
         }
 
-        func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
+        func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
             question.store(true, ordering: .releasing)
             while !permission.load(ordering: .acquiring) { await Task.yield() }
             return .nothing
         }
     }
 
-    /// Stores of which that of the bucket `silent` gives no answer.
-    private final class PartlySilentStores: UploadVerifier {
+    /// Stores that find nothing, apart from what fails.
+    private final class PartlyFailingStores: UploadVerifier {
         private let questions = Mutex<[String: Int]>([:])
+        private let failure: @Sendable (_ bucket: String, _ question: Int) -> StoreFailure?
+
+        /// - Parameter failure: Returns what becomes of a question about a bucket, counted from 1.
+        init(failure: @escaping @Sendable (_ bucket: String, _ question: Int) -> StoreFailure? = { _, _ in nil }) {
+            self.failure = failure
+        }
 
         var asked: [String: Int] { questions.withLock { $0 } }
 
-        func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
-            questions.withLock { $0[bucket.rawValue, default: 0] += 1 }
-            guard bucket.rawValue == "silent" else { return .nothing }
-            throw StoreSilence()
+        func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
+            let number = questions.withLock { questions in
+                questions[bucket.rawValue, default: 0] += 1
+                return questions[bucket.rawValue, default: 0]
+            }
+            if let failure = failure(bucket.rawValue, number) { throw failure }
+            return .nothing
         }
+    }
+
+    private static func sweeper(
+        _ connection: PostgresConnection, _ stores: PartlyFailingStores, patience: Int = 3600
+    ) -> ReservationSweeper {
+        ReservationSweeper(
+            connection: connection, verifier: stores, clock: .right,
+            schedule: .init(grace: .zero, patience: .seconds(patience), batch: 3, maxQuestions: 1), logger: .silent)
+    }
+
+    /// Reserves 10 uploads to each of two buckets.
+    private func reserve(in other: String, _ connection: PostgresConnection) async throws {
+        _ = try await basics.reserve(20, over: connection)
+        try await connection.runScript(
+            """
+            UPDATE reservations SET bucket = '\(other)'
+            WHERE issuance_id IN (SELECT r.issuance_id FROM reservations r ORDER BY r.issuance_id LIMIT 10)
+            """)
     }
 
     /// Seconds of patience, and how many of ten reservations of a silent store are left after a round. The links have
     /// been dead for about 55 seconds more than uploads may take.
-    @Test(.database(.migrated), arguments: [(3600, Int64(10)), (40, 9), (10, 0)])
-    func `a store that gives no answer is asked once in a round, and the others meanwhile`(
+    @Test(.database(.migrated), arguments: [(3600, Int64(10)), (10, 7)])
+    func `a store that gives no answer is soon left alone in a round, and only what was asked about is given up`(
         patience: Int, left: Int64
     ) async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        _ = try await basics.reserve(20, over: connection)
-        try await connection.runScript(
-            """
-            UPDATE reservations SET bucket = 'silent'
-            WHERE issuance_id IN (SELECT r.issuance_id FROM reservations r ORDER BY r.issuance_id LIMIT 10)
-            """)
-        let stores = PartlySilentStores()
-        await ReservationSweeper(
-            connection: connection, verifier: stores, clock: .right,
-            schedule: .init(grace: .zero, patience: .seconds(patience), batch: 3, maxQuestions: 1), logger: .silent
-        ).runRound()
-        #expect(stores.asked == ["silent": 1, "demo": 10])
+        try await reserve(in: "silent", connection)
+        let stores = PartlyFailingStores { bucket, _ in bucket == "silent" ? .silent : nil }
+        await Self.sweeper(connection, stores, patience: patience).runRound()
+        #expect(stores.asked == ["silent": 3, "demo": 10])
         #expect(try await basics.state(connection) == [1000, 1000, left])
-        #expect(try await connection.number("SELECT count(*) FROM reservations WHERE check_at > now()") == left)
+    }
+
+    @Test(.database(.migrated)) func `objects that hang do not keep their bucket from being settled`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await basics.reserve(20, over: connection)
+        // Every other question hangs, and the last ones get no answer.
+        let stores = PartlyFailingStores { _, number in number.isMultiple(of: 2) ? .silent : nil }
+        await Self.sweeper(connection, stores).runRound()
+        #expect(stores.asked == ["demo": 20])
+        #expect(try await basics.state(connection) == [1000, 1000, 10])
+    }
+
+    /// The links are dead for longer than its patience.
+    @Test(.database(.migrated)) func `a gateway that cannot ask gives up nothing, and leaves it to others`()
+        async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await reserve(in: "barred", connection)
+        let stores = PartlyFailingStores { bucket, _ in bucket == "barred" ? .unasked("no way out") : nil }
+        await Self.sweeper(connection, stores, patience: 1).runRound()
+        #expect(stores.asked == ["barred": 1, "demo": 10])
+        #expect(try await basics.state(connection) == [1000, 1000, 10])
+        try await connection.runScript(
+            "UPDATE reservations SET bucket = 'demo', check_at = least(check_at, check_at - interval '301 seconds')")
+        await Self.sweeper(connection, PartlyFailingStores()).runRound()
+        #expect(try await basics.state(connection) == [0, 2000, 0])
+    }
+
+    @Test func `a bucket with slow answers lets others go first`() {
+        var round = SettlingRound(logger: .silent)
+        func note(_ bucket: String, _ seconds: Int) {
+            round.note(SettlingAnswer(bucket: bucket, duration: .seconds(seconds)))
+        }
+        for _ in 0..<40 { note("slow", 4) }
+        for _ in 0..<40 { note("fast", 1) }
+        round.endBatch(of: 30)
+        #expect(round.passedOver == ["slow"])
+        #expect(round.returnToSlow() && round.passedOver.isEmpty && !round.returnToSlow())
+        // Each batch is judged alone.
+        note("fast", 100)
+        round.endBatch(of: 30)
+        #expect(round.passedOver.isEmpty)
     }
 }

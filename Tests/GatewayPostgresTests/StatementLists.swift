@@ -141,6 +141,7 @@ enum StatementLists {
             Migrator.noteFunction.text, Migrator.supersedeFunctions.text, Migrator.grantRights.text,
             Migrator.preparePartitions.text, Migrator.endDecisions.text, Migrator.needyGateways.text,
             Migrator.dropsOfFunctions.text, Migrator.deleteFunctions.text, Migrator.foreignLogin.text,
+            Migrator.newestProgram.text, Migrator.noteProgram.text,
         ]
         return try named(texts, after: "func migrator")
     }

@@ -7,7 +7,7 @@ extension DatabaseTemplate {
     /// A database with the whole schema.
     static let migrated = DatabaseTemplate("gateway_template") { connectionString in
         let connection = try PostgresConnection(testing: connectionString)
-        _ = try await Migrator(connection: connection, logger: .silent).migrate()
+        _ = try await Migrator(connection: connection).migrate()
         await connection.close()
     }
 }

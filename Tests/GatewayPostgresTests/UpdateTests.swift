@@ -60,7 +60,7 @@ import Testing
         #expect(outcome.functions == ["record_issuance_v2"])
         #expect(outcome.leftovers == .init(migrations: [contract], functions: ["record_issuance"]))
         try await next.check()
-        try await Migrator(connection: connection, logger: .silent).check()
+        try await Migrator(connection: connection).check()
         // What was decided before still counts, by the function of before.
         #expect(try await connection.position() == before)
         #expect(try await connection.record([.sample(at: before)], by: .one).allSatisfy(\.isRecorded))
@@ -83,7 +83,7 @@ import Testing
         #expect(try await connection.texts("SELECT 'x' FROM pg_proc WHERE proname = 'record_issuance'") == [])
         try await next.check()
         let failure = Migrator.Failure.programIsOlder(version: expand - 1, servesFrom: expand)
-        await #expect(throws: failure) { try await Migrator(connection: connection, logger: .silent).check() }
+        await #expect(throws: failure) { try await Migrator(connection: connection).check() }
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await source.changes(since: nil) }
         #expect(schema.isBroken)
     }
@@ -92,7 +92,7 @@ import Testing
         let connection = try connect()
         let version = try #require(Migration.all.first { $0.name == "list_and_delete" }?.version)
         _ = try await Migrator(
-            connection: connection, migrations: Migration.all.filter { $0.version < version }, logger: .silent
+            connection: connection, migrations: Migration.all.filter { $0.version < version }
         ).migrate()
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()
@@ -104,7 +104,7 @@ import Testing
             url: "https://cdn.example",
             signing: CDNSigning(scheme: .nginxSecureLink, credentialID: bucket.credentialID))
 
-        let migrator = Migrator(connection: connection, logger: .silent)
+        let migrator = Migrator(connection: connection)
         _ = try await migrator.migrate()
         for body in [
             { _ = try await world.stores.credentials.create(pair, by: AdminWorld.change) },
@@ -129,7 +129,7 @@ import Testing
         let connection = try connect()
         let version = try #require(Migration.all.first { $0.name == "list_and_delete" }?.version)
         let before = Migrator(
-            connection: connection, migrations: Migration.all.filter { $0.version < version }, logger: .silent)
+            connection: connection, migrations: Migration.all.filter { $0.version < version })
         _ = try await before.migrate()
         let world = try AdminWorld()
         try await world.makeBucket()
@@ -140,7 +140,7 @@ import Testing
             return grant
         }
 
-        let migrator = Migrator(connection: connection, logger: .silent)
+        let migrator = Migrator(connection: connection)
         #expect(try await migrator.migrate().leftovers.migrations == [Int(version)])
         try await migrator.check()
         for action in [Action.listObjects, .deleteObject] {
@@ -207,7 +207,7 @@ import Testing
             version: NextRelease.contract.version + 1, name: "add_more", sql: Array("-- Kind: expand\n".utf8))
         let second = Migrator(
             connection: connection, migrations: NextRelease.migrations + [later],
-            functions: try NextRelease.functions(), logger: .silent)
+            functions: try NextRelease.functions(), program: "1.2.0")
         await #expect(throws: Migrator.Failure.self) { try await second.finish() }
         try await connection.announce(UUID())
         let failure = await #expect(throws: Migrator.Failure.self) { try await second.migrate() }
@@ -220,11 +220,40 @@ import Testing
         #expect(try await second.migrate().applied == [Int(NextRelease.contract.version), Int(later.version)])
     }
 
-    @Test(.database(.migrated)) func `versions that differ in functions alone may take turns`() async throws {
+    /// As at the start of a container of before, while gateways are replaced.
+    @Test(.database(.migrated)) func `what a newer version brought, an older one does not take back`() async throws {
         let connection = try connect()
-        let next = Migrator(
-            connection: connection, migrations: Migration.all, functions: try NextRelease.functions(), logger: .silent)
-        let own = Migrator(connection: connection, logger: .silent)
+        let own = Migrator(connection: connection)
+        let text = String(decoding: try #require(SchemaFunction.all.first { $0.name == "uuid_v7" }).sql, as: UTF8.self)
+        let mended = try NextRelease.functions().map {
+            $0.name == "uuid_v7" ? SchemaFunction(name: $0.name, sql: Array("\(text)-- Mended.\n".utf8)) : $0
+        }
+        let next = Migrator(connection: connection, functions: mended, program: "1.0.10")
+        #expect(try await next.migrate().functions.sorted() == ["record_issuance_v2", "uuid_v7"])
+        let body = "SELECT encode(checksum, 'hex') FROM schema_functions WHERE name = 'uuid_v7'"
+        let (before, position) = (try await connection.texts(body), try await connection.position())
+        for version in ["1.0.0", "1.0.9"] {
+            let older = Migrator(connection: connection, program: version)
+            let outcome = try await older.migrate()
+            #expect(outcome.newer == "version 1.0.10" && outcome.functions.isEmpty, "\(outcome)")
+            await #expect(throws: Migrator.Failure.migratedByNewer(program: "1.0.10", own: version)) {
+                try await older.finish()
+            }
+            try await older.check()
+        }
+        #expect(try await (connection.texts(body), connection.position()) == (before, position))
+        // Once the update is finished, the older one cannot go on.
+        #expect(try await next.finish().functions == ["record_issuance"])
+        await #expect(throws: Migrator.Failure.migratedByNewer(program: "1.0.10", own: "1.0.0")) {
+            try await own.migrate()
+        }
+        #expect(try await next.migrate().functions == [])
+    }
+
+    @Test(.database(.migrated)) func `programs of one version that differ in functions may take turns`() async throws {
+        let connection = try connect()
+        let next = Migrator(connection: connection, functions: try NextRelease.functions())
+        let own = Migrator(connection: connection)
         #expect(try await next.migrate().leftovers.functions == ["record_issuance"])
         try await own.check()
         #expect(try await own.migrate().functions == ["record_issuance"])
@@ -254,7 +283,7 @@ import Testing
         let new = made.filter { $0 == "record_issuance_v2" }
         #expect(new.isEmpty != state.functions.contains { $0.name == "record_issuance_v2" })
         #expect(new.isEmpty != state.functions.contains(where: \.isSuperseded))
-        try await Migrator(connection: connection, logger: .silent).check()
+        try await Migrator(connection: connection).check()
         let known = try await connection.position()
         #expect(try await connection.record([.sample(at: known)], by: .one).allSatisfy(\.isRecorded))
         return columns + new
@@ -309,9 +338,9 @@ import Testing
             try PostgresConnection(testing: cluster.connectionString(database: name))
         }
         let primary = try connect(to: pair.primary)
-        _ = try await Migrator(connection: primary, logger: .silent).migrate()
+        _ = try await Migrator(connection: primary).migrate()
         if isOfFunctions {
-            let tables = Migrator(connection: primary, migrations: NextRelease.migrations, logger: .silent)
+            let tables = Migrator(connection: primary, migrations: NextRelease.migrations)
             _ = try await tables.migrate()
         }
         if isReceived {
@@ -392,7 +421,7 @@ import Testing
             ).first)
         let longest = try await longestRecording {
             let migrator = Migrator(
-                connection: connection, migrations: Migration.all + [expand], logger: .silent)
+                connection: connection, migrations: Migration.all + [expand])
             #expect(try await migrator.migrate(daysAhead: 9).partitions == 2)
             try await connection.runScript("CREATE INDEX later_idx ON \(yesterday) (request_id)")
             try await connection.runScript("ALTER INDEX issuances_request_id_idx ATTACH PARTITION later_idx")

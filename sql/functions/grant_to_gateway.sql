@@ -11,10 +11,10 @@ CREATE OR REPLACE FUNCTION grant_to_gateway(p_role name) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    -- What Sluice has made. Extensions may have put more into the schema, which belongs to somebody else.
+    -- What Sluice has made. Extensions and admins may have put more into the schema.
     v_functions text := (
         SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc p
-        WHERE p.pronamespace = 'public'::regnamespace AND p.prokind = 'f'
+        WHERE p.pronamespace = 'public'::regnamespace AND p.prokind = 'f' AND pg_get_userbyid(p.proowner) = current_user
             AND NOT EXISTS (
                 SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
             )
@@ -22,6 +22,7 @@ DECLARE
     v_tables text := (
         SELECT string_agg(c.oid::regclass::text, ', ') FROM pg_class c
         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+            AND pg_get_userbyid(c.relowner) = current_user
             AND NOT EXISTS (
                 SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
             )

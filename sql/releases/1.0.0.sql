@@ -83,7 +83,7 @@ $$;
 -- It settles the upload, which never arrived, so that its bytes are free again.
 CREATE TEMP TABLE due (
     issuance_id, quota_id, bucket, object_key, overdue, permitted_at, dead_at, is_part, has_ended, is_listed, discarded
-) AS EXECUTE "ReservationSweeper.takeDue"(0, 100, now(), 5, 300);
+) AS EXECUTE "ReservationSweeper.takeDue"(0, 100, now(), 5, 300, '{}');
 DO $$
 BEGIN
     ASSERT (SELECT string_agg(object_key, ' ') FROM due) = 'a/1', (SELECT string_agg(due::text, ' ') FROM due);

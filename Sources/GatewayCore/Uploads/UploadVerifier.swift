@@ -5,15 +5,23 @@ public protocol UploadVerifier: Sendable {
     /// Asks the store for the current object at a key.
     ///
     /// - Returns: The store's answer; `nil` if the store can never be asked.
-    /// - Throws: ``StoreSilence`` if the store cannot be reached or does not answer in time; any other error if the
-    ///   answer tells nothing. Asking later may succeed.
-    func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook?
+    /// - Throws: The reason why nothing is known. Asking later may succeed.
+    func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook?
 }
 
-/// A store cannot be reached or does not answer in time. Other questions to it would only take as long.
-public struct StoreSilence: Error, Equatable {
-    /// Creates the error.
-    public init() {}
+/// Why a question to a store told nothing.
+public enum StoreFailure: Error, Equatable {
+    /// The store cannot be reached, or did not answer in time.
+    case silent
+    /// The store answered, but not in words that tell something.
+    case unclear
+    /// The gateway did not ask: its settings, its rows or its database kept it from that.
+    case unasked(Cause)
+
+    /// Creates the failure of a gateway that could not ask.
+    public init(unasked error: GatewayError) {
+        self = .unasked(error.cause ?? Cause("\(error.code)"))
+    }
 }
 
 /// A store's answer about a key.

@@ -30,7 +30,7 @@ extension PostgresConsoleDirectory {
         let id: UUID = try row.next()
         let issuer: String = try row.next()
         let column = row.place
-        guard let console: ConsoleSignIn = try row.nextJSON() else {
+        guard let console: ConsoleSignIn = try row.nextJSON(in: "issuer \(id.lowercaseText)") else {
             throw .decoding(column: column, reason: "no sign-in")
         }
         return SignInIssuer(id: id, issuer: issuer, console: console)

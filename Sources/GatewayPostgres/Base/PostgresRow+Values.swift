@@ -81,23 +81,29 @@ extension PostgresRow {
     }
 
     /// Reads the next column, JSON as text. Returns `nil` if it is NULL.
-    mutating func nextJSON<Value: Codable>() throws(PostgresError) -> Value? {
+    ///
+    /// - Parameter row: What errors call the row.
+    mutating func nextJSON<Value: Codable>(in row: @autoclosure () -> String) throws(PostgresError) -> Value? {
         let column = place
         guard let json = try next(as: String?.self) else { return nil }
-        return try Self.readJSON(json, of: column)
+        return try Self.readJSON(json, of: column, in: row())
     }
 
     /// Reads a value from JSON.
     ///
     /// A member that the value does not have is an error. A later version wrote it, and it may limit what the row
     /// permits: a program that passed over it would permit more.
-    static func readJSON<Value: Codable>(_ json: String, of column: Int) throws(PostgresError) -> Value {
+    ///
+    /// - Parameter row: What errors call the row.
+    static func readJSON<Value: Codable>(
+        _ json: String, of column: Int, in row: @autoclosure () -> String
+    ) throws(PostgresError) -> Value {
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(json.utf8)),
             let known = try? JSONEncoder().encode(value), let read = try? JSONReader.read(Array(known)),
             let written = try? JSONReader.read(Array(json.utf8))
-        else { throw .decoding(column: column, reason: "malformed \(Value.self)") }
+        else { throw .decoding(column: column, reason: "\(row()): malformed \(Value.self)") }
         if let name = written.firstMember(missingIn: read) {
-            throw .decoding(column: column, reason: "a member that this version does not know: \(name)")
+            throw .decoding(column: column, reason: "\(row()): a member that this version does not know: \(name)")
         }
         return value
     }

@@ -32,19 +32,24 @@ extension PostgresLedgerReports {
                     SELECT FROM grant_uses u
                     WHERE u.grant_id = g.id AND u.last_issued_at >= $4 AND ($2::text IS NULL OR u.bucket = $2)
                 )
-                AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4)
+                AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4) AND NOT \(wasOutside)
             """)
 
-    /// The condition that some uses `p` of a grant, which lie between two keys, are all inside the reach `$7`.
-    private static let areInside = ReachCondition.holds(
-        "$7", bucket: "p.bucket", places: ["p.first_key", "p.last_key"], principals: ["p.matched_principal"])
+    /// The condition that a grant `g` lay outside the reach `$7` when the period began, or later. The clock of a gateway
+    /// that recorded a use may be ahead by some seconds.
+    private static let wasOutside = """
+        EXISTS (
+            SELECT FROM grants o
+            WHERE o.id = g.id AND o.removed_at >= $1 - interval '1 minute'
+                AND NOT \(GrantTable.isInside("$7", grant: "o"))
+        )
+        """
 
     /// When a grant was last used is kept. The ledger is read only for hours that are not summed up, and for the part
     /// of an hour with which the period begins.
     ///
-    /// A grant may have been moved into the reach. If it was used outside, for other keys, in another bucket or for
-    /// another principal, its use is not shown. All keys between two that begin with a prefix begin with it too, so the
-    /// first and the last are looked at: one scope must have both.
+    /// A grant that was moved into the reach during the period may have been used outside, for other keys, in another
+    /// bucket or for another principal. Its use is not shown, and it is not among the unused ones, whatever it was.
     private static func grantUse(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
         Statement(
             """
@@ -62,19 +67,19 @@ extension PostgresLedgerReports {
                 WHERE g.starts_at < g.ends_at
             ),
             unsummed AS MATERIALIZED (
-                SELECT i.grant_id, i.bucket, i.matched_principal, count(*) AS urls, max(i.issued_at) AS last_at,
-                    min(i.object_key) AS first_key, max(i.object_key) AS last_key
+                SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
+                    max(i.object_key) AS last_key
                 FROM gaps g
                 CROSS JOIN LATERAL (
-                    SELECT i.grant_id, i.bucket, i.matched_principal, i.issued_at, i.object_key FROM issuances i
+                    SELECT i.grant_id, i.issued_at, i.object_key FROM issuances i
                     WHERE i.issued_at >= g.starts_at AND i.issued_at < g.ends_at AND ($2::text IS NULL OR i.bucket = $2)
                     -- Keeps PostgreSQL from reading the whole period.
                     OFFSET 0
                 ) i
-                GROUP BY i.grant_id, i.bucket, i.matched_principal
+                GROUP BY i.grant_id
             ),
             page AS MATERIALIZED (
-                SELECT \(GrantTable.columns.stored(of: "g")) FROM grants g
+                SELECT \(GrantTable.columns.stored(of: "g")), \(wasOutside) AS was_outside FROM grants g
                 WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
                     AND ($3::text IS NULL OR g.principal = $3)
                     AND \(condition)
@@ -82,12 +87,11 @@ extension PostgresLedgerReports {
                     AND ($8::text[] IS NULL OR g.principal = ANY ($8))
                 ORDER BY g.id DESC LIMIT $6
             ),
-            places AS (
-                SELECT t.grant_id, t.bucket, t.matched_principal, sum(t.urls) AS urls, max(t.last_at) AS last_at,
-                    min(t.first_key) AS first_key, max(t.last_key) AS last_key
+            uses AS (
+                SELECT t.grant_id, sum(t.urls)::bigint AS urls, max(t.last_at) AS last_at, min(t.first_key) AS first_key,
+                    max(t.last_key) AS last_key
                 FROM (
-                    SELECT m.grant_id, m.bucket, m.matched_principal, m.urls, m.last_issued_at AS last_at, m.first_key,
-                        m.last_key
+                    SELECT m.grant_id, m.urls, m.last_issued_at AS last_at, m.first_key, m.last_key
                     FROM page g
                     CROSS JOIN LATERAL (
                         SELECT m.* FROM caller_sums m
@@ -96,22 +100,15 @@ extension PostgresLedgerReports {
                         OFFSET 0
                     ) m
                     UNION ALL
-                    SELECT n.grant_id, n.bucket, n.matched_principal, n.urls, n.last_at, n.first_key, n.last_key
+                    SELECT n.grant_id, n.urls, n.last_at, n.first_key, n.last_key
                     FROM unsummed n
                     WHERE n.grant_id IN (SELECT g.id FROM page g)
                 ) t
-                GROUP BY t.grant_id, t.bucket, t.matched_principal
-            ),
-            uses AS (
-                SELECT p.grant_id, sum(p.urls)::bigint AS urls, max(p.last_at) AS last_at, min(p.first_key) AS first_key,
-                    max(p.last_key) AS last_key
-                FROM places p
-                GROUP BY p.grant_id
-                HAVING bool_and(\(areInside))
+                GROUP BY t.grant_id
             )
             SELECT \(GrantTable.columns.selected(of: "g")), u.urls, u.last_at, u.first_key, u.last_key
             FROM page g
-            LEFT JOIN uses u ON u.grant_id = g.id
+            LEFT JOIN uses u ON u.grant_id = g.id AND NOT g.was_outside
             ORDER BY g.id DESC
             """, onlyReads: true
         ) {

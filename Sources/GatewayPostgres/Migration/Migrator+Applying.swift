@@ -67,6 +67,7 @@ extension Migrator {
             let superseded = goal.strangers(in: database).filter { !$0.isSuperseded }
             try transaction.perform(Self.supersedeFunctions, superseded.map(\.name))
             if replaces { try transaction.perform(Self.endDecisions, "functions") }
+            try transaction.perform(Self.noteProgram, program)
             return (changed.map(\.name), try transaction.execute(Self.grantRights, Self.gatewayRole).first ?? false)
         }
     }
@@ -81,6 +82,9 @@ extension Migrator {
                 try Self.refuseForeignLogin(in: transaction)
                 let database = try transaction.execute(Self.readState).first ?? SchemaState([], [])
                 if let obstacle = goal.obstacle(in: database) { throw obstacle }
+                if let newer = try newerProgram(in: transaction) {
+                    throw Failure.migratedByNewer(program: newer, own: Self.text(program))
+                }
                 try transaction.runScript("SET LOCAL lock_timeout = '\(Self.lockTimeout)'")
                 return try body(transaction, database)
             }
@@ -89,10 +93,21 @@ extension Migrator {
 
     /// Refuses a login that the schema does not belong to.
     static func refuseForeignLogin(in transaction: borrowing PostgresTransaction) throws {
-        if let (login, owner) = try transaction.execute(Self.foreignLogin, ()).first {
-            throw Failure.foreignLogin(login: login, owner: owner)
+        if let (login, owner, hasSchema) = try transaction.execute(Self.foreignLogin, ()).first {
+            throw hasSchema
+                ? Failure.foreignLogin(login: login, owner: owner)
+                : Failure.foreignDatabase(login: login, owner: owner)
         }
     }
+
+    /// Returns the version of the newest program that has migrated the database, if it is newer than this one. A
+    /// version need not have migrations of its own: it may only bring other bodies of functions.
+    func newerProgram(in transaction: borrowing PostgresTransaction) throws -> String? {
+        let newest = try transaction.execute(Self.newestProgram, ()).first ?? []
+        return program.lexicographicallyPrecedes(newest) ? Self.text(newest) : nil
+    }
+
+    private static func text(_ version: [Int32]) -> String { version.map(String.init).joined(separator: ".") }
 
     /// Takes the policy lock before the tables, in the same order as recordings. No recording runs until the
     /// transaction ends.
@@ -142,7 +157,7 @@ extension Migrator {
         [$0]
     }
 
-    /// Creates the tables that list the applied migrations and functions.
+    /// Creates the tables that list the applied migrations and functions, and the programs that applied them.
     static let tables = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version integer NOT NULL,
@@ -161,18 +176,24 @@ extension Migrator {
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             superseded_at timestamptz,
             CONSTRAINT schema_functions_pkey PRIMARY KEY (name)
+        );
+        CREATE TABLE IF NOT EXISTS schema_programs (
+            version integer[] NOT NULL,
+            migrated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            CONSTRAINT schema_programs_pkey PRIMARY KEY (version)
         )
         """
 
     /// Finds the login and the owner of the schema, if they are not the same. Before there is a schema, only a
     /// superuser has to be the owner of the database: what others make is theirs from then on.
-    static let foreignLogin = Statement<Void, (login: String, owner: String)>(
+    static let foreignLogin = Statement<Void, (login: String, owner: String, hasSchema: Bool)>(
         """
-        SELECT current_user, o.rolname
+        SELECT current_user, o.rolname, s.has_schema
         FROM (
-            SELECT c.relowner AS owner FROM pg_class c WHERE c.oid = to_regclass('public.schema_migrations')
+            SELECT c.relowner AS owner, true AS has_schema FROM pg_class c
+            WHERE c.oid = to_regclass('public.schema_migrations')
             UNION ALL
-            SELECT d.datdba FROM pg_database d
+            SELECT d.datdba, false FROM pg_database d
             WHERE d.datname = current_database() AND to_regclass('public.schema_migrations') IS NULL
                 AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
         ) s
@@ -182,8 +203,18 @@ extension Migrator {
     ) {
         []
     } decode: { row throws(PostgresError) in
-        (try row.next(), try row.next())
+        (try row.next(), try row.next(), try row.next())
     }
+
+    static let newestProgram = Statement<Void, [Int32]>(
+        "SELECT max(p.version) FROM schema_programs p HAVING count(*) > 0", onlyReads: true
+    ) { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let noteProgram = Statement<[Int32], Void>(
+        "INSERT INTO schema_programs (version) VALUES ($1) ON CONFLICT (version) DO NOTHING"
+    ) { [$0] }
 
     static let readState = Statement<Void, SchemaState>(
         "SELECT \(SchemaState.columns)", onlyReads: true

@@ -8,6 +8,8 @@ public struct Migrator: Sendable {
     public enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         /// The database has a migration that the program does not know, so it cannot migrate it.
         case schemaIsNewer(version: Int, known: Int)
+        /// A newer program has migrated the database, and this one would take its functions back.
+        case migratedByNewer(program: String, own: String)
         /// The database lacks migrations that the program relies on.
         case schemaIsOlder(version: Int, needed: Int)
         /// An update was finished that gateways of this program cannot serve after.
@@ -22,6 +24,8 @@ public struct Migrator: Sendable {
         case gatewaysRun([NeedyGateway])
         /// The login is not the role that the schema belongs to, so later logins could not change what it makes.
         case foreignLogin(login: String, owner: String)
+        /// There is no schema yet, and the login is a superuser that the database does not belong to.
+        case foreignDatabase(login: String, owner: String)
 
         /// One line that tells an operator what is wrong, and what to do.
         public var description: String {
@@ -29,6 +33,11 @@ public struct Migrator: Sendable {
             case .schemaIsNewer(let version, let known):
                 """
                 The database is at schema version \(version); this program knows versions up to \(known). Run \
+                'sluice migrate' of the newer program.
+                """
+            case .migratedByNewer(let program, let own):
+                """
+                Version \(program) of this program has migrated the database, and this is version \(own): run \
                 'sluice migrate' of the newer program.
                 """
             case .schemaIsOlder(let version, let needed):
@@ -60,6 +69,11 @@ public struct Migrator: Sendable {
                 The login is \(login), and the schema belongs to \(owner), who alone can migrate it: what another \
                 role makes, its owner could not change later. Log in as \(owner).
                 """
+            case .foreignDatabase(let login, let owner):
+                """
+                The login is \(login), and the database belongs to \(owner). The schema would belong to \(login), and \
+                \(owner) could not migrate it later. Log in as \(owner), or make \(login) the owner of the database.
+                """
             }
         }
 
@@ -87,14 +101,16 @@ public struct Migrator: Sendable {
         public var gatewayRoleIsReady: Bool
         /// Number of ledger partitions created.
         public var partitions: Int
-        /// The version of the database's schema, if it is newer than the program's and the program can serve from it.
-        /// Then nothing was changed.
-        public var newerVersion: Int?
+        /// What has migrated the database, such as `version 1.1.0`, if it is newer than this program and this program
+        /// can serve from it. Then nothing was changed.
+        public var newer: String?
     }
 
     let connection: PostgresConnection
     let migrations: [Migration]
     let functions: [SchemaFunction]
+    /// The version of the program, as numbers.
+    let program: [Int32]
     let logger: Logger
     /// The state to reach.
     let goal: SchemaState
@@ -103,18 +119,22 @@ public struct Migrator: Sendable {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the owner of the schema. It should have no statement or lock timeout.
+    ///   - program: The version of the program, such as `1.0.0`.
     ///   - logger: Receives a message for each migration, and one for the functions applied.
-    public init(connection: PostgresConnection, logger: Logger) {
-        self.init(connection: connection, migrations: Migration.all, logger: logger)
+    public init(connection: PostgresConnection, program: String, logger: Logger) {
+        self.init(
+            connection: connection, migrations: Migration.all, functions: SchemaFunction.all, program: program,
+            logger: logger)
     }
 
     init(
-        connection: PostgresConnection, migrations: [Migration], functions: [SchemaFunction] = SchemaFunction.all,
+        connection: PostgresConnection, migrations: [Migration], functions: [SchemaFunction], program: String,
         logger: Logger
     ) {
         self.connection = connection
         self.migrations = migrations
         self.functions = functions
+        self.program = program.utf8.split(separator: UInt8(ascii: ".")).map { Int32(Substring($0)) ?? 0 }
         self.logger = logger
         goal = SchemaState(migrations, functions)
     }
@@ -131,16 +151,20 @@ public struct Migrator: Sendable {
     /// - Parameter daysAhead: Days after today for which partitions are prepared.
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func migrate(daysAhead: Int32 = 7) async throws -> Outcome {
-        let database = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
+        let (database, newer) = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
             try transaction.perform(Self.lock, ())
             try Self.refuseForeignLogin(in: transaction)
             try transaction.runScript(Self.tables)
-            return try transaction.execute(Self.readState, ()).first ?? SchemaState([], [])
+            return (
+                try transaction.execute(Self.readState, ()).first ?? SchemaState([], []),
+                try newerProgram(in: transaction)
+            )
         }
-        if database.version > goal.version, goal.misfit(of: database) == nil {
+        if newer != nil || database.version > goal.version, goal.misfit(of: database) == nil {
             return Outcome(
                 applied: [], functions: [], leftovers: Leftovers(migrations: [], functions: []),
-                gatewayRoleIsReady: true, partitions: 0, newerVersion: Int(database.version))
+                gatewayRoleIsReady: true, partitions: 0,
+                newer: newer.map { "version \($0)" } ?? "schema version \(database.version)")
         }
         var applied: [Int] = []
         for migration in migrations {

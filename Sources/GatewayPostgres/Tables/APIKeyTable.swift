@@ -78,11 +78,12 @@ enum APIKeyTable {
 extension APIKey {
     /// Reads the columns of ``APIKeyTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
+        let id: UUID = try row.next()
         self.init(
-            id: try row.next(), prefix: try row.next(), hash: try row.nextDigest(), name: try row.next(),
+            id: id, prefix: try row.next(), hash: try row.nextDigest(), name: try row.next(),
             principal: try row.nextParsed(Principal.init(_:)), groups: try row.nextList(Principal.init(_:)),
-            roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(), expiresAt: try row.next(),
-            createdAt: try row.next())
+            roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(in: "API key \(id.lowercaseText)"),
+            expiresAt: try row.next(), createdAt: try row.next())
     }
 
     fileprivate init(forAdmins row: inout PostgresRow) throws(PostgresError) {

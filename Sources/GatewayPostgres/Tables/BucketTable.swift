@@ -92,8 +92,9 @@ enum BucketTable {
 extension Bucket {
     /// Reads the columns of ``BucketTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
+        let name = try row.nextParsed(BucketName.init(_:))
         self.init(
-            name: try row.nextParsed(BucketName.init(_:)), provider: try row.nextWord(), endpoint: try row.next(),
+            name: name, provider: try row.nextWord(), endpoint: try row.next(),
             region: try row.next(), addressing: try row.nextWord(), scheme: try row.nextWord(),
             credentialID: try row.next(), defaultTTL: Int(try row.next(as: Int32.self)),
             maxTTL: Int(try row.next(as: Int32.self)), allowsUnenforcedSize: try row.next(),
@@ -102,7 +103,7 @@ extension Bucket {
             callbackVar: try row.next(), allowedOrigins: try row.next(),
             maxSessionTTL: Int(try row.next(as: Int32.self)),
             protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)),
-            publicEndpoints: try row.nextPublicEndpoints(),
+            publicEndpoints: try row.nextPublicEndpoints(of: name),
             stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())
     }
 }
@@ -118,18 +119,21 @@ extension [PublicEndpoint.Name: PublicEndpoint] {
 }
 
 extension PostgresRow {
-    fileprivate mutating func nextPublicEndpoints() throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
+    fileprivate mutating func nextPublicEndpoints(
+        of bucket: BucketName
+    ) throws(PostgresError) -> [PublicEndpoint.Name: PublicEndpoint] {
         let column = place
-        let stored: [String: StoredEndpoint]? = try nextJSON()
+        let stored: [String: StoredEndpoint]? = try nextJSON(in: "bucket \(bucket)")
         let _: UUID? = try next()
         guard let members = stored else { return [:] }
         var endpoints: [PublicEndpoint.Name: PublicEndpoint] = [:]
         for (text, endpoint) in members {
             guard let name = PublicEndpoint.Name(rawValue: text) else {
-                throw .decoding(column: column, reason: "no name of an endpoint: \(text)")
+                throw .decoding(column: column, reason: "bucket \(bucket): no name of an endpoint: \(text)")
             }
             guard let endpoint = PublicEndpoint(endpoint) else {
-                throw .decoding(column: column, reason: "no known scheme or hash, or no credential of a CDN")
+                throw .decoding(
+                    column: column, reason: "bucket \(bucket): no known scheme or hash, or no credential of a CDN")
             }
             endpoints[name] = endpoint
         }

@@ -12,9 +12,10 @@ extension GrantTable {
         ],
         order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")], isNarrowed: true)
 
-    /// Makes the condition that a grant `g` lies inside a reach.
-    static func isInside(_ parameter: String) -> String {
-        ReachCondition.holds(parameter, bucket: "g.bucket", place: "g.prefix", principals: "g.principal")
+    /// Makes the condition that a grant lies inside a reach.
+    static func isInside(_ parameter: String, grant: String = "g") -> String {
+        ReachCondition.holds(
+            parameter, bucket: "\(grant).bucket", place: "\(grant).prefix", principals: "\(grant).principal")
     }
 
     /// The condition that a grant `g` is live and passes the filters `$1` to `$7`.

@@ -175,7 +175,7 @@ private struct UnparsedGrant {
 
     private func readConditions(_ column: Int) throws(PostgresError) -> GrantConditions {
         guard let conditions else { return GrantConditions() }
-        return try PostgresRow.readJSON(conditions, of: column)
+        return try PostgresRow.readJSON(conditions, of: column, in: "grant \(id.lowercaseText)")
     }
 }
 

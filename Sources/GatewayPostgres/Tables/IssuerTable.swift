@@ -128,7 +128,8 @@ struct SealedIssuer: Sendable {
             keys: url.map { .url($0) } ?? inline.map { .inline($0) } ?? .secret(Secret("")),
             principalPrefix: try row.next(), groupPrefix: try row.next(), subjectClaim: try row.next(),
             groupsClaim: try row.next(), usableClaims: try row.next(), rolesClaim: try row.next(),
-            roles: try row.nextJSON() ?? [], console: try row.nextJSON(), createdAt: try row.next())
+            roles: try row.nextJSON(in: "issuer \(id.lowercaseText)") ?? [],
+            console: try row.nextJSON(in: "issuer \(id.lowercaseText)"), createdAt: try row.next())
     }
 
     /// Opens the secret, if there is one.

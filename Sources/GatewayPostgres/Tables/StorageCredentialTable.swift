@@ -132,7 +132,7 @@ struct SealedStorageCredential: Sendable {
         sealed = SealedBytes(bytes: try row.next(), keyID: try row.next())
         expiresAt = try row.next()
         kind = try row.nextWord()
-        sessionRole = try row.nextJSON()
+        sessionRole = try row.nextJSON(in: "credential \(id.lowercaseText)")
         createdAt = try row.next()
     }
 

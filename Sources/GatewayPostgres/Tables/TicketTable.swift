@@ -143,7 +143,7 @@ struct SealedTicket: Sendable {
         let hash = try row.nextDigest()
         let principal = try row.nextParsed(Principal.init(_:))
         let groups = try row.nextList(Principal.init(_:))
-        guard let claims: [String: String] = try row.nextJSON() else {
+        guard let claims: [String: String] = try row.nextJSON(in: "ticket \(id.lowercaseText)") else {
             throw .decoding(column: row.place - 1, reason: "no claims")
         }
         let issuedOn: String? = try row.next()

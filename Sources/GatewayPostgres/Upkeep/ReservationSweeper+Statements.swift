@@ -64,19 +64,20 @@ extension ReservationSweeper {
         var landed: Int64?
         /// Whether asking again cannot tell more.
         var isFinal: Bool
-        /// Whether the store gave no answer, so that other questions to it would only take time.
-        var isSilent = false
     }
+
+    /// What to take: reservations that are due, but none of some buckets.
+    typealias Taking = (grace: Double, most: Int32, clock: LedgerClock, lease: Double, buckets: Set<String>)
 
     /// Takes reservations that are due, and moves their next look to the end of the lease, so that no other gateway
     /// looks at the same ones meanwhile. Whoever settles or postpones them sets it again.
-    static let takeDue = Statement<(grace: Double, most: Int32, clock: LedgerClock, lease: Double), Reservation>(
+    static let takeDue = Statement<Taking, Reservation>(
         """
         WITH due AS MATERIALIZED (
             SELECT r.issuance_id, r.quota_id
             FROM reservations r
             WHERE r.check_at < least(statement_timestamp(), $3) - make_interval(secs => $1::float8 + $4)
-                AND abs(date_part('epoch', statement_timestamp() - $3)) <= $4
+                AND abs(date_part('epoch', statement_timestamp() - $3)) <= $4 AND r.bucket <> ALL ($6)
             ORDER BY r.check_at
             LIMIT $2
             FOR UPDATE SKIP LOCKED
@@ -103,7 +104,7 @@ extension ReservationSweeper {
         ) i ON true
         """
     ) {
-        [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference, $0.lease]
+        [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference, $0.lease, Array($0.buckets)]
     } decode: { row throws(PostgresError) in
         Reservation(
             issuanceID: try row.next(), quotaID: try row.next(), bucket: try row.next(), key: try row.next(),

@@ -23,8 +23,7 @@ public struct ReservationSweeper: Service {
         public var grace: Duration
         /// Time between two rounds. A store that did not answer is asked again after this time and the grace.
         public var interval: Duration
-        /// Time after which a store that does not answer is no longer asked. It is twice as long for reservations about
-        /// which the store was not asked, because it gave no answer about another one.
+        /// Time after which a store that did not answer, or not clearly, is not asked about an upload again.
         public var patience: Duration
         /// Number of reservations per step.
         public var batch: Int
@@ -49,7 +48,7 @@ public struct ReservationSweeper: Service {
     private let clock: LedgerClock
     private let schedule: Schedule
     private let logger: Logger
-    private let discardAgain: @Sendable (UUID) async throws(GatewayError) -> Void
+    private let discardAgain: @Sendable (UUID) async throws(StoreFailure) -> Void
 
     /// Creates the service.
     ///
@@ -64,7 +63,7 @@ public struct ReservationSweeper: Service {
     public init(
         connection: PostgresConnection, verifier: any UploadVerifier, clock: LedgerClock,
         schedule: Schedule = Schedule(), logger: Logger,
-        discardAgain: @escaping @Sendable (UUID) async throws(GatewayError) -> Void = { _ in }
+        discardAgain: @escaping @Sendable (UUID) async throws(StoreFailure) -> Void = { _ in }
     ) {
         self.connection = connection
         self.verifier = verifier
@@ -81,19 +80,21 @@ public struct ReservationSweeper: Service {
 
     /// Settles all reservations that are due and that no other gateway looks at.
     package func runRound() async {
-        var silent: Set<String> = []
+        var round = SettlingRound(logger: logger)
+        let end = ContinuousClock.now + Self.lease
         do throws(PostgresError) {
             while !Task.isCancelled {
                 let due = try await connection.execute(
                     Self.takeDue,
-                    (schedule.grace.seconds, Int32(clamping: schedule.batch), clock, Self.lease.seconds))
-                guard !due.isEmpty else { return logger.debug("no reservation is due") }
-                let findings = await verify(due, except: silent)
-                let fallenSilent = Set(findings.filter(\.isSilent).map(\.reservation.bucket)).subtracting(silent)
-                for bucket in fallenSilent.sorted() {
-                    logger.warning("store gives no answer about uploads", metadata: ["bucket": "\(bucket)"])
+                    (
+                        schedule.grace.seconds, Int32(clamping: schedule.batch), clock, Self.lease.seconds,
+                        round.passedOver
+                    ))
+                if due.isEmpty {
+                    guard ContinuousClock.now < end, round.returnToSlow() else { return }
+                    continue
                 }
-                silent.formUnion(fallenSilent)
+                let findings = await verify(due, in: &round)
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
                 let told = findings.filter { $0.isFinal && $0.landed != nil }
                 try await connection.perform(
@@ -117,30 +118,27 @@ extension ReservationSweeper {
 
     /// Asks about several reservations at once.
     ///
-    /// Once the store of a bucket has given no answer, it is asked nothing more in this round, so that it delays no
-    /// others.
-    /// - Parameters:
-    ///   - due: The reservations.
-    ///   - silent: The buckets whose stores gave no answer before.
-    private func verify(_ due: [Reservation], except silent: Set<String>) async -> [Finding] {
-        await withTaskGroup(of: [Finding].self) { group in
-            var silent = silent
+    /// - Returns: What is known now. A reservation about which nobody was asked is not in it: it stays taken until the
+    ///   end of the lease, and can then be looked at by a gateway that can ask.
+    private func verify(_ due: [Reservation], in round: inout SettlingRound) async -> [Finding] {
+        await withTaskGroup(of: SettlingAnswer.self) { group in
             var running = 0
             var findings = due.compactMap { findingWithoutAsking($0) }
             for question in questions(about: due) {
                 if running >= schedule.maxQuestions, let answer = await group.next() {
                     running -= 1
-                    findings += answer
-                    silent.formUnion(answer.filter(\.isSilent).map(\.reservation.bucket))
+                    round.note(answer)
+                    findings += answer.findings
                 }
-                if silent.contains(question.bucket) {
-                    findings += question.reservations.map { putOff($0) }
-                } else {
-                    running += 1
-                    group.addTask { await self.ask(question) }
-                }
+                guard !round.passedOver.contains(question.bucket) else { continue }
+                running += 1
+                group.addTask { await self.ask(question) }
             }
-            for await answer in group { findings += answer }
+            for await answer in group {
+                round.note(answer)
+                findings += answer.findings
+            }
+            round.endBatch(of: schedule.maxQuestions)
             return findings
         }
     }
@@ -175,62 +173,41 @@ extension ReservationSweeper {
         }
     }
 
-    /// Returns the finding about a reservation whose store is not asked because it gave no answer just now.
-    private func putOff(_ reservation: Reservation) -> Finding {
-        Finding(
-            reservation: reservation, proof: reservation.part?.proof,
-            isFinal: reservation.overdue > 2 * schedule.patience.seconds)
-    }
-
-    private func ask(_ question: Question) async -> [Finding] {
-        if let upload = question.upload { return await discard(question.reservations, of: upload) }
-        var findings: [Finding] = []
-        for reservation in question.reservations { findings.append(await look(at: reservation)) }
-        return findings
-    }
-
-    private func look(at reservation: Reservation) async -> Finding {
-        var finding = Finding(reservation: reservation, isFinal: reservation.overdue > schedule.patience.seconds)
-        do {
-            guard let permittedAt = reservation.permittedAt,
-                let look = try await verifier.look(
-                    at: ObjectKey(reservation.key), in: BucketName(reservation.bucket))
-            else {
-                finding.isFinal = true
-                return finding
+    private func ask(_ question: Question) async -> SettlingAnswer {
+        let start = ContinuousClock.now
+        var answer = SettlingAnswer(bucket: question.bucket)
+        do throws(StoreFailure) {
+            if let upload = question.upload {
+                try await discardAgain(upload)
+                answer.findings = question.reservations.map {
+                    Finding(reservation: $0, proof: $0.part?.proof, isFinal: true)
+                }
+            } else {
+                for reservation in question.reservations { answer.findings.append(try await look(at: reservation)) }
             }
-            // Without the store's clock, neither its timestamps nor the death of its links can be judged.
-            guard let difference = look.clockDifference, difference <= clock.maxDifference else { return finding }
-            finding.isFinal = true
-            finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
-            finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
         } catch {
-            finding.isSilent = error is StoreSilence
             // A gateway that stops has not asked.
-            if Task.isCancelled { finding.isFinal = false }
-            logger.debug(
-                "upload not verified",
-                metadata: ["issuance": "\(reservation.issuanceID)", "reason": "\(type(of: error))"])
+            if Task.isCancelled { return SettlingAnswer(bucket: question.bucket) }
+            answer.failure = error
+            if case .unasked = error { return answer }
+            answer.findings = question.reservations.map {
+                Finding(reservation: $0, isFinal: $0.overdue > schedule.patience.seconds)
+            }
         }
-        return finding
+        answer.duration = ContinuousClock.now - start
+        return answer
     }
 
-    /// Discards the parts of an aborted upload once more. What the store refuses now, it will refuse again.
-    private func discard(_ parts: [Reservation], of upload: UUID) async -> [Finding] {
-        var isDone = true
-        var isSilent = false
-        do throws(GatewayError) {
-            try await discardAgain(upload)
-        } catch {
-            isDone = if case .storeRefused = error { true } else { false }
-            isSilent = if case .unavailable = error { true } else { false }
-            logger.debug("upload not discarded again", metadata: ["upload": "\(upload)", "code": "\(error.code)"])
-        }
-        return parts.map { part in
-            Finding(
-                reservation: part, proof: part.part?.proof,
-                isFinal: isDone || part.overdue > schedule.patience.seconds, isSilent: isSilent)
-        }
+    private func look(at reservation: Reservation) async throws(StoreFailure) -> Finding {
+        var finding = Finding(reservation: reservation, isFinal: true)
+        guard let permittedAt = reservation.permittedAt, let key = try? ObjectKey(reservation.key),
+            let bucket = try? BucketName(reservation.bucket), let look = try await verifier.look(at: key, in: bucket)
+        else { return finding }
+        // Without the store's clock, neither its timestamps nor the death of its links can be judged.
+        guard let difference = look.clockDifference, difference <= clock.maxDifference else { throw .unclear }
+        finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
+        finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
+        return finding
     }
 }
 

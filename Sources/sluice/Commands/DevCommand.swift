@@ -165,7 +165,7 @@ struct DevCommand: AsyncParsableCommand {
         let connection = PostgresConnection(
             try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
             logger: logger)
-        _ = try await Migrator(connection: connection, logger: logger).migrate()
+        _ = try await Migrator(connection: connection, program: ProgramVersion.current, logger: logger).migrate()
         try await connection.runScript(
             """
             DO $$ BEGIN

@@ -43,7 +43,7 @@ struct MigrateCommand: AsyncParsableCommand {
             let other = PostgresConnection(configuration, logger: logger)
             try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
             await other.close()
-            let migrator = Migrator(connection: connection, logger: logger)
+            let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
             if finish {
                 tell(finished: try await migrator.finish())
             } else {
@@ -68,12 +68,8 @@ struct MigrateCommand: AsyncParsableCommand {
     private func tell(_ outcome: Migrator.Outcome) {
         let functions =
             outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
-        if let version = outcome.newerVersion {
-            print(
-                """
-                The schema is of a newer version, \(version). It was not changed: gateways of this program can serve \
-                from it.
-                """)
+        if let newer = outcome.newer {
+            print("The schema is newer, of \(newer). It was not changed: gateways of this program can serve from it.")
             return
         }
         if outcome.applied.isEmpty, functions.isEmpty { print("The schema is current.") }

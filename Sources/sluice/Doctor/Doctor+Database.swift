@@ -124,7 +124,7 @@ extension Doctor {
     private mutating func judgeSchema(
         _ connection: PostgresConnection, _ diagnosis: DatabaseDiagnosis
     ) async throws -> Bool {
-        let migrator = Migrator(connection: connection, logger: logger)
+        let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
         do {
             try await migrator.check()
             let leftovers = try await migrator.leftovers()

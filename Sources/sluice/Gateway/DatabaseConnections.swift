@@ -93,7 +93,7 @@ struct DatabaseConnections {
     func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let other = PostgresConnection(configuration, logger: logger)
-        let migrator = Migrator(connection: connection, logger: logger)
+        let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
         let deadline = ContinuousClock.now + Self.patience
         while true {
             do {

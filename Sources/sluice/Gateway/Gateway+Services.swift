@@ -32,7 +32,7 @@ extension Gateway {
             useCases.idempotency,
             ReservationSweeper(
                 connection: connections.background, verifier: parts.stored, clock: parts.clock, logger: logger
-            ) { upload async throws(GatewayError) in try await multipart.discardAgain(upload) },
+            ) { upload async throws(StoreFailure) in try await multipart.discardAgain(upload) },
             MultipartUpkeep(connection: connections.background, clock: parts.clock, logger: logger) {
                 upload async throws(GatewayError) in try await multipart.clean(upload)
             },

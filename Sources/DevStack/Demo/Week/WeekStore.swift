@@ -31,7 +31,7 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     }
 
     /// Returns the object at a key, with a clock that agrees with the gateway's.
-    public func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
+    public func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
         StoreLook(object: objects.withLock { $0[Self.name(key, in: bucket)] }, clockDifference: 0)
     }
 
@@ -57,6 +57,9 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
 
     /// Forgets an upload.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool { true }
+
+    /// Has nothing left.
+    public func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
 
     /// Whether the object at the key is that of an upload.
     public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }

@@ -27,6 +27,9 @@ public protocol MultipartStore: Sendable {
     /// - Returns: Whether the store knew the upload, and so has discarded its parts.
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool
 
+    /// Discards what the store still holds of an aborted upload; also succeeds if that is nothing.
+    func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure)
+
     /// Returns whether the object at the key is the one assembled from the upload's parts.
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool
 }

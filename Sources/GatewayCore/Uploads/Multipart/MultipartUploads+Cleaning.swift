@@ -64,14 +64,20 @@ extension MultipartUploads {
     /// Makes the store discard the parts of an aborted upload once more. A part that was on its way during the first
     /// time may have been kept, so this is called when no part can be on its way any more.
     ///
-    /// - Throws: `storeRefused`, `unavailable`; after the latter, the caller should try again later.
+    /// - Throws: The reason why parts may be left.
     /// - SeeAlso: Amazon S3 API Reference, "AbortMultipartUpload".
-    public func discardAgain(_ id: UUID) async throws(GatewayError) {
-        guard let upload = try await rows.find(id), upload.state == .aborted,
-            let storeUploadID = upload.storeUploadID,
-            try await urls.issuing.cache.location(of: upload.bucket) != nil
-        else { return }
-        _ = try await store.abort(storeUploadID, of: upload)
+    public func discardAgain(_ id: UUID) async throws(StoreFailure) {
+        let found: (id: String, upload: MultipartUpload)
+        do throws(GatewayError) {
+            guard let upload = try await rows.find(id), upload.state == .aborted,
+                let storeUploadID = upload.storeUploadID,
+                try await urls.issuing.cache.location(of: upload.bucket) != nil
+            else { return }
+            found = (storeUploadID, upload)
+        } catch {
+            throw StoreFailure(unasked: error)
+        }
+        try await store.discard(found.id, of: found.upload)
     }
 }
 

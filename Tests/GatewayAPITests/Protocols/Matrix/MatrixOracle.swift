@@ -59,7 +59,10 @@ struct MatrixOracle {
         var codes: Set<String> = []
         if has(.outside) || has(.notYet) || has(.ended) { codes.insert("AccessDenied") }
         if way.isSession { return codes.union(offencesOfSession) }
-        if way == .cookies { return has(.forceDownload) || !world.isOpen ? codes.union(["NotEnforceable"]) : codes }
+        if way == .cookies {
+            let bringsParameters = world.provider == .oss && world.dropsParameters != true
+            return has(.forceDownload) || !world.isOpen || bringsParameters ? codes.union(["NotEnforceable"]) : codes
+        }
         if way == .string {
             let isOSS = world.provider == .oss
             if world.isServiceAccount || MatrixRequest.isInWordsOfOSS(world) != isOSS { codes.insert("NotEnforceable") }

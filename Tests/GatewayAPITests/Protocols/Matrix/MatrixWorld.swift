@@ -67,6 +67,7 @@ struct MatrixWorld: CustomStringConvertible {
     let opensVerify: Bool
     /// Whether sessions may upload where that lets them make symbolic links.
     let permitsSymlinks: Bool
+    let dropsParameters: Bool?
     /// Whether a client's string is in the words of another vendor.
     let isForeign: Bool
     let type: String
@@ -99,12 +100,13 @@ struct MatrixWorld: CustomStringConvertible {
         contentMD5 = random.once(in: 2) ? "1B2M2Y8AsgTpgAmY7PhCfg==" : nil
         expiresIn = drawn([nil, 60, 800])
         permitsSymlinks = random.once(in: 2)
+        dropsParameters = drawn([nil, false, true, true])
     }
 
     var description: String {
         "\(way) \(action.rawValue) \(scheme.rawValue) \(weather) \(limit) \(conditions.map(\.rawValue).sorted()) "
             + "granted \(isGranted) open \(isOpen) unenforced \(allowsUnenforcedSize) window \(hasWindow) "
-            + "symlinks \(permitsSymlinks) verify \(opensVerify) foreign \(isForeign) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
+            + "symlinks \(permitsSymlinks) verify \(opensVerify) foreign \(isForeign) drops \(dropsParameters == true) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
     }
 
     var provider: Bucket.Provider {
@@ -123,7 +125,10 @@ struct MatrixWorld: CustomStringConvertible {
         bucket.allowsUnenforcedSize = allowsUnenforcedSize
         bucket.stableLinkWindow = hasWindow ? 3600 : 0
         bucket.permitsSymlinks = permitsSymlinks
-        if way == .cookies { bucket.publicEndpoints[.cdn] = StubPolicy.cdn }
+        if way == .cookies {
+            bucket.publicEndpoints[.cdn] = StubPolicy.cdn
+            bucket.publicEndpoints[.cdn]?.signing?.dropsParameters = dropsParameters
+        }
         if !opensVerify { bucket.protocols.remove(.gitLFSVerify) }
         if weather == .notOpened { bucket.protocols.subtract(way.protocols) }
         return bucket

@@ -35,8 +35,8 @@ extension PostgresLedgerReports {
                 AND g.id NOT IN (SELECT n.grant_id FROM unsummed n WHERE n.last_at >= $4) AND NOT \(wasOutside)
             """)
 
-    /// The condition that a grant `g` lay outside the reach `$7` when the period began, or later. The clock of a gateway
-    /// that recorded a use may be ahead by some seconds.
+    /// The condition that a grant `g` lay outside the reach `$7` when the period began, or later. The clock of a
+    /// gateway that recorded a use may be ahead by some seconds.
     private static let wasOutside = """
         EXISTS (
             SELECT FROM grants o

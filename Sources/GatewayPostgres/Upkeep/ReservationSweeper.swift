@@ -91,7 +91,9 @@ public struct ReservationSweeper: Service {
                         round.passedOver
                     ))
                 if due.isEmpty {
-                    guard ContinuousClock.now < end, round.returnToSlow() else { return }
+                    guard ContinuousClock.now < end, round.returnToSlow() else {
+                        return logger.debug("no reservation is due")
+                    }
                     continue
                 }
                 let findings = await verify(due, in: &round)

@@ -19,7 +19,8 @@ import Testing
     /// Tables of which each database would hold a copy: what decisions rest on, and what says which schema there is.
     private static let everywhere: Set = [
         "api_keys", "buckets", "event_secrets", "grants", "group_member_history", "group_members", "issuers",
-        "past_changes", "policy_changes", "policy_log", "quotas", "schema_functions", "schema_migrations",
+        "past_changes", "policy_changes", "policy_log", "quotas", "schema_functions", "schema_programs",
+        "schema_migrations",
         "storage_credentials", "tickets",
     ]
 

@@ -1791,7 +1791,7 @@ BEGIN
     postponed AS (
         UPDATE reservations r
         SET check_at = greatest(
-            clock_timestamp() + make_interval(secs => p_delay_seconds),
+            clock_timestamp() + greatest(make_interval(secs => p_delay_seconds), (clock_timestamp() - r.dead_at) / 16),
             r.dead_at + make_interval(secs => r.amount / 65536.0)
         )
         FROM mine m

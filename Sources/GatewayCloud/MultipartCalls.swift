@@ -104,7 +104,9 @@ public struct MultipartCalls: MultipartStore {
         }
         // Another 404 may come from a proxy.
         let isGone = answer.status == 404 && StoreErrorCode.read(answer) == "NoSuchUpload"
-        guard [200, 204].contains(answer.status) || isGone else { throw .unclear }
+        guard [200, 204].contains(answer.status) || isGone else {
+            throw .unclear(Cause(OutboundError.status(answer.status).phrase))
+        }
     }
 
     /// Whether the object at the key is the one that the parts of an upload make.

@@ -162,8 +162,9 @@ extension OutboundError {
     /// What a question to a store came to that failed like this.
     var asStoreFailure: StoreFailure {
         switch self {
-        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls): .silent
-        case .noAnswer(.tooLarge), .noAnswer(.other), .status: .unclear
+        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls):
+            .silent(Cause(phrase))
+        case .noAnswer(.tooLarge), .noAnswer(.other), .status: .unclear(Cause(phrase))
         case .noAnswer, .notPermitted, .notSignable: StoreFailure(unasked: asGatewayError)
         }
     }

@@ -231,7 +231,7 @@ import Testing
             if isGone {
                 try await desk.uploads.discardAgain(upload.id)
             } else {
-                await #expect(throws: StoreFailure.unclear) { try await desk.uploads.discardAgain(upload.id) }
+                await #expect(throws: StoreFailure.unclear("")) { try await desk.uploads.discardAgain(upload.id) }
             }
         }
     }

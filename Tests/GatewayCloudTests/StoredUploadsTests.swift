@@ -88,7 +88,7 @@ import Testing
     ])
     func `a 404 in other words than the store's proves nothing`(body: String) async throws {
         let peer = TestPeer { _ in .bytes(body, status: .notFound) }
-        await #expect(throws: StoreFailure.unclear) { try await look(peer) }
+        await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
     @Test(arguments: [200, 206, 403, 500])
@@ -96,7 +96,7 @@ import Testing
         let peer = TestPeer { request in
             .bytes(Self.refusal("NoSuchKey"), status: request.method == .head ? .notFound : .init(code: status))
         }
-        await #expect(throws: StoreFailure.unclear) { try await look(peer) }
+        await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
     @Test func `Google tells the length of an object that was uploaded compressed`() async throws {
@@ -109,10 +109,10 @@ import Testing
     }
 
     @Test func `a store that hangs or is not there is told from one that refuses`() async throws {
-        await #expect(throws: StoreFailure.silent) { try await look(at: "http://127.0.0.1:9") }
+        await #expect(throws: StoreFailure.silent("")) { try await look(at: "http://127.0.0.1:9") }
         for kind in HangingServer.Kind.allCases {
             let store = try HangingServer(kind)
-            await #expect(throws: StoreFailure.silent, "\(kind)") {
+            await #expect(throws: StoreFailure.silent(""), "\(kind)") {
                 try await look(at: store.origin, timeout: .milliseconds(300))
             }
         }
@@ -121,7 +121,7 @@ import Testing
     @Test(arguments: [301, 400, 403, 500, 503])
     func anyOtherAnswerIsNone(status: Int) async throws {
         let peer = TestPeer { _ in .bytes("", status: HTTPResponse.Status(code: status)) }
-        await #expect(throws: StoreFailure.unclear) { try await look(peer) }
+        await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
     @Test func aBucketWithoutARowCanNeverBeAsked() async throws {

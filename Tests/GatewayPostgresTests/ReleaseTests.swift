@@ -54,6 +54,8 @@ import Testing
     /// date.
     @Test func `the statements of a version are kept before it is released`() throws {
         let version = try Self.version()
+        // What `sluice migrate` compares.
+        #expect(version.wholeMatch(of: #/[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?/#) != nil)
         let file = Self.folder.appending(path: "\(version).statements")
         if ProcessInfo.processInfo.environment["SLUICE_TEST_WRITE_STATEMENTS"] == "1" {
             try Self.text().write(to: file, atomically: true, encoding: .utf8)

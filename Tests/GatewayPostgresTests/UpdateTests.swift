@@ -250,6 +250,16 @@ import Testing
         #expect(try await next.migrate().functions == [])
     }
 
+    @Test(.database(.migrated)) func `a release comes after its pre-releases`() async throws {
+        let connection = try connect()
+        let next = try NextRelease.functions()
+        for version in ["1.1.0-rc.1", "1.1.0-rc.2", "1.1.0", "1.1.0+build.5"] {
+            let migrator = Migrator(connection: connection, functions: next, program: version)
+            #expect(try await migrator.migrate().newer == nil, "\(version)")
+        }
+        #expect(try await Migrator(connection: connection).migrate().newer == "version 1.1.0")
+    }
+
     @Test(.database(.migrated)) func `programs of one version that differ in functions may take turns`() async throws {
         let connection = try connect()
         let next = Migrator(connection: connection, functions: try NextRelease.functions())

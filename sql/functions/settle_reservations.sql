@@ -10,7 +10,7 @@
 --                    arrived
 --   p_is_final       for each, whether it ends; else it is looked at again after the delay, and not before an upload of
 --                    that size has had its time, at 64 KiB a second
---   p_delay_seconds  the delay
+--   p_delay_seconds  the least delay; it is longer for links that have been dead for more than 16 times as long
 -- Result: none.
 -- Locks: the reservations, by ascending identifiers; then the counters. Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION settle_reservations(
@@ -38,7 +38,7 @@ BEGIN
     postponed AS (
         UPDATE reservations r
         SET check_at = greatest(
-            clock_timestamp() + make_interval(secs => p_delay_seconds),
+            clock_timestamp() + greatest(make_interval(secs => p_delay_seconds), (clock_timestamp() - r.dead_at) / 16),
             r.dead_at + make_interval(secs => r.amount / 65536.0)
         )
         FROM mine m

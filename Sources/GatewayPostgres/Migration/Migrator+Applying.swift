@@ -80,6 +80,7 @@ extension Migrator {
             try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
                 try transaction.perform(Self.lock, ())
                 try Self.refuseForeignLogin(in: transaction)
+                try transaction.runScript(Self.tables)
                 let database = try transaction.execute(Self.readState).first ?? SchemaState([], [])
                 if let obstacle = goal.obstacle(in: database) { throw obstacle }
                 if let newer = try newerProgram(in: transaction) {
@@ -108,6 +109,18 @@ extension Migrator {
     }
 
     private static func text(_ version: [Int32]) -> String { version.map(String.init).joined(separator: ".") }
+
+    /// Gives the gateway's role its rights and prepares partitions, by the functions of a newer program.
+    func prepareForServing(_ daysAhead: Int32) async throws -> (roleIsReady: Bool, partitions: Int) {
+        try await retryingLocks {
+            try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
+                try transaction.perform(Self.lock, ())
+                try transaction.runScript("SET LOCAL lock_timeout = '\(Self.lockTimeout)'")
+                let isReady = try transaction.execute(Self.grantRights, Self.gatewayRole).first ?? false
+                return (isReady, Int(try transaction.execute(Self.preparePartitions, daysAhead).first ?? 0))
+            }
+        }
+    }
 
     /// Takes the policy lock before the tables, in the same order as recordings. No recording runs until the
     /// transaction ends.

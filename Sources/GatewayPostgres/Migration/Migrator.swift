@@ -37,8 +37,8 @@ public struct Migrator: Sendable {
                 """
             case .migratedByNewer(let program, let own):
                 """
-                Version \(program) of this program has migrated the database, and this is version \(own): run \
-                'sluice migrate' of the newer program.
+                Version \(program) has migrated the database, and this is version \(own): migrate, and finish the \
+                update, with the newer program.
                 """
             case .schemaIsOlder(let version, let needed):
                 "The database is at schema version \(version); run 'sluice migrate' to bring it to \(needed)."
@@ -102,14 +102,14 @@ public struct Migrator: Sendable {
         /// Number of ledger partitions created.
         public var partitions: Int
         /// What has migrated the database, such as `version 1.1.0`, if it is newer than this program and this program
-        /// can serve from it. Then nothing was changed.
+        /// can serve from it. Then its migrations and functions were left as they are.
         public var newer: String?
     }
 
     let connection: PostgresConnection
     let migrations: [Migration]
     let functions: [SchemaFunction]
-    /// The version of the program, as numbers.
+    /// The version of the program, as numbers. Those of a pre-release are the version's that it precedes.
     let program: [Int32]
     let logger: Logger
     /// The state to reach.
@@ -134,7 +134,8 @@ public struct Migrator: Sendable {
         self.connection = connection
         self.migrations = migrations
         self.functions = functions
-        self.program = program.utf8.split(separator: UInt8(ascii: ".")).map { Int32(Substring($0)) ?? 0 }
+        let numbers = program.utf8.prefix { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "+") }
+        self.program = numbers.split(separator: UInt8(ascii: ".")).map { Int32(Substring($0)) ?? 0 }
         self.logger = logger
         goal = SchemaState(migrations, functions)
     }
@@ -161,10 +162,11 @@ public struct Migrator: Sendable {
             )
         }
         if newer != nil || database.version > goal.version, goal.misfit(of: database) == nil {
+            let (isReady, partitions) = try await prepareForServing(daysAhead)
             return Outcome(
                 applied: [], functions: [], leftovers: Leftovers(migrations: [], functions: []),
-                gatewayRoleIsReady: true, partitions: 0,
-                newer: newer.map { "version \($0)" } ?? "schema version \(database.version)")
+                gatewayRoleIsReady: isReady, partitions: partitions,
+                newer: newer.map { "version \($0)" } ?? "a program with schema version \(database.version)")
         }
         var applied: [Int] = []
         for migration in migrations {

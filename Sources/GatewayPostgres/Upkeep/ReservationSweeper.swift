@@ -16,6 +16,8 @@ public struct ReservationSweeper: Service {
     /// Time for which a gateway takes reservations. If it ends meanwhile, others take them afterwards. It is longer
     /// than a batch can take.
     private static let lease = Duration.seconds(300)
+    /// Time after which an upload is given up in any case. By then the ledger supports no proof of an object any more.
+    private static let utmostPatience = Duration.seconds(24 * 86_400)
 
     /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {
@@ -23,7 +25,7 @@ public struct ReservationSweeper: Service {
         public var grace: Duration
         /// Time between two rounds. A store that did not answer is asked again after this time and the grace.
         public var interval: Duration
-        /// Time after which a store that did not answer, or not clearly, is not asked about an upload again.
+        /// Time after which an upload is given up whose store told nothing about it, but something about others.
         public var patience: Duration
         /// Number of reservations per step.
         public var batch: Int
@@ -81,9 +83,14 @@ public struct ReservationSweeper: Service {
     /// Settles all reservations that are due and that no other gateway looks at.
     package func runRound() async {
         var round = SettlingRound(logger: logger)
-        let end = ContinuousClock.now + Self.lease
+        var end = ContinuousClock.now + Self.lease
         do throws(PostgresError) {
             while !Task.isCancelled {
+                // New reservations may become due without end. Stores that were passed over get another chance.
+                if ContinuousClock.now >= end {
+                    round = SettlingRound(logger: logger)
+                    end = ContinuousClock.now + Self.lease
+                }
                 let due = try await connection.execute(
                     Self.takeDue,
                     (
@@ -91,9 +98,7 @@ public struct ReservationSweeper: Service {
                         round.passedOver
                     ))
                 if due.isEmpty {
-                    guard ContinuousClock.now < end, round.returnToSlow() else {
-                        return logger.debug("no reservation is due")
-                    }
+                    guard round.returnToSlow() else { return logger.debug("no reservation is due") }
                     continue
                 }
                 let findings = await verify(due, in: &round)
@@ -125,23 +130,17 @@ extension ReservationSweeper {
     private func verify(_ due: [Reservation], in round: inout SettlingRound) async -> [Finding] {
         await withTaskGroup(of: SettlingAnswer.self) { group in
             var running = 0
-            var findings = due.compactMap { findingWithoutAsking($0) }
             for question in questions(about: due) {
                 if running >= schedule.maxQuestions, let answer = await group.next() {
                     running -= 1
                     round.note(answer)
-                    findings += answer.findings
                 }
                 guard !round.passedOver.contains(question.bucket) else { continue }
                 running += 1
                 group.addTask { await self.ask(question) }
             }
-            for await answer in group {
-                round.note(answer)
-                findings += answer.findings
-            }
-            round.endBatch(of: schedule.maxQuestions)
-            return findings
+            for await answer in group { round.note(answer) }
+            return due.compactMap { findingWithoutAsking($0) } + round.endBatch()
         }
     }
 
@@ -167,11 +166,12 @@ extension ReservationSweeper {
         switch reservation.part {
         case .underWay: return Finding(reservation: reservation, isFinal: false)
         case .left: return Finding(reservation: reservation, proof: reservation.part?.proof, isFinal: true)
-        case .discarded: return nil
-        case .none:
+        case .discarded, .none:
             // This program may no longer accept the key of the row. Then it cannot ask about it.
-            let isAskable = reservation.permittedAt != nil && (try? ObjectKey(reservation.key)) != nil
-            return isAskable ? nil : Finding(reservation: reservation, isFinal: true)
+            let isAskable =
+                reservation.part != nil || reservation.permittedAt != nil && (try? ObjectKey(reservation.key)) != nil
+            let isAsked = isAskable && reservation.overdue < Self.utmostPatience.seconds
+            return isAsked ? nil : Finding(reservation: reservation, isFinal: true)
         }
     }
 
@@ -206,7 +206,9 @@ extension ReservationSweeper {
             let bucket = try? BucketName(reservation.bucket), let look = try await verifier.look(at: key, in: bucket)
         else { return finding }
         // Without the store's clock, neither its timestamps nor the death of its links can be judged.
-        guard let difference = look.clockDifference, difference <= clock.maxDifference else { throw .unclear }
+        guard let difference = look.clockDifference, difference <= clock.maxDifference else {
+            throw .unclear("the store's clock differs, or the answer has no time")
+        }
         finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
         finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
         return finding

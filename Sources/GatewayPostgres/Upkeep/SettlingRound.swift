@@ -16,23 +16,33 @@ struct SettlingAnswer: Sendable {
 /// What a round of settling has learnt about stores, so that one that hangs, is slow or cannot be asked delays no
 /// others.
 struct SettlingRound {
+    /// What the answers of a batch about one bucket had in common.
+    private struct Batch {
+        var answers: [SettlingAnswer] = []
+        /// Number of questions to which there was no answer.
+        var unanswered = 0
+
+        /// Whether the store told something about an object.
+        var isTelling: Bool { answers.contains { $0.failure == nil && !$0.findings.isEmpty } }
+        var isSlow: Bool {
+            answers.reduce(.zero) { $0 + $1.duration } > SettlingRound.maxAnswerTime * answers.count
+        }
+    }
+
     private let logger: Logger
     /// Buckets that are not asked about again in this round.
     private var failed: Set<String> = []
     /// Buckets whose answers take long.
     private var slow: Set<String> = []
-    /// How often in a row a store has given no answer.
-    private var silences: [String: Int] = [:]
-    /// The time that the answers of the batch took.
-    private var durations: [String: Duration] = [:]
-    /// How many reservations of the batch end because a store was asked in vain for long enough.
-    private var givenUp: [String: Int] = [:]
+    /// Buckets of which the log has told that their stores tell nothing.
+    private var reported: Set<String> = []
+    private var batches: [String: Batch] = [:]
 
-    /// Number of questions without an answer between them after which a store is not asked again. A single object may
-    /// hang where all others do not.
-    private static let maxSilences = 3
-    /// Time that a bucket may take of a batch before others have their turn.
-    private static let maxTurn = Duration.seconds(5)
+    /// Number of questions without an answer after which a bucket is passed over, unless others of the batch were
+    /// answered: a single object may hang where all others do not.
+    private static let maxUnanswered = 3
+    /// Mean time of the answers about a bucket above which other buckets have their turn first.
+    private static let maxAnswerTime = Duration.seconds(1)
 
     /// Begins a round.
     init(logger: Logger) {
@@ -51,30 +61,54 @@ struct SettlingRound {
     /// Takes an answer into account.
     mutating func note(_ answer: SettlingAnswer) {
         let bucket = answer.bucket
-        durations[bucket, default: .zero] += answer.duration
-        if answer.failure != nil { givenUp[bucket, default: 0] += answer.findings.count(where: \.isFinal) }
-        switch answer.failure {
-        case .silent:
-            silences[bucket, default: 0] += 1
-            guard silences[bucket, default: 0] >= Self.maxSilences, failed.insert(bucket).inserted else { return }
-            logger.warning("store gives no answer about uploads", metadata: ["bucket": "\(bucket)"])
-        case .unasked(let cause):
-            guard failed.insert(bucket).inserted else { return }
+        batches[bucket, default: Batch()].answers.append(answer)
+        guard let failure = answer.failure else { return }
+        if reported.insert(bucket).inserted {
             logger.warning(
-                "this gateway cannot ask a store about uploads",
-                metadata: ["bucket": "\(bucket)", "cause": "\(cause)"])
-        case .unclear, nil: silences[bucket] = 0
+                "\(failure.phrase)", metadata: ["bucket": "\(bucket)", "cause": "\(failure.cause)"])
         }
+        if case .unclear = failure { return }
+        batches[bucket, default: Batch()].unanswered += 1
+        guard let batch = batches[bucket], batch.unanswered >= Self.maxUnanswered, !batch.isTelling else { return }
+        failed.insert(bucket)
     }
 
-    /// Ends a batch with some questions at once.
-    mutating func endBatch(of questions: Int) {
-        slow.formUnion(durations.filter { $0.value > Self.maxTurn * questions }.keys)
-        for (bucket, count) in givenUp where count > 0 {
-            logger.warning(
-                "the bytes of uploads stay counted, because their store told nothing in time",
-                metadata: ["bucket": "\(bucket)", "count": "\(count)"])
+    /// Ends a batch; returns what is known about its reservations.
+    ///
+    /// One about which its store tells nothing is given up only if the store told something about another: else the
+    /// store may be down, or the gateway's credential be refused, for longer than anybody expects.
+    mutating func endBatch() -> [ReservationSweeper.Finding] {
+        var findings: [ReservationSweeper.Finding] = []
+        for (bucket, batch) in batches {
+            var givenUp = 0
+            for answer in batch.answers {
+                for var finding in answer.findings {
+                    if answer.failure != nil {
+                        finding.isFinal = finding.isFinal && batch.isTelling
+                        givenUp += finding.isFinal ? 1 : 0
+                    }
+                    findings.append(finding)
+                }
+            }
+            if givenUp > 0 {
+                logger.warning(
+                    "reserved bytes stay counted, because the store told nothing about the uploads in time",
+                    metadata: ["bucket": "\(bucket)", "count": "\(givenUp)"])
+            }
+            if batch.isSlow { slow.insert(bucket) }
         }
-        (durations, givenUp) = ([:], [:])
+        batches = [:]
+        return findings
+    }
+}
+
+extension StoreFailure {
+    /// The failure as a line of the log.
+    fileprivate var phrase: String {
+        switch self {
+        case .silent: "store gives no answer about uploads"
+        case .unclear: "store tells nothing about an upload"
+        case .unasked: "this gateway cannot ask a store about uploads"
+        }
     }
 }

@@ -19,7 +19,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Each migration is one transaction; one more replaces the functions whose
             bodies differ. A lock that is not free within half a second is asked for
             again later, so that recordings wait no longer. Concurrent runs wait for each
-            other. A database that a newer program has migrated stays as it is: the command
+            other. What a newer program has migrated, an older one leaves as it is: the command
             succeeds if gateways of this program can still serve from it. A database with
             migrations in another form is refused, and so is one that does not keep what
             the promises need, and a login other than the owner of the schema.
@@ -69,10 +69,13 @@ struct MigrateCommand: AsyncParsableCommand {
         let functions =
             outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
         if let newer = outcome.newer {
-            print("The schema is newer, of \(newer). It was not changed: gateways of this program can serve from it.")
-            return
+            print(
+                """
+                The database was migrated by \(newer). Gateways of this program can serve from it, so its tables and \
+                functions stay as they are.
+                """)
         }
-        if outcome.applied.isEmpty, functions.isEmpty { print("The schema is current.") }
+        if outcome.applied.isEmpty, functions.isEmpty, outcome.newer == nil { print("The schema is current.") }
         if !outcome.applied.isEmpty { print("Applied migrations \(Self.list(outcome.applied)).") }
         if !functions.isEmpty { print("Applied functions: \(functions).") }
         if !outcome.leftovers.isEmpty {

@@ -19,8 +19,6 @@ struct SettlingRound {
     /// What the answers of a batch about one bucket had in common.
     private struct Batch {
         var answers: [SettlingAnswer] = []
-        /// Number of questions to which there was no answer.
-        var unanswered = 0
 
         /// Whether the store told something about an object.
         var isTelling: Bool { answers.contains { $0.failure == nil && !$0.findings.isEmpty } }
@@ -37,6 +35,8 @@ struct SettlingRound {
     /// Buckets of which the log has told that their stores tell nothing.
     private var reported: Set<String> = []
     private var batches: [String: Batch] = [:]
+    /// Number of questions to which there was no answer, since the last batch in which the store told something.
+    private var unanswered: [String: Int] = [:]
 
     /// Number of questions without an answer after which a bucket is passed over, unless others of the batch were
     /// answered: a single object may hang where all others do not.
@@ -68,9 +68,9 @@ struct SettlingRound {
                 "\(failure.phrase)", metadata: ["bucket": "\(bucket)", "cause": "\(failure.cause)"])
         }
         if case .unclear = failure { return }
-        batches[bucket, default: Batch()].unanswered += 1
-        guard let batch = batches[bucket], batch.unanswered >= Self.maxUnanswered, !batch.isTelling else { return }
-        failed.insert(bucket)
+        unanswered[bucket, default: 0] += 1
+        let isTelling = batches[bucket]?.isTelling ?? false
+        if unanswered[bucket, default: 0] >= Self.maxUnanswered, !isTelling { failed.insert(bucket) }
     }
 
     /// Ends a batch; returns what is known about its reservations.
@@ -96,6 +96,7 @@ struct SettlingRound {
                     metadata: ["bucket": "\(bucket)", "count": "\(givenUp)"])
             }
             if batch.isSlow { slow.insert(bucket) }
+            if batch.isTelling { unanswered[bucket] = 0 }
         }
         batches = [:]
         return findings

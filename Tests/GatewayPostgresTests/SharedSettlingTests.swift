@@ -164,6 +164,66 @@ import Testing
         #expect(try await basics.state(connection) == [3000, 3000, end.left])
     }
 
+    /// What can become of a question about an upload, the others of its bucket, and the time that has passed.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let failure: StoreFailure?
+        let othersFail: Bool
+        let isOverdue: Bool
+
+        var testDescription: String { "\(String(describing: failure)), others \(othersFail), overdue \(isOverdue)" }
+
+        static let all = [nil, .silent("x"), .unclear("x"), .unasked("x")].flatMap { failure in
+            [false, true].flatMap { othersFail in
+                [false, true].map { Case(failure: failure, othersFail: othersFail, isOverdue: $0) }
+            }
+        }
+
+        /// Whether bytes come back, and whether the reservation waits, as `docs/deciding-and-binding.md` has it.
+        var fate: (returns: Bool, waits: Bool) {
+            switch failure {
+            case nil: (true, false)
+            case .unasked: (false, true)
+            case .silent, .unclear: (false, othersFail || !isOverdue)
+            }
+        }
+    }
+
+    /// The gateway has asked ten questions at once, one of them about the upload in question.
+    @Test(.database(.migrated), arguments: Case.all)
+    func `an upload is given back, given up or waits, by what is told of it and of others`(_ example: Case) async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await basics.reserve(10, over: connection)
+        try await connection.runScript(
+            """
+            UPDATE reservations SET object_key = 'subject'
+            WHERE issuance_id = (SELECT r.issuance_id FROM reservations r ORDER BY r.issuance_id LIMIT 1)
+            """)
+        let verifier = StubVerifier { key in
+            if key.rawValue == "subject" {
+                if let failure = example.failure { throw failure }
+            } else if example.othersFail {
+                throw StoreFailure.unclear("x")
+            }
+            return .nothing
+        }
+        await ReservationSweeper(
+            connection: connection, verifier: verifier, clock: .right,
+            schedule: .init(grace: .zero, patience: .seconds(example.isOverdue ? 10 : 3600)), logger: .silent
+        ).runRound()
+        let waiting = "SELECT count(*) FROM reservations WHERE object_key = 'subject'"
+        #expect(try await connection.number(waiting) == (example.fate.waits ? 1 : 0))
+        // The others wait if the store told nothing about any of the ten.
+        let othersReturn: Int64 = example.othersFail ? 0 : 900
+        let othersWait: Int64 =
+            example.othersFail && !(example.failure == nil && example.isOverdue) ? 9 : 0
+        #expect(
+            try await basics.state(connection) == [
+                1000 - othersReturn - (example.fate.returns ? 100 : 0),
+                othersReturn + (example.fate.returns ? 100 : 0), othersWait + (example.fate.waits ? 1 : 0),
+            ])
+    }
+
     @Test(.database(.migrated)) func `answers that tell nothing give up nothing`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         _ = try await basics.reserve(20, over: connection)

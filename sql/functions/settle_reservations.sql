@@ -10,7 +10,7 @@
 --                    arrived
 --   p_is_final       for each, whether it ends; else it is looked at again after the delay, and not before an upload of
 --                    that size has had its time, at 64 KiB a second
---   p_delay_seconds  the least delay; it is longer for links that have been dead for more than 16 times as long
+--   p_delay_seconds  the least delay; it is at least a sixteenth of the time since the link died
 -- Result: none.
 -- Locks: the reservations, by ascending identifiers; then the counters. Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION settle_reservations(

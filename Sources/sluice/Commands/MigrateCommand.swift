@@ -19,8 +19,8 @@ struct MigrateCommand: AsyncParsableCommand {
             Each migration is one transaction; one more replaces the functions whose
             bodies differ. A lock that is not free within half a second is asked for
             again later, so that recordings wait no longer. Concurrent runs wait for each
-            other. What a newer program has migrated, an older one leaves as it is: the command
-            succeeds if gateways of this program can still serve from it. A database with
+            other. What a newer program has migrated, an older one leaves as it is; it
+            succeeds if gateways of its version can still serve. A database with
             migrations in another form is refused, and so is one that does not keep what
             the promises need, and a login other than the owner of the schema.
 

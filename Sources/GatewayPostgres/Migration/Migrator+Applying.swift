@@ -78,10 +78,7 @@ extension Migrator {
     ) async throws -> Result {
         try await retryingLocks {
             try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
-                try transaction.perform(Self.lock, ())
-                try Self.refuseForeignLogin(in: transaction)
-                try transaction.runScript(Self.tables)
-                let database = try transaction.execute(Self.readState).first ?? SchemaState([], [])
+                let database = try Self.begin(transaction)
                 if let obstacle = goal.obstacle(in: database) { throw obstacle }
                 if let newer = try newerProgram(in: transaction) {
                     throw Failure.migratedByNewer(program: newer, own: Self.text(program))
@@ -92,8 +89,17 @@ extension Migrator {
         }
     }
 
+    /// Waits for other migrators, refuses a login that the schema does not belong to, and reads the state of the
+    /// database.
+    static func begin(_ transaction: borrowing PostgresTransaction) throws -> SchemaState {
+        try transaction.perform(lock, ())
+        try refuseForeignLogin(in: transaction)
+        try transaction.runScript(tables)
+        return try transaction.execute(readState, ()).first ?? SchemaState([], [])
+    }
+
     /// Refuses a login that the schema does not belong to.
-    static func refuseForeignLogin(in transaction: borrowing PostgresTransaction) throws {
+    private static func refuseForeignLogin(in transaction: borrowing PostgresTransaction) throws {
         if let (login, owner, hasSchema) = try transaction.execute(Self.foreignLogin, ()).first {
             throw hasSchema
                 ? Failure.foreignLogin(login: login, owner: owner)

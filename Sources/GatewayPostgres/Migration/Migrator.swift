@@ -153,13 +153,7 @@ public struct Migrator: Sendable {
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func migrate(daysAhead: Int32 = 7) async throws -> Outcome {
         let (database, newer) = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
-            try transaction.perform(Self.lock, ())
-            try Self.refuseForeignLogin(in: transaction)
-            try transaction.runScript(Self.tables)
-            return (
-                try transaction.execute(Self.readState, ()).first ?? SchemaState([], []),
-                try newerProgram(in: transaction)
-            )
+            (try Self.begin(transaction), try newerProgram(in: transaction))
         }
         if newer != nil || database.version > goal.version, goal.misfit(of: database) == nil {
             let (isReady, partitions) = try await prepareForServing(daysAhead)

@@ -136,6 +136,10 @@ static const char prepare_issuances_partitions[] = {
 #embed "../../sql/functions/prepare_issuances_partitions.sql" suffix(, 0)
 };
 
+static const char prove_actor[] = {
+#embed "../../sql/functions/prove_actor.sql" suffix(, 0)
+};
+
 static const char prove_issuances[] = {
 #embed "../../sql/functions/prove_issuances.sql" suffix(, 0)
 };
@@ -289,6 +293,7 @@ static const struct {
     {"part_length.sql", part_length},
     {"policy_lock_sharers.sql", policy_lock_sharers},
     {"prepare_issuances_partitions.sql", prepare_issuances_partitions},
+    {"prove_actor.sql", prove_actor},
     {"prove_issuances.sql", prove_issuances},
     {"prune_counters.sql", prune_counters},
     {"prune_deletions.sql", prune_deletions},

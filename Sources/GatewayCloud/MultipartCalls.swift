@@ -126,7 +126,7 @@ extension MultipartCalls {
     private func url(
         _ method: String, of key: ObjectKey, query: [NamedValue] = [], in name: BucketName
     ) async throws(GatewayError) -> Secret<String> {
-        guard let (bucket, credential) = try await cache.location(of: name) else {
+        guard let (bucket, credential) = try await cache.presentLocation(of: name) else {
             // Only an admin can fix this.
             throw .unavailable(retryAfter: 60, cause: "bucket \(name) or its storage credential is gone")
         }

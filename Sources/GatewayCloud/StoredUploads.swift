@@ -30,10 +30,8 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     /// Asks for the current object at a key.
     public func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
         do {
-            // The store where the latest change has put the bucket. Another store would not know the key.
-            try await cache.advance()
             // Without its row nobody can ask the store any more.
-            guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
+            guard let (bucket, credential) = try await cache.presentLocation(of: bucket) else { return nil }
             let look = try await head(key, in: bucket, with: credential)
             guard look.object == nil else { return look }
             return try await absence(of: key, in: bucket, with: credential, wasDeleted: look.wasDeleted)
@@ -50,7 +48,7 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     public func object(
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject? {
-        guard let (bucket, credential) = try await cache.location(of: bucket) else {
+        guard let (bucket, credential) = try await cache.presentLocation(of: bucket) else {
             throw .conflict(reason: "The bucket no longer exists here, so its store cannot be asked.")
         }
         do {

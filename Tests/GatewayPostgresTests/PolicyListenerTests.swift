@@ -1,6 +1,7 @@
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayPostgres
@@ -27,6 +28,25 @@ import Testing
             await iterator.next()
             try await connection.append(scopes: ["user:alice"])
             await iterator.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Without the second reading, a gateway would not learn of the change until a request needs the log.
+    @Test(.database(.migrated)) func readsAgainAfterAFailure() async throws {
+        let database = try TestDatabase.current
+        let (calls, call) = AsyncStream<Int>.makeStream()
+        let count = Atomic(0)
+        let listener = PolicyListener(configuration: try database.configuration(), logger: .silent) {
+            let number = count.add(1, ordering: .relaxed).newValue
+            call.yield(number)
+            if number == 1 { throw GatewayError.unavailable(retryAfter: 1) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.run() }
+            var iterator = calls.makeAsyncIterator()
+            #expect(await iterator.next() == 1)
+            #expect(await iterator.next() == 2)
             group.cancelAll()
         }
     }

@@ -4,9 +4,12 @@
 -- The exclusive lock waits for every recording that is under way, and every later recording sees the new line. A line's
 -- number is the highest one plus 1, not that of a sequence, which would leave gaps after a crash.
 --
+-- Under the lock, the setting 'sluice.proof' of the transaction is proved (see prove_actor): an admin whose key was
+-- removed while the change was prepared, or while it waited, changes nothing.
+--
 -- Locks: the policy lock, exclusively, for what is left of COMMIT.
 -- Errors: integrity_constraint_violation for a change without a line; lock_not_available after two seconds for each
--- attempt.
+-- attempt; those of prove_actor.
 CREATE OR REPLACE FUNCTION write_policy_log() RETURNS trigger
 LANGUAGE plpgsql
 SET lock_timeout = '2s'
@@ -32,6 +35,7 @@ BEGIN
             END IF;
         END;
     END LOOP;
+    PERFORM prove_actor(nullif(current_setting('sluice.proof', true), '')::jsonb);
     INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
     SELECT max(l.seq) + 1, NEW.id, ARRAY(SELECT jsonb_array_elements_text(v_line -> 'scopes')), v_line ->> 'actor',
         v_line ->> 'request'

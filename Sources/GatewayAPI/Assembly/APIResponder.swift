@@ -21,6 +21,9 @@ public final class APIResponder: HTTPResponder {
         case inner
     }
 
+    /// How often an operation is repeated for a caller whose credential may have been changed meanwhile.
+    private static let maxAttempts = 10
+
     let router: Router
     private let settings: APISettings
     private let observe: Observe
@@ -98,9 +101,29 @@ public final class APIResponder: HTTPResponder {
             try RequireRole.check(caller, for: request)
             guard request.bytesToGather == nil else { return try await gather(request, from: caller, endpoint) }
             try request.refuseCodedBody()
-            guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
-            return try await idempotency.answer(request, from: caller, endpoint)
+            do {
+                guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
+                return try await idempotency.answer(request, from: caller, endpoint)
+            } catch GatewayError.staleCaller {
+                return try await authenticateAndAct(request, endpoint)
+            }
         }
+    }
+
+    /// Identifies the caller and runs the endpoint, again where the caller's credential may have been changed before
+    /// what it was to change was committed.
+    private func authenticateAndAct(
+        _ request: APIRequest, _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
+    ) async throws -> ServerResponse {
+        for _ in 0..<Self.maxAttempts {
+            let caller = try await authenticate.caller(of: request)
+            try RequireRole.check(caller, for: request)
+            do {
+                guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
+                return try await idempotency.answer(request, from: caller, endpoint)
+            } catch GatewayError.staleCaller {}
+        }
+        throw GatewayError.staleCaller
     }
 
     /// Runs the steps of a request with a long body, once its caller is known.
@@ -109,12 +132,8 @@ public final class APIResponder: HTTPResponder {
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
         try await longBodies.hold(request.bytesToGather ?? 0, of: caller.principal) {
-            let request = try await request.withBody()
             // An admin's key may have been removed while the body arrived.
-            let caller = try await authenticate.caller(of: request)
-            try RequireRole.check(caller, for: request)
-            guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
-            return try await idempotency.answer(request, from: caller, endpoint)
+            try await authenticateAndAct(try await request.withBody(), endpoint)
         }
     }
 

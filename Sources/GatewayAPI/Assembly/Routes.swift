@@ -49,10 +49,10 @@ struct Routes {
             Route(.post, "/v1/post-policies", .user, postPolicies.issue).issuing(),
             Route(.post, "/v1/cdn-cookies", .user, cdnCookies.issue).issuing(),
             Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, objects.redirect),
-            Route(.post, "/v1/multipart-uploads", .user, multipart.start),
-            Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
-            Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
-            Route(.get, "/v1/multipart-uploads/{id}/parts", .user, multipart.listParts),
+            Route(.post, "/v1/multipart-uploads", .user, multipart.start).readingPolicyFirst(),
+            Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get).readingPolicyFirst(),
+            Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort).readingPolicyFirst(),
+            Route(.get, "/v1/multipart-uploads/{id}/parts", .user, multipart.listParts).readingPolicyFirst(),
             Route(
                 .post, "/v1/multipart-uploads/{id}/parts", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts
@@ -60,10 +60,10 @@ struct Routes {
             Route(
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
-            Route(.post, "/v1/issuances/{id}:confirm", .user, uploads.confirm),
+            Route(.post, "/v1/issuances/{id}:confirm", .user, uploads.confirm).readingPolicyFirst(),
             Route(forStores: "/v1/events/s3", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.s3),
             Route(forStores: "/v1/events/oss", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.oss),
-            Route(.get, "/v1/access", .user, access.show),
+            Route(.get, "/v1/access", .user, access.show).readingPolicyFirst(),
             Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS).issuing(),
             Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2).issuing(),
             Route(.post, "/v1/sts", .user, sessions.issue).issuing(),
@@ -71,10 +71,10 @@ struct Routes {
                 .refusing(by: CredentialsURI.refusal),
             Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI)
                 .refusing(by: CredentialsURI.refusal).encryptingForTickets(),
-            Route(.post, "/v1/tickets", .user, tickets.create),
-            Route(.get, "/v1/tickets", .user, tickets.list),
-            Route(.get, "/v1/tickets/{id}", .user, tickets.get),
-            Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
+            Route(.post, "/v1/tickets", .user, tickets.create).readingPolicyFirst(),
+            Route(.get, "/v1/tickets", .user, tickets.list).readingPolicyFirst(),
+            Route(.get, "/v1/tickets/{id}", .user, tickets.get).readingPolicyFirst(),
+            Route(.delete, "/v1/tickets/{id}", .user, tickets.delete).readingPolicyFirst(),
         ] + protocols
     }
 
@@ -105,8 +105,8 @@ struct Routes {
         [
             Route(.get, base + "/s3/params", access, companion.params),
             Route(.post, base + "/s3/multipart", access, companion.start),
-            Route(.get, base + "/s3/multipart/{id}", access, companion.list),
-            Route(.delete, base + "/s3/multipart/{id}", access, companion.abort),
+            Route(.get, base + "/s3/multipart/{id}", access, companion.list).readingPolicyFirst(),
+            Route(.delete, base + "/s3/multipart/{id}", access, companion.abort).readingPolicyFirst(),
             Route(.get, base + "/s3/multipart/{id}/batch", access, companion.signParts),
             Route(.get, base + "/s3/multipart/{id}/{number}", access, companion.signPart),
             Route(

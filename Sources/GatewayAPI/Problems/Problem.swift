@@ -119,6 +119,9 @@ extension Problem {
         case .slowDown(let seconds, let cause):
             self.init(kind: .slowDown, detail: cause.detail(for: reader))
             setRetryAfter(seconds)
+        case .staleCaller:
+            self.init(kind: .slowDown, detail: error.cause?.detail(for: reader))
+            setRetryAfter(1)
         case .unavailable(let seconds, let cause):
             self.init(kind: .unavailable, detail: cause.detail(for: reader))
             setRetryAfter(seconds)

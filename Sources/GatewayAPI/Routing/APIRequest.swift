@@ -195,7 +195,7 @@ extension Caller {
     func change(in request: APIRequest) -> ChangeContext {
         ChangeContext(
             actor: principal, requestID: request.id, claim: request.claim, credential: scope,
-            authority: request.authority(of: self))
+            proof: proof, authority: request.authority(of: self))
     }
 }
 

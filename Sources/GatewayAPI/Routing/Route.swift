@@ -28,6 +28,7 @@ final class Route: Sendable {
         var streamPlan: BodyPlan?
         var isDelegated = false
         var encryptsForTickets = false
+        var readsPolicyFirst = false
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
@@ -43,6 +44,10 @@ final class Route: Sendable {
     var isDelegated: Bool { options.isDelegated }
     /// Whether the answer is encrypted for the holder of a ticket that was made so.
     var encryptsForTickets: Bool { options.encryptsForTickets }
+    /// Whether policy changes are read before the caller is authenticated, because nothing that the operation does later
+    /// proves the credential: it neither records nor is decided by committed policy. A revoked credential must not act
+    /// before this gateway has read the revocation.
+    var readsPolicyFirst: Bool { access == .admin || access == .auditor || options.readsPolicyFirst }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
     /// Whether the route takes a body.
@@ -126,6 +131,11 @@ final class Route: Sendable {
     /// The same route with its own form of refusals.
     func refusing(by form: @escaping RefusalForm) -> Route {
         with { $0.refusalForm = form }
+    }
+
+    /// The same route, where nothing later proves the credential.
+    func readingPolicyFirst() -> Route {
+        with { $0.readsPolicyFirst = true }
     }
 
     /// The same route as one of a protocol of existing clients, which know no idempotency keys.

@@ -19,10 +19,8 @@ final class Authenticate: Sendable {
     ///
     /// - Throws: `unauthenticated`, `expiredToken`, `unavailable`, `slowDown`.
     func caller(of request: APIRequest) async throws(GatewayError) -> Caller {
-        let access = request.route.access
-        let token = try Self.token(of: request, for: access)
-        // A revoked admin must not act before this gateway has read the revocation: no later step proves the key again.
-        if access == .admin || access == .auditor { try await advancePolicy() }
+        let token = try Self.token(of: request, for: request.route.access)
+        if request.route.readsPolicyFirst { try await advancePolicy() }
         return try Self.admit(await authenticator.authenticate(token), to: request)
     }
 

@@ -100,9 +100,12 @@ final class Idempotency: Sendable {
         guard case .collect = route.bodyPlan, case .collected(let body) = request.body else {
             throw invalid("The body of this operation is too long to be compared; send it without a key.")
         }
-        // Another credential of the same principal, with other scopes, must not get the answer.
+        // Another credential of the same principal, which may do less, must not get an answer that is kept.
         var scopes = JSONWriter()
-        scopes.object { $0.adminScopes(request.reach(of: caller).scopes) }
+        scopes.object { json in
+            json.adminScopes(request.reach(of: caller).scopes)
+            if route.repetition == .kept { json.identity(of: caller) }
+        }
         let target = (request.match.target?.rawPath ?? "") + "?" + (request.match.target?.rawQuery ?? "")
         let revision = request.headers[values: .ifMatch].joined(separator: ", ")
         return IdempotentRequest(
@@ -123,6 +126,14 @@ final class Idempotency: Sendable {
 
     private static func invalid(_ reason: String) -> GatewayError {
         .invalidArgument(field: HTTPField.Name.idempotencyKey.rawName, reason: reason)
+    }
+}
+
+extension JSONWriter {
+    /// Writes who a caller is beside its principal: its groups and claims, each in one order.
+    fileprivate mutating func identity(of caller: Caller) {
+        member("groups", caller.groups.map(\.rawValue).sorted())
+        member("claims", caller.claims.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] })
     }
 }
 

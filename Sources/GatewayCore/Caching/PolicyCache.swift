@@ -296,6 +296,17 @@ public final class PolicyCache: Sendable {
         return (bucket.bucket, credential.credential)
     }
 
+    /// Returns the bucket and its storage credential as committed before the call, for a request of the gateway's own to
+    /// the store. Another store would not know the object, or lose one of the same key.
+    ///
+    /// - Throws: `unavailable`.
+    public func presentLocation(
+        of bucket: BucketName
+    ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {
+        try await advance()
+        return try await location(of: bucket)
+    }
+
     /// Reads the log of changes and drops changed rows. When it returns, the cache knows all changes committed before
     /// the call.
     ///

@@ -67,6 +67,14 @@ public final class Caller: Sendable {
         if let ticket { scopes.append(.ticket(name: ticket.name)) }
     }
 
+    /// What the credential rests on; `nil` for the bootstrap key, which no row vouches for.
+    public var proof: CredentialProof? {
+        guard scope != nil else { return nil }
+        var scopes: [PolicyScope] = []
+        addScopes(to: &scopes)
+        return CredentialProof(position: position, scopes: scopes)
+    }
+
     /// Pairs charged quotas with their remainders, in the order of the charges. Leaves out the uses of a ticket.
     func balances(of charges: [QuotaCharge], _ remaining: [QuotaRemainder]) -> [QuotaBalance] {
         let count = min(charges.count, remaining.count)

@@ -9,6 +9,8 @@ public struct ChangeContext: Sendable {
     public var claim: IdempotencyClaim?
     /// The credential by which the admin came, as in ``Caller/scope``; `nil` for the bootstrap key.
     public var credential: PolicyScope?
+    /// What the admin's credential rests on, to be proved as the change is committed; `nil` where nothing has to be.
+    public var proof: CredentialProof?
     /// What the admin may see and change.
     public var authority: AdminAuthority
     /// Whether the change is written to the audit. Changes that users make to their own resources are not.
@@ -17,13 +19,22 @@ public struct ChangeContext: Sendable {
     /// Creates a context.
     public init(
         actor: Principal, requestID: String, claim: IdempotencyClaim? = nil, credential: PolicyScope? = nil,
-        authority: AdminAuthority = .unlimited, isAudited: Bool = true
+        proof: CredentialProof? = nil, authority: AdminAuthority = .unlimited, isAudited: Bool = true
     ) {
         self.actor = actor
         self.requestID = requestID
         self.claim = claim
         self.credential = credential
+        self.proof = proof
         self.authority = authority
         self.isAudited = isAudited
     }
+}
+
+/// What an accepted credential rests on. Whatever commits by it proves that this still holds.
+public struct CredentialProof: Sendable, Equatable {
+    /// The policy position at which the credential was checked.
+    public let position: PolicyPosition
+    /// The scopes of the rows that vouch for it.
+    public let scopes: [PolicyScope]
 }

@@ -20,7 +20,7 @@ extension GatewayError {
         case .idempotency(.inFlight): "IdempotencyKeyInUse"
         case .idempotency(.answerGone): "IdempotentAnswerGone"
         case .unproven: "InternalError"
-        case .slowDown: "SlowDown"
+        case .slowDown, .staleCaller: "SlowDown"
         case .unavailable, .clockDiffers: "ServiceUnavailable"
         }
     }

@@ -46,6 +46,10 @@ public enum GatewayError: Error, Equatable, Sendable {
     case unproven(ProofGap)
     /// 503 `SlowDown`: too many requests to serve in time; retry after `retryAfter` seconds.
     case slowDown(retryAfter: Int, cause: Cause = .unstated)
+    /// 503 `SlowDown`: the caller's credential may have been changed before what it was to change was committed, so
+    /// nothing was. The API authenticates the caller again and repeats the operation; it answers this only where that
+    /// happens every time.
+    case staleCaller
     /// 503 `ServiceUnavailable`: PostgreSQL or another required part does not answer; retry after `retryAfter` seconds.
     case unavailable(retryAfter: Int, cause: Cause = .unstated)
     /// 503 `ServiceUnavailable`: the clocks of gateway and database differ too much to issue anything; retry after
@@ -62,6 +66,7 @@ extension GatewayError {
         switch self {
         case .slowDown(_, let cause), .unavailable(_, let cause): cause.description.isEmpty ? nil : cause
         case .storeRefused(let status, let code): "the store answered \(status) \(code ?? "without a code")"
+        case .staleCaller: "policy changed under every attempt"
         case .clockDiffers: "the clocks of gateway and database differ"
         case .unproven(let gap): "what was signed does not hold what was decided: \(gap.rawValue)"
         default: nil

@@ -93,7 +93,7 @@ extension GatewayError {
         case .notEnforceable(let reason): RefusalNote(code: code, .notEnforceable, subject: reason)
         case .quotaExceeded(let refusal): RefusalNote(code: code, .quotaExceeded, subject: "quota \(refusal.quotaID)")
         case .itemsRefused(let first, _): first.error.refusal
-        case .storeRefused, .unproven, .slowDown, .unavailable, .clockDiffers:
+        case .storeRefused, .unproven, .slowDown, .staleCaller, .unavailable, .clockDiffers:
             RefusalNote(code: code, .failed, subject: cause?.description)
         case .invalidArgument, .notFound, .alreadyExists, .conflict, .preconditionFailed, .idempotency: nil
         }

@@ -30,7 +30,7 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
             return try await perform(change) { transaction in
                 try table.insert(resource, transaction)
                 guard table.isLoggedWhenCreated else { return try written(entry.resourceID, in: transaction) }
-                return try end(entry, scopes: [], in: transaction)
+                return try end(entry, of: change, scopes: [], in: transaction)
             }
         } catch {
             throw await naming(error, twinOf: resource)
@@ -89,7 +89,7 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
                     secrets = changed(try written(id, in: transaction).row, resource)
                 }
                 try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
-                return try end(entry, scopes: locked.scopes, changedSecrets: secrets, in: transaction)
+                return try end(entry, of: change, scopes: locked.scopes, changedSecrets: secrets, in: transaction)
             }
         } catch {
             throw await naming(error, twinOf: resource)
@@ -117,7 +117,7 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
                 if change.isAudited {
                     try transaction.perform(AuditTable.insert, entry)
                 }
-                try append(entry, scopes: locked.scopes, in: transaction)
+                try append(entry, of: change, scopes: locked.scopes, in: transaction)
             }
         } catch .notFound(let kind) {
             try await waitForStandby(change)
@@ -143,7 +143,7 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
             var entry = entry
             entry.before = #"{"items": ["# + removed.map(\.document).joined(separator: ",") + "]}"
             try transaction.perform(AuditTable.insert, entry)
-            try append(entry, scopes: removed.map(\.scope), in: transaction)
+            try append(entry, of: change, scopes: removed.map(\.scope), in: transaction)
             return removed.count
         }
         if count == 0 { try await waitForStandby(change) }
@@ -182,7 +182,7 @@ extension PostgresAdminStore {
 
     /// Ends a change that leaves a row: records its new state in the audit and the policy log, and returns the row.
     private func end(
-        _ entry: AuditEntry, scopes: [String], changedSecrets: [String] = [],
+        _ entry: AuditEntry, of change: ChangeContext, scopes: [String], changedSecrets: [String] = [],
         in transaction: borrowing PostgresTransaction
     ) throws -> Stored<Resource> {
         let id = entry.resourceID
@@ -194,26 +194,23 @@ extension PostgresAdminStore {
             entry.after = try transaction.execute(AdminStatements.noteSecrets, (document, changedSecrets)).first
         }
         try transaction.perform(AuditTable.insert, entry)
-        try append(entry, scopes: scopes + present.filter { !scopes.contains($0) }, in: transaction)
+        try append(entry, of: change, scopes: scopes + present.filter { !scopes.contains($0) }, in: transaction)
         return stored
     }
 
     private func append(
-        _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
+        _ entry: AuditEntry, of change: ChangeContext, scopes: [String], in transaction: borrowing PostgresTransaction
     ) throws(PostgresError) {
         try transaction.perform(
             PolicyLogTable.append,
-            PolicyChange(scopes: scopes, actor: entry.actor, requestID: entry.requestID))
+            PolicyChange(scopes: scopes, actor: entry.actor, requestID: entry.requestID, proof: change.proof))
     }
 
     private func perform<Result: Sendable>(
         _ change: ChangeContext, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws(GatewayError) -> Result {
         do {
-            return try await pool.withTransaction { transaction in
-                try transaction.mark(change)
-                return try body(transaction)
-            }
+            return try await pool.withChange(change, body)
         } catch let error as GatewayError {
             throw error
         } catch let error as PostgresError {

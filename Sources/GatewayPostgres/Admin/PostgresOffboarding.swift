@@ -33,9 +33,8 @@ public struct PostgresOffboarding: OffboardingStore {
         let removed: Int64?
         do {
             try await pool.perform(TicketTable.noteRevocation, user.rawValue)
-            removed = try await pool.withTransaction { transaction in
-                try transaction.mark(change)
-                return try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
+            removed = try await pool.withChange(change) { transaction in
+                try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
             }
             if removed == 0 {
                 // The rows may be missing because a removal was committed here but is not safe on the standby yet.
@@ -94,11 +93,14 @@ extension PostgresOffboarding {
     }
 
     static let offboard = Statement<(user: Principal, tag: String, change: ChangeContext), Int64?>(
-        "SELECT offboard_principal($1, $2, $3, $4, $5)"
+        """
+        SELECT CASE WHEN \(PolicyLogTable.settingProof("$6")) IS NOT NULL
+            THEN offboard_principal($1, $2, $3, $4, $5) END
+        """
     ) {
         [
             $0.user.rawValue, $0.tag, $0.change.actor.rawValue, $0.change.requestID,
-            $0.change.credential?.rawValue,
+            $0.change.credential?.rawValue, $0.change.proof?.json,
         ]
     } decode: { row throws(PostgresError) in
         try row.next()

@@ -11,16 +11,20 @@ public struct PolicyListener: Service {
     static let channel = "sluice_policy"
 
     private let listener: PostgresListener
-    private let onChange: @Sendable () async -> Void
+    private let onChange: @Sendable () async throws -> Void
+    /// Time after which a failed reading is repeated.
+    private static let pause = Duration.seconds(1)
 
     /// Creates the service.
     ///
     /// - Parameters:
     ///   - configuration: How to reach the server. The listener keeps a connection of its own.
     ///   - logger: Receives messages about lost connections.
-    ///   - onChange: Called after a change, one call at a time. It is also called whenever listening begins, since
-    ///     earlier notifications were missed.
-    public init(configuration: PostgresConfiguration, logger: Logger, onChange: @escaping @Sendable () async -> Void) {
+    ///   - onChange: Called after a change, one call at a time, and again a second after it failed. It is also called
+    ///     whenever listening begins, since earlier notifications were missed.
+    public init(
+        configuration: PostgresConfiguration, logger: Logger, onChange: @escaping @Sendable () async throws -> Void
+    ) {
         listener = PostgresListener(configuration, channels: [Self.channel], logger: logger)
         self.onChange = onChange
     }
@@ -37,7 +41,13 @@ public struct PolicyListener: Service {
                     signal.finish()
                 }
                 for await _ in signals {
-                    await onChange()
+                    do {
+                        try await onChange()
+                    } catch {
+                        // Whoever read has logged why.
+                        try? await Task.sleep(for: Self.pause)
+                        signal.yield()
+                    }
                 }
                 group.cancelAll()
             }

@@ -47,12 +47,12 @@ public struct PostgresStoreEvents: StoreEventRecords {
         let act = AuditedAct(.rotate, .eventSecret, secret.bucket.rawValue, details: ["name": secret.name])
         let entry = try UUID.new(at: now())
         do {
-            return try await pool.withTransaction { transaction in
-                try transaction.mark(change)
+            return try await pool.withChange(change) { transaction in
                 guard let kept = try transaction.execute(EventSecretTable.rotate, (secret, Int32(overlap))).first else {
                     throw GatewayError.notFound(.bucket)
                 }
                 _ = try transaction.execute(AuditTable.note, (entry, act, change))
+                try transaction.prove(change)
                 return kept
             }
         } catch {
@@ -70,11 +70,11 @@ public struct PostgresStoreEvents: StoreEventRecords {
     public func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool {
         let entry = try UUID.new(at: now())
         do {
-            return try await pool.withTransaction { transaction in
-                try transaction.mark(change)
+            return try await pool.withChange(change) { transaction in
                 guard let name = try transaction.execute(EventSecretTable.remove, bucket).first else { return false }
                 let act = AuditedAct(.delete, .eventSecret, bucket.rawValue, details: ["name": name])
                 _ = try transaction.execute(AuditTable.note, (entry, act, change))
+                try transaction.prove(change)
                 return true
             }
         } catch {

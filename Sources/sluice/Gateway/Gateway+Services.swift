@@ -18,8 +18,7 @@ extension Gateway {
             parts.refusals, parts.figures,
             try heartbeat(parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
-                // If this fails, the next request that needs the log reports it.
-                try? await cache.advance()
+                try await cache.advance()
             },
             PartitionUpkeep(
                 connection: connections.background, sums: connections.sums,

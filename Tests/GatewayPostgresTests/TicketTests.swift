@@ -8,7 +8,7 @@ import Testing
 
 extension Ticket {
     /// A ticket of `user:alice`, valid for an hour by default.
-    fileprivate static func sample(
+    static func sample(
         uses: Int64 = 10, life: TimeInterval = 3600, key: [UInt8]? = nil
     ) throws -> Ticket {
         let random = (0..<TicketText.randomByteCount).map { _ in UInt8.random(in: 0...255) }

@@ -251,7 +251,7 @@ extension ProvenIssuing {
 extension RequestContext {
     /// Returns the refusal for a bucket that does not open the protocol of the request; `nil` if it does.
     fileprivate func closure(under policy: AccessPolicy) -> Refusal? {
-        guard let clientProtocol, let bucket = policy.bucket, !bucket.protocols.contains(clientProtocol) else {
+        guard let clientProtocol, let bucket = policy.bucket, !bucket.opens(clientProtocol) else {
             return nil
         }
         return .closed(clientProtocol)

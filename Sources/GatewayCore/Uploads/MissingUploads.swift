@@ -34,13 +34,14 @@ public struct MissingUploads: Sendable {
     /// Whether a bucket's links must be issued without a SHA-256: its scheme cannot bind one, and the bucket opens a
     /// protocol for uploads of which only the size is checked.
     ///
-    /// The answer decides nothing. Whether the bucket opens the protocol is proved when a link is recorded.
+    /// The answer decides nothing. Whether the bucket opens the protocol, which it does only where its scheme cannot, is
+    /// proved when a link is recorded.
     /// - Throws: `slowDown`, `unavailable`.
     public func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol
     ) async throws(GatewayError) -> Bool {
         guard let bucket = try await urls.issuing.cache.location(of: bucket)?.bucket else { return false }
-        return !bucket.binding.bindsChecksum && bucket.protocols.contains(clientProtocol)
+        return bucket.opens(clientProtocol)
     }
 
     /// Returns why each upload would be refused; `nil` where it is permitted. Nothing is issued, and no store is asked.

@@ -37,4 +37,10 @@ public struct CredentialProof: Sendable, Equatable {
     public let position: PolicyPosition
     /// The scopes of the rows that vouch for it.
     public let scopes: [PolicyScope]
+
+    /// Creates a proof from its parts.
+    public init(position: PolicyPosition, scopes: [PolicyScope]) {
+        self.position = position
+        self.scopes = scopes
+    }
 }

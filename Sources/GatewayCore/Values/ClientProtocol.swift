@@ -16,3 +16,11 @@ public enum ClientProtocol: String, Sendable, CaseIterable {
     /// Remote signing of S3 requests, as clients of Iceberg ask for it.
     case awsRemoteSigning = "aws-remote-signing"
 }
+
+extension Bucket {
+    /// Whether the bucket opens a protocol to clients. Where its links can bind a SHA-256, it does not open the one that
+    /// does without.
+    func opens(_ clientProtocol: ClientProtocol) -> Bool {
+        protocols.contains(clientProtocol) && !(clientProtocol == .gitLFSVerify && binding.bindsChecksum)
+    }
+}

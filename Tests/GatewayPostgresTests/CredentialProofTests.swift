@@ -1,0 +1,115 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Changes whose credential may have been changed since it was checked: each way to change something, and each thing
+/// that may have happened meanwhile.
+@Suite struct CredentialProofTests {
+    /// A way to change something.
+    enum Act: String, CaseIterable {
+        case create, update, delete, revokeTickets, offboard, apply, importLines, rotateSecret, removeSecret
+    }
+
+    /// What the log of policy tells of the time since the credential was checked.
+    enum Meanwhile: String, CaseIterable {
+        case nothing, anotherKey, thisKey, thisKeyAndMore, everything, anotherLog
+
+        /// Whether the credential may not stand any more, as the document on administration reads.
+        var endsCredential: Bool {
+            switch self {
+            case .nothing, .anotherKey: false
+            case .thisKey, .thisKeyAndMore, .everything, .anotherLog: true
+            }
+        }
+    }
+
+    @Test(.database(.migrated), arguments: Act.allCases, Meanwhile.allCases)
+    func `nothing is changed by a credential that may not stand any more`(act: Act, meanwhile: Meanwhile) async throws {
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket()
+        let grant = try await world.stores.grants.create(.plain(note: "first"), by: AdminWorld.change)
+        _ = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        _ = try await Self.events().rotate(Self.secret(of: bucket), overlap: 0, by: AdminWorld.change)
+        var position = try await world.connection.position()
+        switch meanwhile {
+        case .nothing: break
+        case .anotherKey: try await world.connection.append(scopes: ["apikey:other", "user:alice"])
+        case .thisKey: try await world.connection.append(scopes: ["apikey:mine"])
+        case .thisKeyAndMore:
+            try await world.connection.append(scopes: ["user:alice", "apikey:mine"])
+            try await world.connection.append(scopes: ["bucket:demo"])
+        case .everything: try await world.connection.append(scopes: ["all"])
+        case .anotherLog: position = PolicyPosition(sequence: position.sequence, tag: UUID())
+        }
+        var change = AdminWorld.change
+        change.proof = CredentialProof(position: position, scopes: [PolicyScope(rawValue: "apikey:mine")])
+        let before = try await Self.state(of: world)
+        if meanwhile.endsCredential {
+            let error = await #expect(throws: GatewayError.self) {
+                try await Self.perform(act, on: grant, in: bucket, world, by: change)
+            }
+            #expect(error?.code == "SlowDown")
+        } else {
+            try await Self.perform(act, on: grant, in: bucket, world, by: change)
+        }
+        #expect(try await Self.state(of: world) == before == meanwhile.endsCredential)
+    }
+
+    /// Everything that the acts change, with the audit.
+    private static func state(of world: AdminWorld) async throws -> [String] {
+        try await world.connection.texts(
+            """
+            SELECT t::text FROM grants t UNION ALL SELECT t::text FROM tickets t UNION ALL SELECT t::text FROM admin_audit t
+            UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
+            """)
+    }
+
+    private static func perform(
+        _ act: Act, on grant: Stored<Grant>, in bucket: Bucket, _ world: AdminWorld, by change: ChangeContext
+    ) async throws {
+        let user = grant.row.principal
+        switch act {
+        case .create: _ = try await world.stores.grants.create(.plain("user:bob"), by: change)
+        case .update:
+            var row = grant.row
+            row.note = "second"
+            _ = try await world.stores.grants.update(row, from: grant.revision, by: change)
+        case .delete: try await world.stores.grants.delete(grant.row.id.lowercaseText, revision: nil, by: change)
+        case .revokeTickets: #expect(try await world.stores.tickets.revokeTickets(of: user, by: change) == 1)
+        case .offboard:
+            let tag = try await world.stores.offboarding.rows(of: user).tag
+            _ = try await world.stores.offboarding.remove(allOf: user, seenAs: tag, by: change)
+        case .apply:
+            let writes = [ProposedGrant(place: 0, id: nil, grant: try .plain("user:bob"))]
+            _ = try await world.bulk().apply(GrantBatch(writes: writes, removals: [], isDryRun: false), by: change)
+        case .importLines:
+            let (lines, line) = AsyncStream<[ProposedGrant]>.makeStream()
+            line.yield([ProposedGrant(place: 1, id: nil, grant: try .plain("user:bob"))])
+            line.finish()
+            _ = try await world.bulk().importGrants(
+                GrantImportOptions(scope: .init(), prunes: false, isDryRun: false), by: { change }
+            ) {
+                await lines.first { _ in true }
+            }
+        case .rotateSecret: _ = try await events().rotate(secret(of: bucket), overlap: 0, by: change)
+        case .removeSecret: #expect(try await events().removeSecret(of: bucket.name, by: change))
+        }
+    }
+
+    private static func secret(of bucket: Bucket) -> EventSecret {
+        EventSecret(
+            bucket: bucket.name, name: "name-\(Int.random(in: 0..<1 << 40))", hash: [UInt8](repeating: 1, count: 32),
+            createdAt: Date())
+    }
+
+    private static func events() throws -> PostgresStoreEvents {
+        let settings = PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")]
+        let pool = PostgresPool(
+            try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
+        return PostgresStoreEvents(pool: pool, lookUps: pool, logger: .silent, now: { Date() })
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTesting
+import LibPQ
+import Testing
+
+/// An admin whose key is removed while a change of theirs waits for another.
+@Suite struct RemovedAdminTests {
+    /// A change of a grant's note, by each operation that can make it.
+    enum Way: String, CaseIterable {
+        case replace, apply, importLines
+
+        func send(_ grant: JSON, by admin: APIClient) async throws -> Answer {
+            let id = try #require(grant["id"].text)
+            switch self {
+            case .replace:
+                return try await admin.call(
+                    "PATCH", "/admin/v1/grants/\(id)", ["note": "stolen"], headers: [("If-Match", "*")])
+            case .apply:
+                return try await admin.call(
+                    "POST", "/admin/v1/grants:apply",
+                    ["writes": [grant.with(["note": "stolen"])], "deletes": []])
+            case .importLines:
+                let line =
+                    #"{"id":"\#(id)","principal":"user:alice","bucket":"b","prefix":"p/","actions":["GetObject"],"#
+                    + #""note":"stolen"}"#
+                var request = RawRequest(
+                    "POST", "/admin/v1/grants:import",
+                    headers: [
+                        ("Host", "127.0.0.1:\(admin.port)"), ("Authorization", "Bearer \(admin.token)"),
+                        ("Content-Type", "application/x-ndjson"), ("Content-Length", "\(line.utf8.count)"),
+                        ("Connection", "close"),
+                    ])
+                request.body = Array(line.utf8)
+                return Answer(try await request.answer(fromPort: admin.port))
+            }
+        }
+    }
+
+    @Test(arguments: Way.allCases, [true, false])
+    func `a change that waited is made by a key that is still there, and by no other`(
+        way: Way, isRemoved: Bool
+    ) async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("b")
+            let id = try await site.grant(["GetObject"], to: "user:alice", in: "b", prefix: "p/")
+            let thief = try await site.makeUser("thief", roles: ["admin"])
+            let other = try await site.makeUser("other", roles: ["admin"])
+            let grant: JSON = [
+                "id": "\(id)", "principal": "user:alice", "bucket": "b", "prefix": "p/", "actions": ["GetObject"],
+            ]
+            // Another change holds the row, as a large one may for long.
+            let holder = try site.session()
+            try await holder.runScript("BEGIN; SELECT FROM grants WHERE id = '\(id)' AND removed_at IS NULL FOR UPDATE")
+            async let answer = way.send(grant, by: thief.client)
+            let waiting = """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'sluice' AND wait_event_type = 'Lock'
+                """
+            try await waitUntil("the change waits") { try await site.number(waiting) > 0 }
+            try await site.delete("api-keys", isRemoved ? thief.keyID : other.keyID)
+            try await holder.runScript("COMMIT")
+            #expect(try await answer.status == (isRemoved ? 401 : 200))
+            let changed = "SELECT count(*) FROM grants WHERE removed_at IS NULL AND note = 'stolen'"
+            #expect(try await site.number(changed) == (isRemoved ? 0 : 1))
+            let audited = "SELECT count(*) FROM admin_audit WHERE actor = 'user:thief'"
+            #expect(try await site.number(audited) > 0 == !isRemoved)
+        }
+    }
+}

@@ -130,8 +130,8 @@ extension OutboundError {
             .unavailable(
                 retryAfter: 60,
                 cause: Cause(
-                    "the store's endpoint is not https, or its address is not public, and \(Self.setting) does not "
-                        + "list it",
+                    "the store's endpoint is not https, or its address is not public, "
+                        + "and \(Self.setting) does not list it",
                     advice: "The gateway may not connect to the bucket's store; an admin finds out why with 'validate'."
                 ))
         case .noAnswer(let failure):

@@ -46,9 +46,10 @@ extension ObjectUpload {
             switch error {
             case .stopped:
                 let arrived = memory.read(name, as: BegunUpload.self)?.tags.count ?? 0
+                let count = Partition(of: file.size, partSize: begun.partSize).count
                 throw .stopped(
-                    "Interrupted. \(arrived) of \(Partition(of: file.size, partSize: begun.partSize).count) "
-                        + "parts have arrived. Run the same command again to go on, or with --abort to give up.")
+                    "Interrupted. \(arrived) of \(count) parts have arrived. "
+                        + "Run the same command again to go on, or with --abort to give up.")
             case .file, .different:
                 // The parts that arrived belong to another content.
                 memory.forget(name)

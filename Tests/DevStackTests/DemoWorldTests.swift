@@ -36,6 +36,22 @@ import Testing
         }
     }
 
+    @Test func `the greeting has lines that name the gateway and the keys, at the usual address too`() throws {
+        let keys = try JSONDecoder().decode(
+            DemoKeys.self,
+            from: Data(
+                #"""
+                {"masterKey":"m","adminKey":"admin","userToken":"user","strangerToken":"s","storeAccessKeyID":"i",
+                "storeSecretAccessKey":"k"}
+                """#.utf8))
+        let lines = Greeting.exports(gateway: "http://127.0.0.1:8080", keys: keys).split(separator: "\n")
+        #expect(
+            lines.filter { $0.hasPrefix("export ") } == [
+                "export SLUICE_ADMIN_URL=http://127.0.0.1:8080", "export SLUICE_ADMIN_KEY=admin",
+                "export SLUICE_URL=http://127.0.0.1:8080", "export SLUICE_KEY=user",
+            ])
+    }
+
     private func bash(_ script: String) async throws -> Command.Outcome {
         try await Command(["/bin/bash"]).run(input: script + "\n")
     }

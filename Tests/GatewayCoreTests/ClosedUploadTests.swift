@@ -230,6 +230,23 @@ import Testing
         #expect(throws: GatewayError.self) { _ = try bucket.validated() }
     }
 
+    @Test(arguments: [2048, 2052])
+    func `it has at most 2,048 characters of base64`(count: Int) throws {
+        let head = #"{"callbackUrl":"https://app.example/done","callbackBody":""#
+        let body = String(repeating: "b", count: count / 4 * 3 - head.utf8.count - 2)
+        var bucket = try Self.bucket(.ossV4)
+        bucket.callback = Base64.encode(Array((head + body + #""}"#).utf8))
+        #expect(bucket.callback?.utf8.count == count)
+        if count <= Bucket.maxCallbackBytes {
+            #expect(try bucket.validated().callback == bucket.callback)
+        } else {
+            let reason = "The value must be base64 of one JSON object, at most 2048 characters long."
+            #expect(throws: GatewayError.invalidArgument(field: "callback", reason: reason)) {
+                _ = try bucket.validated()
+            }
+        }
+    }
+
     @Test(arguments: ["exact", "other", "variables missing", "header"])
     func `a client may have exactly it signed`(form: String) throws {
         let now = try #require(SigningInstant(epochSeconds: Int64(Fixture.now.timeIntervalSince1970)))

@@ -277,6 +277,7 @@ export interface ClientOptions {
 
 /** A client of one gateway. All calls reject with a `SluiceError`, or as their signal says. */
 export class Sluice {
+  /** Throws a `SluiceError` if the URL is missing or is not one of http or https. */
   constructor(options: ClientOptions);
   readonly url: string;
   retries: number;

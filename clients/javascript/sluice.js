@@ -302,7 +302,7 @@ async function adapted(bound, source, start, end, signal, ask) {
   }
 }
 
-const binding = (options) => ({ contentMD5: options?.md5 !== false, checksumSHA256: false, contentLength: true });
+const binding = ({ md5 } = {}) => ({ contentMD5: md5 !== false, contentLength: true });
 
 const hasXHR = typeof XMLHttpRequest === "function";
 // Browsers write these themselves.
@@ -323,8 +323,7 @@ function sendXHR(link, body, { signal, timeout, onBytes }) {
       watch.alive();
       onBytes?.(event.loaded);
     };
-    xhr.onerror = fail;
-    xhr.onabort = fail;
+    xhr.onerror = xhr.onabort = fail;
     xhr.onload = () => {
       watch.end();
       // A browser logs an error where it is asked for a field that it may not show.
@@ -375,7 +374,7 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
 }
 
 function accepted(answer) {
-  if (answer.status >= 200 && answer.status < 300) return answer;
+  if (answer.status < 300) return answer;
   throw refusedByStore(answer.status, answer.text, seconds(answer.header("retry-after")));
 }
 
@@ -446,7 +445,7 @@ const sinkOfBlob = () => {
     size: 0,
     write: (bytes) => parts.push(bytes),
     restart: () => (parts = []),
-    end: (type) => ({ blob: new Blob(parts, { type: type ?? "" }) }),
+    end: (type) => ({ blob: new Blob(parts, { type }) }),
   };
 };
 
@@ -496,6 +495,9 @@ export class Sluice {
   #store;
 
   constructor({ url, token, store, retries = 6, timeout = 60_000, parallel = 4, partSize = 16 * MiB }) {
+    if (!/^https?:/i.test(url)) {
+      throw failure("client", "InvalidArgument", "The gateway's URL is missing or not http(s).");
+    }
     this.url = String(url).replace(/\/+$/, "");
     this.#token = token;
     this.#store = forgiving(store ?? (typeof indexedDB === "object" ? indexedDBStore() : memoryStore()));
@@ -596,13 +598,13 @@ export class Sluice {
         return await this.#put(link, source, [0, size], signal, (bytes) => progress(0, bytes));
       } catch (error) {
         // The object that exists may be the one whose answer was lost.
-        if (error.status === 412 && wasLost) return undefined;
+        if (error.status === 412 && wasLost) return;
         wasLost ||= error.source === "network";
         throw error;
       }
     });
     progress(0, size);
-    await this.#check(source);
+    if (!(await source.isUnchanged())) throw fileChanged();
     const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size);
     const etag = found?.etag ?? unquoted(answer?.header("etag"));
     return { id: last.id, bucket: last.bucket, key: last.key, size, etag, state: found?.state };
@@ -640,7 +642,7 @@ export class Sluice {
 
   async #found(name, { source, signal }) {
     const begun = await this.#store.get(name);
-    if (!begun) return undefined;
+    if (!begun) return;
     const { state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
       if (error.status === 404) return {};
       throw error;
@@ -661,7 +663,6 @@ export class Sluice {
     const count = Math.ceil(source.size / begun.partSize);
     if (state === "open" || Object.keys(tags).length === count) return { ...begun, tags };
     await this.#store.delete(name);
-    return undefined;
   }
 
   async #finish(begun, name, { source, signal, progress, bound, confirm, parallel }) {
@@ -701,7 +702,7 @@ export class Sluice {
     await saved;
     if (signal?.aborted) throw stopped(signal);
     if (reason) throw reason;
-    await this.#check(source);
+    if (!(await source.isUnchanged())) throw fileChanged();
     if (numbers.some((number) => !tags[number])) {
       // The store's CORS rules hide the tags from pages. The gateway can ask.
       for (const { partNumber, etag } of await this.storedParts(id, { signal })) tags[partNumber] ||= etag;
@@ -723,10 +724,6 @@ export class Sluice {
       onBytes(0);
       throw error;
     }
-  }
-
-  async #check(source) {
-    if (!(await source.isUnchanged())) throw fileChanged();
   }
 
   async #confirmed(isWanted, id, size) {
@@ -761,8 +758,8 @@ export class Sluice {
       }
       return accepted(await this.#fetch(form.url, { method: form.method, body: data }, signal));
     });
-    const etag = unquoted(answer.header("etag"));
-    return { id: form.id, bucket: form.bucket, key: form.key, size: source.size, etag };
+    const { id, bucket, key } = form;
+    return { id, bucket, key, size: source.size, etag: unquoted(answer.header("etag")) };
   }
 
   async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {
@@ -839,7 +836,7 @@ export class Sluice {
 
   // A link that has expired is renewed first, and so is, once, one whose refusal may mean the same.
   async #use(ask, signal, action) {
-    let link, end, hasRenewed = false;
+    let link, end, hasRenewed;
     const renew = async () => {
       link = await ask();
       end = performance.now() + Math.max(0, link.expiresIn - margin) * 1000;
@@ -929,6 +926,8 @@ function range(begun, source, number) {
 const uppyHeaders = ({ "content-type": type, ...others }) =>
   settable({ ...others, ...(type && { "Content-Type": type }) });
 
+const uppyPart = ({ partNumber, etag, size }) => ({ PartNumber: partNumber, ETag: etag, Size: size });
+
 export function uppyOptions(client, target, { partSize = client.partSize } = {}) {
   const members = (file) => ({ contentType: file.type || "application/octet-stream", ...target(file) });
   const parameters = ({ url, method, headers, expiresIn }) => ({
@@ -952,8 +951,7 @@ export function uppyOptions(client, target, { partSize = client.partSize } = {})
           client.partLink(uploadId, { partNumber, ...bound }, { signal })));
     },
     async listParts(file, { uploadId, signal }) {
-      const parts = await client.storedParts(uploadId, { signal });
-      return parts.map(({ partNumber, etag, size }) => ({ PartNumber: partNumber, ETag: etag, Size: size }));
+      return (await client.storedParts(uploadId, { signal })).map(uppyPart);
     },
     async completeMultipartUpload(file, { uploadId, key, parts }) {
       const list = parts.map(({ PartNumber, ETag }) => ({ partNumber: PartNumber, etag: ETag }));
@@ -975,8 +973,6 @@ export function uppySigner(client, target) {
     : typeof value === "object" ? `<${tag}>${Object.entries(value).map((one) => element(...one)).join("")}</${tag}>`
     : `<${tag}>${escaped(value)}</${tag}>`;
   const answer = (...told) => ({ url: `data:application/xml,${encodeURIComponent(element(...told))}` });
-  const listed = async (id) =>
-    (await client.storedParts(id)).map(({ partNumber, etag }) => ({ PartNumber: partNumber, ETag: etag }));
   return async (request) => {
     const { method, key, uploadId, partNumber } = request;
     const members = () => ({ contentType: request.contentType || "application/octet-stream", ...target(request) });
@@ -993,11 +989,13 @@ export function uppySigner(client, target) {
       const link = await client.partLink(uploadId, { partNumber });
       return { url: link.url, headers: uppyHeaders(link.headers) };
     }
-    if (method === "GET") return answer("ListPartsResult", { Part: await listed(uploadId) });
     if (method === "DELETE" && uploadId) return answer("AbortResult", (await client.abortParts(uploadId)) ?? "");
+    if (method === "GET") {
+      return answer("ListPartsResult", { Part: (await client.storedParts(uploadId)).map(uppyPart) });
+    }
     if (method !== "POST") throw failure("client", "NotSupported", `Links for ${method} ${key} do not exist.`);
     // Uppy sends the list of parts to the URL, so it is asked for here.
-    const parts = (await listed(uploadId)).map(({ PartNumber, ETag }) => ({ partNumber: PartNumber, etag: ETag }));
+    const parts = (await client.storedParts(uploadId)).map(({ partNumber, etag }) => ({ partNumber, etag }));
     const done = await client.completeParts(uploadId, parts);
     const told = { Location: location(client, done), Bucket: done.bucket, Key: done.key, ETag: done.etag ?? "" };
     return answer("CompleteMultipartUploadResult", told);

@@ -48,7 +48,7 @@ require_debian() {
 require_swift() {
     local version
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1) || true
-    [[ -n $version ]] || die "no Swift toolchain on the PATH; install Swift 6.3 (https://www.swift.org/install/linux/)"
+    [[ -n $version ]] || die "no Swift toolchain on the PATH; install Swift 6.2 or later (https://www.swift.org/install/linux/)"
     local major=${version%%.*} minor=${version##*.}
     ((major > 6 || (major == 6 && minor >= 2))) || die "Swift 6.2 or later is needed, this is $version"
 }
@@ -135,7 +135,7 @@ build_release() {
                 "$(if [[ -n $last ]]; then
                     printf 'The last build from nothing took %s s.' "$last"
                 else
-                    printf 'Expect five minutes on two cores, and a quarter of an hour on slow ones.'
+                    printf 'Expect five to eight minutes on two cores, and a quarter of an hour on slow ones.'
                 fi)"
             ;;
         again) say "building what has changed.${last:+ That took $last s the last time.}" ;;

@@ -43,19 +43,18 @@ public struct Greeting: Service {
         """
     }
 
-    /// The lines that let commands and examples use this gateway. Its address is needed only where it is not the usual
-    /// one.
-    private static func exports(gateway: String, keys: DemoKeys) -> String {
-        let isUsual = gateway == "http://127.0.0.1:8080"
-        func lines(_ key: String, _ token: String, _ url: String) -> String {
-            "export \(key)=\(token)\n" + (isUsual ? "" : "export \(url)=\(gateway)\n")
-        }
-        return """
-            For 'sluice admin', /admin/v1 and the examples of the documentation, as the admin:
-            \(lines("SLUICE_ADMIN_KEY", keys.adminKey, "SLUICE_ADMIN_URL"))
-            For 'sluice put', 'get' and 'share', as \(DemoWorld.user):
-            \(lines("SLUICE_KEY", keys.userToken, "SLUICE_URL"))
-            """
+    /// The lines that let commands, clients and examples use this gateway.
+    static func exports(gateway: String, keys: DemoKeys) -> String {
+        """
+        For 'sluice admin', /admin/v1 and the examples of the documentation, as the admin:
+        export SLUICE_ADMIN_URL=\(gateway)
+        export SLUICE_ADMIN_KEY=\(keys.adminKey)
+
+        For 'sluice put', 'get' and 'share' and the clients for JavaScript and Swift, as \(DemoWorld.user):
+        export SLUICE_URL=\(gateway)
+        export SLUICE_KEY=\(keys.userToken)
+
+        """
     }
 
     /// Prints the text, and waits for the service group to stop.

@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPTypes
 
-/// The API on one screen: every path that exists.
+/// Every path that exists. This is the only list of paths.
 struct Routes {
     let urls: PresignedURLEndpoints
     let postPolicies: PostPolicyEndpoints

@@ -32,8 +32,8 @@ struct SignInExamination {
     func findings(for answer: TokenEndpointAnswer?, origin: String?) -> [IssuerValidation.Finding] {
         guard let endpoints else {
             let advice =
-                "The row lacks an endpoint, and the discovery document cannot be read, is of another issuer or has no "
-                + "https endpoints. Set both in 'console'."
+                "The row lacks an endpoint, and the discovery document cannot be read, "
+                + "is of another issuer or has no https endpoints. Set both in 'console'."
             return [
                 Finding(.signInEndpoints, .failed, advice: advice), pkce, Finding(.signInClient, .skipped),
                 Finding(.signInCORS, .skipped), token,
@@ -71,8 +71,8 @@ struct SignInExamination {
             finding.outcome = .warned
             finding.failure = failure
             finding.advice =
-                "The gateway cannot ask the token endpoint. Browsers may still reach it, for the gateway itself does not "
-                + "need it."
+                "The gateway cannot ask the token endpoint. "
+                + "Browsers may still reach it, for the gateway itself does not need it."
         case .success(let body):
             let error = Self.errorCode(in: body)
             finding.found = error
@@ -81,8 +81,9 @@ struct SignInExamination {
             case "invalid_client", "unauthorized_client":
                 finding.outcome = .failed
                 finding.advice =
-                    "The token endpoint does not accept the client without a secret. Check 'clientID', and register it as "
-                    + "a public client (a single-page app) that may use authorization codes with PKCE."
+                    "The token endpoint does not accept the client without a secret. "
+                    + "Check 'clientID', and register it as a public client (a single-page app) "
+                    + "that may use authorization codes with PKCE."
             default: judgeClient(byMetadata: &finding)
             }
         }
@@ -94,8 +95,8 @@ struct SignInExamination {
         guard let methods = document?.tokenAuthMethods, methods.contains("none") else {
             finding.outcome = .warned
             finding.advice =
-                "The token endpoint does not say whether it accepts the client without a secret, and the discovery "
-                + "document does not list the method 'none'. Check that the client is a public one."
+                "The token endpoint does not say whether it accepts the client without a secret, "
+                + "and the discovery document does not list the method 'none'. Check that the client is a public one."
             return
         }
     }
@@ -111,8 +112,9 @@ struct SignInExamination {
         return answer.preflightPermitsOrigin
             ? Finding(
                 .signInCORS, .warned, found: origin,
-                advice: "The token endpoint permits preflight requests of the origin, but its answer to a code that "
-                    + "is not valid does not permit it. If people cannot sign in: \(remedy)")
+                advice: "The token endpoint permits preflight requests of the origin, "
+                    + "but its answer to a code that is not valid does not permit it. "
+                    + "If people cannot sign in: \(remedy)")
             : Finding(
                 .signInCORS, .failed, found: origin,
                 advice: "The token endpoint does not let pages of the origin read its answers. \(remedy)")

@@ -57,9 +57,9 @@ struct TokenExamination {
         }
         switch text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count {
         case 3:
-            return "Its three parts must be base64url without padding: a JSON object as header, another as claims, "
-                + "and a signature. The header must have 'alg', neither 'crit' nor 'b64', and no 'typ' other than "
-                + "'JWT' or 'at+jwt'."
+            return "Its three parts must be base64url without padding: "
+                + "a JSON object as header, another as claims, and a signature. "
+                + "The header must have 'alg', neither 'crit' nor 'b64', and no 'typ' other than 'JWT' or 'at+jwt'."
         case 5: return "The token is encrypted (JWE). Have the issuer sign it instead."
         default: return "A signed JWT has three parts with dots between them."
         }

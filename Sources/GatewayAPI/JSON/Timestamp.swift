@@ -50,8 +50,7 @@ enum Timestamp {
         else {
             throw .invalidArgument(
                 field: "time",
-                reason: "The time must be in RFC 3339 format in UTC, such as "
-                    + "2030-01-31T23:59:59Z.")
+                reason: "The time must be in RFC 3339 format in UTC, such as 2030-01-31T23:59:59Z.")
         }
         return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second) + fraction)
     }

@@ -128,8 +128,8 @@ extension Problem {
         case .clockDiffers(let seconds):
             self.init(
                 kind: .unavailable,
-                detail: "The clocks of the gateway and its database differ; the gateway issues nothing until they "
-                    + "agree.")
+                detail: "The clocks of the gateway and its database differ; "
+                    + "the gateway issues nothing until they agree.")
             setRetryAfter(seconds)
         }
         code = error.code
@@ -166,8 +166,7 @@ extension Problem {
         guard let id else {
             self.init(
                 kind: .alreadyExists,
-                detail: "\(resource.rawValue): a row with this identifier or unique name "
-                    + "already exists.")
+                detail: "\(resource.rawValue): a row with this identifier or unique name already exists.")
             return
         }
         self.init(
@@ -186,15 +185,16 @@ extension Problem {
         case .otherRequest:
             self.init(
                 kind: .idempotencyKeyReused,
-                detail: "This Idempotency-Key was sent with another path, query or body. Use a new key.")
+                detail: "This Idempotency-Key was sent with another path, query, If-Match or body, "
+                    + "or by a credential with other admin scopes. Use a new key.")
         case .inFlight(let seconds):
             self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is in progress.")
             setRetryAfter(seconds)
         case .answerGone:
             self.init(
                 kind: .idempotentAnswerGone,
-                detail: "The request took effect, but its answer cannot be repeated. Check the result, or send a new "
-                    + "key.")
+                detail: "The request took effect, but its answer cannot be repeated. "
+                    + "Check the result, or send a new key.")
         }
     }
 
@@ -265,8 +265,8 @@ extension Problem {
     private init(_ refusal: RateRefusal) {
         self.init(
             kind: .tooManyRequests,
-            detail: "At most \(refusal.burst) \(refusal.name) at once; the same number becomes available every "
-                + "\(refusal.window) s.")
+            detail: "At most \(refusal.burst) \(refusal.name) at once; "
+                + "the same number becomes available every \(refusal.window) s.")
         setRetryAfter(refusal.retryAfter)
         headers[.rateLimit] = RateLimit.remaining([RateLimit.Item(refusal)])
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
@@ -290,8 +290,9 @@ extension Problem {
             self.init(
                 kind: .headersTooLarge,
                 detail:
-                    "The head of a request may take \(maxBytes) bytes: its text, cookies once more, and 64 for each "
-                    + "field, query parameter and cookie. An answer with a long link needs some of that.")
+                    "The head of a request may take \(maxBytes) bytes: its text, cookies once more, "
+                    + "and 64 for each field, query parameter and cookie. "
+                    + "An answer with a long link needs some of that.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .unavailable(let seconds, _):
             self.init(kind: .unavailable)

@@ -5,7 +5,7 @@ import Signing
 import StrictJSON
 
 extension Bucket {
-    /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
+    /// Maximum length of a callback's base64 text. Stores accept no URL above 8 KiB.
     static let maxCallbackBytes = 2048
     /// A day, in seconds.
     private static let day = 86_400
@@ -30,8 +30,7 @@ extension Bucket {
             "No link lives longer than 'maxTTL', so the window must be shorter.")
         try require(
             region.consists(of: .alphanumeric.union("-_"), count: 1...64), "region",
-            "The region must be 1 to 64 letters, digits "
-                + "and '-'.")
+            "The region must be 1 to 64 letters, digits, '-' and '_'.")
         try require(
             provider.schemes.contains(scheme), "scheme",
             "Buckets of '\(provider.rawValue)' must use one of these schemes: \(provider.schemes.map(\.quoted).joined(separator: ", "))."
@@ -107,7 +106,8 @@ extension Bucket {
             case .object(let members) = try? JSONReader.read(bytes)
         else {
             throw .invalidArgument(
-                field: field, reason: "The value must be base64 of one JSON object of at most 4,096 bytes.")
+                field: field,
+                reason: "The value must be base64 of one JSON object, at most \(maxCallbackBytes) characters long.")
         }
         return members.reduce(into: [:]) { texts, member in
             if case .string(let text) = member.value { texts[member.name] = text }
@@ -117,16 +117,14 @@ extension Bucket {
     private func checkOrigins() throws(GatewayError) {
         try require(
             allowedOrigins.count <= Self.maxOrigins, "allowedOrigins",
-            "At most \(Self.maxOrigins) origins "
-                + "are allowed.")
+            "At most \(Self.maxOrigins) origins are allowed.")
         for (index, text) in allowedOrigins.enumerated() {
             let origin = try? StoreEndpoint(text)
             // Browsers omit the default port and compare origins byte by byte.
             try require(
                 origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
                 "allowedOrigins[\(index)]",
-                "An origin must be 'http(s)://host[:port]' in lower case, as browsers "
-                    + "send it.")
+                "An origin must be 'http(s)://host[:port]' in lower case, as browsers send it.")
         }
         try require(
             Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "The list names an origin twice.")

@@ -8,18 +8,17 @@ struct BucketAdvice {
     func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
         if step.isOfEndpoint, failure.isOutOfReach {
             return
-                "The gateway does not reach this endpoint (\(failure.word)), so nothing is known about it. Try a link of "
-                + "it from where its users are."
+                "The gateway does not reach this endpoint (\(failure.word)), so nothing is known about it. "
+                + "Try a link of it from where its users are."
         }
         return switch failure {
         case .blocked:
-            "The endpoint's address is not public, so nothing was sent there. If you mean this address, list it in "
-                + "SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
+            "The endpoint's address is not public, so nothing was sent there. "
+                + "If you mean this address, list it in SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
         case .nameNotFound:
             "The name in the endpoint has no address. Check its spelling"
                 + (bucket.addressing == .virtual
-                    ? ", and whether the store accepts the bucket as part of the "
-                        + "host." : ".")
+                    ? ", and whether the store accepts the bucket as part of the host." : ".")
         case .unreachable: "Nothing listens at the endpoint. Check host and port, and firewalls in between."
         case .timedOut: "The store did not answer in time. Check the route to it, or try again when it is less busy."
         case .tls:
@@ -31,23 +30,25 @@ struct BucketAdvice {
         case .refused(let status, let code): refusal(status, code, in: step)
         case .unexpected: unexpected(in: step)
         case .clockDifference where step == .writeTime:
-            "The store notes another time for an object than that at which it was written, so that reserved bytes may be "
-                + "given back that arrived. Set the store's clock by NTP. If a proxy in front of the store tells its own "
-                + "time, let it pass on the store's 'Date': at nginx, by 'proxy_pass_header Date'."
+            "The store notes another time for an object than that at which it was written, "
+                + "so that reserved bytes may be given back that arrived. Set the store's clock by NTP. "
+                + "If a proxy in front of the store tells its own time, let it pass on the store's 'Date': "
+                + "at nginx, by 'proxy_pass_header Date'."
         case .clockDifference:
-            "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. Synchronize both by NTP: links expire "
-                + "too early or too late, and stores refuse signatures that are too far off."
+            "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. "
+                + "Synchronize both by NTP: links expire too early or too late, "
+                + "and stores refuse signatures that are too far off."
         case .notSignable:
-            "Nothing can be signed with these rows. Check the kind of the credential, and that its secret was entered as "
-                + "the store gave it."
+            "Nothing can be signed with these rows. "
+                + "Check the kind of the credential, and that its secret was entered as the store gave it."
         }
     }
 
     private func redirect(to region: String?) -> String {
         guard let region, region != bucket.region else {
             return
-                "The store sends requests for this bucket elsewhere, and the gateway does not follow. Set the endpoint "
-                + "and region that the store names for the bucket."
+                "The store sends requests for this bucket elsewhere, and the gateway does not follow. "
+                + "Set the endpoint and region that the store names for the bucket."
         }
         return "The bucket is in the region '\(region)'. Set that region, and the endpoint that goes with it."
     }
@@ -78,8 +79,7 @@ struct BucketAdvice {
         switch status {
         case 404 where step == .put: return noSuchBucket
         case 404:
-            return "The store does not have the object that it accepted. Check that the endpoint is one store "
-                + "only."
+            return "The store does not have the object that it accepted. Check that the endpoint is one store only."
         case 401, 403: return permission(for: step)
         case 400..<500:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
@@ -88,9 +88,9 @@ struct BucketAdvice {
     }
 
     private var signature: String {
-        "The store computes a different signature: the secret does not belong to the access key, or the store expects another "
-            + "scheme, region or addressing than '\(bucket.scheme.rawValue)', '\(bucket.region)' and "
-            + "'\(bucket.addressing.rawValue)'."
+        "The store computes a different signature: the secret does not belong to the access key, "
+            + "or the store expects another scheme, region or addressing than '\(bucket.scheme.rawValue)', "
+            + "'\(bucket.region)' and '\(bucket.addressing.rawValue)'."
     }
 
     private var skew: String {
@@ -103,8 +103,8 @@ struct BucketAdvice {
     }
 
     private var preflight: String {
-        "The store does not let pages of this origin upload. Add a CORS rule to the bucket there that allows the origin, the "
-            + "methods PUT, POST and GET, and all headers."
+        "The store does not let pages of this origin upload. "
+            + "Add a CORS rule to the bucket there that allows the origin, the methods PUT, POST and GET, and all headers."
     }
 
     /// Returns advice about a missing permission. It names the permission as the provider does: S3, OSS or Google Cloud
@@ -124,9 +124,8 @@ struct BucketAdvice {
             case .gcs: action[2]
             }
         if step == .absent {
-            return "Without '\(word)' on the bucket the store answers 403 for missing objects, so the gateway "
-                + "cannot tell "
-                + "which uploads never arrived."
+            return "Without '\(word)' on the bucket the store answers 403 for missing objects, "
+                + "so the gateway cannot tell which uploads never arrived."
         }
         return
             "The credential lacks '\(word)' on '\(bucket.name)/\(ProbeKey.prefix)*', or a policy of the bucket denies it."
@@ -139,18 +138,18 @@ struct BucketAdvice {
             case .unsignedACL:
                 "Anyone who has an upload link can publish the object: the store obeys an 'x-amz-acl' that is not signed."
             case .unsignedType:
-                "Anyone who has an upload link can give the object the type that its key ends in: the store obeys an "
-                    + "'X-Detect-Content-Type' that is not signed."
+                "Anyone who has an upload link can give the object the type that its key ends in: "
+                    + "the store obeys an 'X-Detect-Content-Type' that is not signed."
             default:
-                "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
-                    + "'x-amz-copy-source' that is not signed."
+                "Anyone who has an upload link can copy any object that the credential may read: "
+                    + "the store obeys an 'x-amz-copy-source' that is not signed."
             }
         if bucket.scheme == .awsV2 {
             return what + " Links of 'aws-v2' cannot prevent this. Use 'aws-v4' with 'honoursUnsignedHeaders'."
         }
         return bucket.honoursUnsignedHeaders
-            ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads "
-                + "by links here."
+            ? what + " It does so although the bucket's links bind headers that prevent this. "
+                + "Do not grant uploads by links here."
             : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that prevent this."
     }
 
@@ -159,16 +158,17 @@ struct BucketAdvice {
             "The store accepted an upload with an 'x-amz-acl' that is not signed, and does not tell who may read the object, "
             + "so it is not known whether it obeyed. "
         return [401, 403].contains(status)
-            ? unknown + "Permit the credential 's3:GetObjectAcl' on '\(bucket.name)/\(ProbeKey.prefix)*', or run "
-                + "'sluice qualify', which tries to read such an object without a signature."
+            ? unknown + "Permit the credential 's3:GetObjectAcl' on '\(bucket.name)/\(ProbeKey.prefix)*', "
+                + "or run 'sluice qualify', which tries to read such an object without a signature."
             : unknown + "Run 'sluice qualify', which tries to read such an object without a signature."
     }
 
     private var checksum: String {
         bucket.honoursUnsignedHeaders
             ? "The store does not compare the hash that a request is signed with. Ask for 'contentMD5' as well."
-            : "The store does not compare 'x-amz-checksum-sha256', so that a SHA-256 binds nothing there. Ask for 'contentMD5', or "
-                + "set 'honoursUnsignedHeaders' on the bucket, so that its links bind the hash of the request instead."
+            : "The store does not compare 'x-amz-checksum-sha256', so that a SHA-256 binds nothing there. "
+                + "Ask for 'contentMD5', or set 'honoursUnsignedHeaders' on the bucket, "
+                + "so that its links bind the hash of the request instead."
     }
 
     private func unexpected(in step: BucketValidation.Step) -> String {
@@ -178,21 +178,21 @@ struct BucketAdvice {
         case .preflight: preflight
         case .unsignedACL, .unsignedCopy, .unsignedType: unsigned(step)
         case .unsignedTimes:
-            "Anyone who has an upload link can let the object vanish, or say that it is older than it is: the store obeys an "
-                + "'X-Delete-At' or 'x-minio-source-mtime' that is not signed. Set 'externalDeletions' on the bucket, so that "
-                + "neither gives reserved bytes back."
+            "Anyone who has an upload link can let the object vanish, or say that it is older than it is: "
+                + "the store obeys an 'X-Delete-At' or 'x-minio-source-mtime' that is not signed. "
+                + "Set 'externalDeletions' on the bucket, so that neither gives reserved bytes back."
         case .checksum: checksum
         case .unsignedLink:
-            "The CDN sends objects without a signature, so that its links limit nothing. Let it check signatures on all paths "
-                + "of the bucket."
+            "The CDN sends objects without a signature, so that its links limit nothing. "
+                + "Let it check signatures on all paths of the bucket."
         case .expiredLink:
-            "The CDN sends objects by a link that has ended. Check its clock and, at Alibaba's CDN, that 'validity' is the "
-                + "time for which the domain accepts links."
+            "The CDN sends objects by a link that has ended. "
+                + "Check its clock and, at Alibaba's CDN, that 'validity' is the time for which the domain accepts links."
         case .uploadByLink:
             "Whoever has a link for a download can upload by it. Let the CDN pass on GET and HEAD alone."
         default:
-            "The store returns bytes that differ from those that it accepted. Check that the endpoint is one "
-                + "store only."
+            "The store returns bytes that differ from those that it accepted. "
+                + "Check that the endpoint is one store only."
         }
     }
 }

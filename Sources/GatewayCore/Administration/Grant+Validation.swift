@@ -9,12 +9,13 @@ extension Grant {
         try require(
             effect == .deny || !actions.contains(.listObjects) || prefix.coversManyKeys,
             prefix.isTemplate ? "template" : "prefix",
-            "ListObjects requires a prefix that is empty or ends in '/': a listing of one key shows all keys that begin "
-                + "with it.")
+            "ListObjects requires a prefix that is empty or ends in '/': "
+                + "a listing of one key shows all keys that begin with it.")
         try require(
             !prefix.endsLikePattern, prefix.isTemplate ? "template" : "prefix",
-            "'*' is not a wildcard here. A prefix that ends in '/', such as 'a/', covers all keys below it, and an "
-                + "empty prefix covers the whole bucket.")
+            "'*' is not a wildcard here. "
+                + "A prefix that ends in '/', such as 'a/', covers all keys below it, "
+                + "and an empty prefix covers the whole bucket.")
         if let notBefore, let notAfter {
             try require(notBefore < notAfter, "notAfter", "'notAfter' must be later than 'notBefore'.")
         }
@@ -74,8 +75,7 @@ extension GrantConditions {
         )
         try require(
             maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL",
-            "The value must be 1 to 604,800 "
-                + "seconds."
+            "The value must be 1 to 604,800 seconds."
         )
         try Self.check(sourceCIDRs, "conditions.sourceCIDRs", "networks such as '192.0.2.0/24'") {
             IPNetwork($0) != nil

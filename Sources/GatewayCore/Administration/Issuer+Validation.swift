@@ -79,8 +79,7 @@ extension Issuer {
         ] {
             try require(
                 claim?.isLine(1...128) ?? true, field,
-                "The name of a claim must be one line of 1 to 128 "
-                    + "bytes.")
+                "The name of a claim must be one line of 1 to 128 bytes.")
         }
         let areUsable = usableClaims.allSatisfy {
             TemplateVariable(segment: "${claim:\($0)}"[...].utf8) == .claim($0)

@@ -4,8 +4,8 @@ enum IssuerAdvice {
     static func text(for failure: ProbeFailure) -> String {
         switch failure {
         case .blocked:
-            "The address is not public, so nothing was sent there. If you mean this address, list it in "
-                + "SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
+            "The address is not public, so nothing was sent there. "
+                + "If you mean this address, list it in SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
         case .nameNotFound: "The host in the URL has no address. Check its spelling, and the gateway's name servers."
         case .unreachable: "Nothing listens at this address. Check host and port, and firewalls in between."
         case .timedOut: "The issuer did not answer in time. Check the route to it."

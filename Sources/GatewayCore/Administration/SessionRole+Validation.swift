@@ -19,8 +19,7 @@ extension SessionRole {
             "The region must be 1 to 64 letters, digits and '-'.")
         try require(
             SessionRole.durations ~= maxDuration, "sessionRole.maxDuration",
-            "The duration must be 900 to 43,200 "
-                + "seconds."
+            "The duration must be 900 to 43,200 seconds."
         )
         try require(
             externalID?.consists(of: .visible, count: 2...1224) ?? true, "sessionRole.externalID",

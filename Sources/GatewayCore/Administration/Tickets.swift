@@ -129,8 +129,8 @@ public struct Tickets: Sendable {
             (caller.issuedAt ?? .distantPast) <= revokedAt.addingTimeInterval(Self.tolerance)
         else { return }
         throw .conflict(
-            reason: "The user's tickets were revoked after the token was issued. Sign in again, or ask for a "
-                + "ticket that ends no later than the token.")
+            reason: "The user's tickets were revoked after the token was issued. "
+                + "Sign in again, or ask for a ticket that ends no later than the token.")
     }
 
     /// Reads a page of the caller's own tickets.

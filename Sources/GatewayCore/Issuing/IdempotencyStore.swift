@@ -6,7 +6,8 @@ public struct IdempotentRequest: Sendable, Equatable {
     public var route: String
     /// SHA-256 of the key, 32 bytes.
     public var keyDigest: [UInt8]
-    /// SHA-256 of the key, the request target and the body, 32 bytes.
+    /// SHA-256 of all that distinguishes requests with one key: the key, the path and query, `If-Match`, the admin
+    /// scopes of the credential and the body; 32 bytes.
     public var bodyDigest: [UInt8]
 
     /// Creates a stored form of a request from its digests.

@@ -209,8 +209,7 @@ public final class IssueRequest: Sendable {
         guard let type = MediaType(try demand(text, "contentType")) else {
             throw .invalidArgument(
                 field: "contentType",
-                reason: "The content type must have the form "
-                    + "'type/subtype; name=value'.")
+                reason: "The content type must have the form 'type/subtype; name=value'.")
         }
         return type
     }

@@ -98,8 +98,8 @@ public final class ResponseOverrides: Sendable {
         else {
             throw .invalidArgument(
                 field: "response.filename",
-                reason: "The file name must be 1 to 255 bytes without '/', '\\' or control characters, and must not "
-                    + "be '.' or '..'."
+                reason: "The file name must be 1 to 255 bytes without '/', '\\' or control characters, "
+                    + "and must not be '.' or '..'."
             )
         }
         let plain = String(
@@ -131,8 +131,7 @@ public final class ResponseOverrides: Sendable {
         guard text.isHeaderValue else {
             throw .invalidArgument(
                 field: "response." + field,
-                reason: "A value must be 1 to 1,024 visible ASCII characters, with "
-                    + "spaces only inside."
+                reason: "A value must be 1 to 1,024 visible ASCII characters, with spaces only inside."
             )
         }
         return text

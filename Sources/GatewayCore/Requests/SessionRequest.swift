@@ -38,8 +38,8 @@ public struct SessionRequest: Sendable, Equatable {
         guard KeyArea(prefix: self.prefix).isNameable else {
             throw .invalidArgument(
                 field: "prefix",
-                reason: "A prefix for temporary credentials or cookies must not contain '*', '?' or control "
-                    + "characters.")
+                reason: "A prefix for temporary credentials or cookies must not contain '*', '?' or control characters."
+            )
         }
         if let actions, actions.isEmpty {
             throw .invalidArgument(field: "actions", reason: "At least one action is required.")

@@ -69,14 +69,12 @@ extension UploadRecord {
         case .remoteSignature? where method == "PUT": break
         case .multipartPart?, .multipartComplete?:
             throw .conflict(
-                reason: "Confirm a multipart upload by its own identifier, not by the identifier of one "
-                    + "of its steps.")
+                reason: "Confirm a multipart upload by its own identifier, not by the identifier of one of its steps.")
         case .sts?:
             throw .conflict(reason: "Temporary credentials permit many objects; there is no single object to confirm.")
         default:
             throw .conflict(
-                reason: "The issuance does not create an object by itself; there is nothing to "
-                    + "confirm.")
+                reason: "The issuance does not create an object by itself; there is nothing to confirm.")
         }
         guard let bucket = try? BucketName(bucket), let key = try? ObjectKey(key) else {
             throw .conflict(

@@ -82,8 +82,8 @@ public struct PrincipalPattern: ByteExact, Codable, CustomStringConvertible {
         guard let principal = try? Principal(rawValue), principal != .anyone else {
             throw .invalidArgument(
                 field: "principals",
-                reason: "The value must be 'user:' or 'group:' followed by a name, or by the beginning of names and "
-                    + "'*'. Omit 'principals' for all principals.")
+                reason: "The value must be 'user:' or 'group:' followed by a name, "
+                    + "or by the beginning of names and '*'. Omit 'principals' for all principals.")
         }
         self.rawValue = principal.rawValue
     }

@@ -66,8 +66,7 @@ public enum KeyPrefix: Hashable, Sendable {
         guard text.hasBoundedSlashes else {
             throw .invalidArgument(
                 field: field,
-                reason: "A prefix must not contain more than "
-                    + "\(ObjectKey.maxSlashes) '/'.")
+                reason: "A prefix must not contain more than \(ObjectKey.maxSlashes) '/'.")
         }
         if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)

@@ -40,8 +40,9 @@ extension PostgresError {
     var asRefusalOfChange: GatewayError {
         if case .server(let error) = self, let constraint = error.constraint, Self.ofUpdates.contains(constraint) {
             return .conflict(
-                reason: "The update of the database is not finished, and gateways of the version before know neither "
-                    + "ListObjects and DeleteObject nor links to a CDN. Run 'sluice migrate --finish' first.")
+                reason: "The update of the database is not finished, "
+                    + "and gateways of the version before know neither ListObjects and DeleteObject nor links to a CDN. "
+                    + "Run 'sluice migrate --finish' first.")
         }
         if refusesData { return .conflict(reason: "The database refused the row.") }
         // Another change is under way. Until it ends, only waiting helps.

@@ -195,8 +195,7 @@ extension RecordingProbe.Step {
         }
         switch state {
         case "25006":
-            return "PostgreSQL does not accept writes: it is a standby, or default_transaction_read_only "
-                + "is on."
+            return "PostgreSQL does not accept writes: it is a standby, or default_transaction_read_only is on."
         case "53100": return "PostgreSQL's disk is full."
         case "53300": return "PostgreSQL has no free connection."
         case "42501": return "The gateway's role lacks a right: run 'sluice migrate'."

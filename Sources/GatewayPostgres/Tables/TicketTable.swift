@@ -174,7 +174,8 @@ extension AdminTable<Ticket> {
         return AdminTable(
             kind: .ticket,
             listing: PagedList(
-                of: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")], order: [.uuid("id")]),
+                of: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")],
+                order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the ticket.",
             insert: { ticket, transaction in

@@ -75,8 +75,7 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
         case .tooLong: "The string is longer than 8 KiB, or the canonical request than 16 KiB."
         case .controlCharacter: "A control character other than a line feed is in the string."
         case .notARequest:
-            "The string has fewer than five lines, so it is not a request; POST policies are not "
-                + "signed here."
+            "The string has fewer than five lines, so it is not a request; POST policies are not signed here."
         case .canonicalRequestNeeded:
             "This string contains only a hash of the request: send the canonical request with it, exactly as it was hashed."
         case .methodNotAllowed: "The first line must be GET, HEAD, PUT, POST or DELETE."

@@ -106,8 +106,7 @@ public enum KeySyntax {
     }
 
     private static let dotsFlaw =
-        "The segments '.' and '..', and segments that may be read as one of them, are not "
-        + "allowed."
+        "The segments '.' and '..', and segments that may be read as one of them, are not allowed."
 
     private static func forEachSegment(of bytes: Span<UInt8>, _ body: (Span<UInt8>, _ isLast: Bool) -> Void) {
         var start = 0

@@ -27,9 +27,12 @@ struct ServeCommand: AsyncParsableCommand {
 
             Example, after 'sluice migrate' as the owner of the schema:
             export SLUICE_DATABASE_URL=postgresql://sluice@127.0.0.1/sluice
-            export SLUICE_MASTER_KEY=$(openssl rand -base64 32)
+            (umask 077; test -s master.key || openssl rand -base64 32 >master.key)
+            export SLUICE_MASTER_KEY_FILE=$PWD/master.key
             export SLUICE_BOOTSTRAP_ADMIN_KEY=$(openssl rand -hex 32)
             sluice serve
+
+            Keep a copy of master.key: without it the stored secrets are lost.
             """
     )
 

@@ -99,9 +99,9 @@ extension Doctor {
     private mutating func judgeClock(_ ahead: TimeInterval) {
         let allowed = Double(settings?.clockMaxDifference ?? 5)
         let milliseconds = Int((abs(ahead) * 1000).rounded())
-        let difference =
-            "The clock of PostgreSQL is \(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst()) s "
-            + "\(ahead < 0 ? "behind" : "ahead of") this machine's"
+        let seconds = "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"
+        let direction = ahead < 0 ? "behind" : "ahead of"
+        let difference = "The clock of PostgreSQL is \(seconds) s \(direction) this machine's"
         if abs(ahead) > allowed {
             report.note(
                 .clock, .failed, "\(difference); at most \(Int(allowed)) s are allowed.",
@@ -243,10 +243,10 @@ extension Doctor {
     private mutating func judge(_ gateways: [RunningGateway]) {
         let allowed = Double(settings?.clockMaxDifference ?? 5)
         for gateway in gateways where abs(gateway.clockDifference) > allowed {
+            let seconds = Int(abs(gateway.clockDifference).rounded())
             report.note(
                 .gateways, .failed,
-                "The clock of gateway \(gateway.id.uuidString.lowercased()) differs from PostgreSQL's by "
-                    + "\(Int(abs(gateway.clockDifference).rounded())) s.",
+                "The clock of gateway \(gateway.id.uuidString.lowercased()) differs from PostgreSQL's by \(seconds) s.",
                 advice: "Set the clock of its machine by NTP. Until then it issues nothing.")
         }
         let others = Set(gateways.map(\.version)).subtracting([ProgramVersion.current]).sorted()

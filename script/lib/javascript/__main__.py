@@ -29,6 +29,7 @@ COMMON = {
     "digests": "digests are those of the standards",
     "small": "a small file arrives by one link, bound to its MD5, and is confirmed",
     "errors": "an error has the code, status, detail and request of the problem",
+    "noURL": "a client without the URL of a gateway is refused, with the reason",
     "token": "a token that is refused is asked for again, once",
     "retryAfter": "requests are repeated, not before Retry-After, and not after an hour",
     "expired": "a link that the store refuses is renewed once",

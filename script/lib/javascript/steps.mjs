@@ -147,6 +147,15 @@ const steps = {
     await allHappened(kit.gateway);
   },
 
+  async noURL(kit) {
+    for (const url of [undefined, "", "gateway.example"]) {
+      const error = await refused((async () => clientOf(kit, { url }))());
+      expect(error instanceof kit.module.SluiceError && error.source === "client", "class", url, String(error));
+      expect(error.code === "InvalidArgument" && /URL is missing/.test(error.message), "reason", url, error.message);
+    }
+    expect(clientOf(kit, { url: new URL(kit.gateway) }).url === kit.gateway, "a URL", kit.gateway);
+  },
+
   async token(kit) {
     const asked = [];
     const token = async (wish) => (asked.push(wish.refresh), wish.refresh ? kit.tokens.alice : "expired");

@@ -102,8 +102,8 @@ struct StoreError: Error, Sendable, Equatable {
         "The provided 'x-amz-content-sha256' header does not match what was computed.")
     static let noSuchUpload = StoreError(
         .notFound, "NoSuchUpload",
-        "The specified upload does not exist. The upload ID may be invalid, or the upload may have been "
-            + "aborted or completed.")
+        "The specified upload does not exist. "
+            + "The upload ID may be invalid, or the upload may have been aborted or completed.")
     static let invalidPart = StoreError(
         .badRequest, "InvalidPart",
         "One or more of the specified parts could not be found, or its entity tag did not match.")

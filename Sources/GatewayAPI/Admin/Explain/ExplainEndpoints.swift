@@ -79,8 +79,7 @@ struct ExplainEndpoints: Sendable {
         guard let address = IPAddress(text) else {
             throw body.invalid(
                 "sourceAddress",
-                "The value must be an IP "
-                    + "address.")
+                "The value must be an IP address.")
         }
         return address
     }

@@ -52,8 +52,7 @@ extension Grant: AdminResource {
         case (nil, nil):
             throw body.invalid(
                 "prefix",
-                "Send either 'prefix' or 'template'; an empty prefix is the "
-                    + "whole bucket.")
+                "Send either 'prefix' or 'template'; an empty prefix is the whole bucket.")
         case (_?, _?): throw body.invalid("template", "Send either 'prefix' or 'template', not both.")
         }
     }

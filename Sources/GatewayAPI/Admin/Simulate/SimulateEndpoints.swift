@@ -58,8 +58,7 @@ extension PolicyProposal {
             guard let id = UUID(uuidString: text) else {
                 throw body.invalid(
                     "remove[\(index)]",
-                    "The value must be "
-                        + "a UUID.")
+                    "The value must be a UUID.")
             }
             removals.append(id)
         }

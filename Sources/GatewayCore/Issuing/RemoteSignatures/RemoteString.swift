@@ -31,8 +31,7 @@ public enum RemoteString: Sendable {
         guard scheme == .oss else {
             throw .invalidArgument(
                 field: "canonicalRequest",
-                reason: "Only an OSS version 4 string has a canonical "
-                    + "request.")
+                reason: "Only an OSS version 4 string has a canonical request.")
         }
         self = .hashed(
             content,

@@ -68,8 +68,7 @@ struct SessionBody: ProvenBody {
             let text = role.dialect.policy(of: permit.scope, in: role.partition)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
                 let reason =
-                    "The session policy would have \(text.utf8.count) characters, more than the 2,048 that "
-                    + "are allowed; "
+                    "The session policy would have \(text.utf8.count) characters, more than the 2,048 that are allowed; "
                 return .refused(
                     Refusal(.notEnforceable(reason: reason + Self.otherDeliveries), grant: permit.grant))
             }

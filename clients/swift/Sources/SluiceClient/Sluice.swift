@@ -51,7 +51,7 @@ public final class Sluice: Sendable {
     /// - Parameters:
     ///   - url: the gateway's origin, followed by a path if a proxy serves the gateway below one.
     ///   - states: where the state of interrupted transfers is kept. With a ``DirectoryStateStore``, a transfer goes on
-    ///     after the app was ended.
+    ///     after the app has been terminated.
     ///   - options: how transfers are made.
     ///   - token: returns an API key or a JWT.
     public init(

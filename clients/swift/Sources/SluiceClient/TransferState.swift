@@ -41,7 +41,7 @@ public final class MemoryStateStore: StateStore {
     }
 }
 
-/// Keeps states in files of a directory, so that transfers go on after the app was ended.
+/// Keeps states in files of a directory, so that transfers go on after the app has been terminated.
 public struct DirectoryStateStore: StateStore {
     private let directory: URL
 

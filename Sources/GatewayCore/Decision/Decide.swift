@@ -27,7 +27,7 @@ let schemeMaxTTL = 604_800
 ///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> Decision {
+) -> Verdict<Permit> {
     guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
@@ -61,7 +61,7 @@ public func decide(
 private func permit(
     _ request: IssueRequest, by match: Match, in row: BucketRow, for subject: Subject, under policy: AccessPolicy,
     _ circumstances: Circumstances
-) -> Decision {
+) -> Verdict<Permit> {
     let grant = match.row
     // The caller can do nothing: an admin has to renew the credential.
     guard let credential = policy.shared.credential(for: row),

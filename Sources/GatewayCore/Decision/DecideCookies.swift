@@ -24,14 +24,6 @@ struct CookiePermit: Sendable {
     var expiresAt: Date { decidedAt.addingTimeInterval(TimeInterval(expiresIn)) }
 }
 
-/// The result of ``decideCookies(_:for:under:sourceAddress:now:)``.
-enum CookieDecision: Sendable {
-    /// The cookies may be signed as the permit states.
-    case permit(CookiePermit)
-    /// The cookies are refused.
-    indirect case refuse(Refusal)
-}
-
 /// Decides a request for cookies, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That function permits the
 /// download of every key that the cookies open.
 ///
@@ -48,7 +40,7 @@ enum CookieDecision: Sendable {
 ///   - now: Current time of the gateway's clock, which the network compares with its own.
 func decideCookies(
     _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> CookieDecision {
+) -> Verdict<CookiePermit> {
     guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
     guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
@@ -63,7 +55,7 @@ func decideCookies(
     guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
         return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
     }
-    func refused(_ reason: String) -> CookieDecision {
+    func refused(_ reason: String) -> Verdict<CookiePermit> {
         .refuse(Refusal(.notEnforceable(reason: reason), grant: grant))
     }
     guard let place = row.atCDN, case .cloudFront? = place.cdnScheme else { return refused(noCookiesReason) }

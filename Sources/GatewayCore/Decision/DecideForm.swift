@@ -11,7 +11,7 @@ import FoundationEssentials
 /// - Returns: The permit with the shortest lifetime, or the first refusal.
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> Decision {
+) -> Verdict<Permit> {
     var shortest: Permit?
     for upload in request.uploads {
         switch decide(upload, for: subject, under: policy, sourceAddress: sourceAddress, now: now) {

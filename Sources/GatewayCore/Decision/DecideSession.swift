@@ -20,14 +20,6 @@ public struct SessionPermit: Sendable {
     public var charges: [QuotaCharge]
 }
 
-/// The result of ``decideSession(_:for:under:sourceAddress:now:)``.
-public enum SessionDecision: Sendable {
-    /// The session may be opened as the permit states.
-    case permit(SessionPermit)
-    /// The session is refused.
-    case refuse(Refusal)
-}
-
 /// Decides a request for temporary credentials, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That
 /// function permits every action and key that the scope allows.
 ///
@@ -48,7 +40,7 @@ public enum SessionDecision: Sendable {
 ///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> SessionDecision {
+) -> Verdict<SessionPermit> {
     guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(

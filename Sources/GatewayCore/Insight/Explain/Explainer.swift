@@ -138,7 +138,7 @@ public struct Explainer: Sendable {
 
 extension Explanation {
     /// Creates an explanation from a decision.
-    init(_ decision: Decision) {
+    init(_ decision: Verdict<Permit>) {
         switch decision {
         case .permit(let permit):
             self.init(.granted)

@@ -79,7 +79,7 @@ struct FormBody: ProvenBody {
             return try FormBody(request: limited, upload: upload, signer: signer)
                 .draft(under: policy, in: attempt, at: instant, for: issuing)
         case .permit(let permit):
-            let permit = try upload.repeated(permit, at: instant) { decidedAt in
+            let permit = try upload.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
             let proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing, form: request)

@@ -75,23 +75,3 @@ extension Ticket {
             && (request.actions ?? Set(Action.allCases)).isSubset(of: actions)
     }
 }
-
-extension AccessPolicy {
-    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
-        forEachPrincipal { $0.forEachGrant(in: bucket) { body($0.grant) } }
-        for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
-    }
-
-    /// Returns the charges for a credential that permits some actions: one to each quota that applies to any of them,
-    /// in the order of their identifiers, and one to the ticket of the caller.
-    func charges(for subject: Subject, on actions: Set<Action>, in bucket: BucketName) -> [QuotaCharge] {
-        let quotas = principals.flatMap(\.quotas)
-            .filter { quota in
-                (quota.bucket == nil || quota.bucket == bucket) && actions.contains { quota.action ?? $0 == $0 }
-                    && (quota.metric == .urls || actions.contains(.putObject))
-            }
-            .sorted { $0.id < $1.id }
-        return quotas.map { QuotaCharge(quota: $0, holder: $0.holder(for: subject.principal), amount: 1) }
-            + (subject.ticket.map { [$0.charge] } ?? [])
-    }
-}

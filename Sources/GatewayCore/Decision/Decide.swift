@@ -28,7 +28,7 @@ let schemeMaxTTL = 604_800
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<Permit> {
-    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
@@ -52,10 +52,10 @@ public func decide(
         guard let failure = circumstances.failure(of: asked.row, for: request, in: bucket) else {
             return permit(request, by: asked, in: bucket, for: subject, under: policy, circumstances)
         }
-        firstFailure = firstFailure ?? Refusal(failure, grant: asked.row.grant)
+        firstFailure = firstFailure ?? Refusal.unmet(failure, of: asked.row.grant)
         match = rest.popLast()
     }
-    return .refuse(firstFailure ?? Refusal(.accessDenied))
+    return .refuse(firstFailure ?? .noGrant)
 }
 
 private func permit(
@@ -66,10 +66,10 @@ private func permit(
     // The caller can do nothing: an admin has to renew the credential.
     guard let credential = policy.shared.credential(for: row),
         let wanted = circumstances.life(of: request, by: grant, in: row, credential: credential)
-    else { return .refuse(Refusal(.unusableCredential(of: row.bucket), grant: grant.grant)) }
+    else { return .refuse(.failed(.unusableCredential(of: row.bucket), of: grant.grant)) }
     guard let life = wanted.expressed(in: row) else {
         let reason = "Links to the bucket's CDN end with a minute; ask for a life of at least 60 seconds."
-        return .refuse(Refusal(.notEnforceable(reason: reason), grant: grant.grant))
+        return .refuse(.unmet(.notEnforceable(reason: reason), of: grant.grant))
     }
     let binding = row.binding
     let size = binding.size(of: request, limit: grant.grant.conditions.maxBytes)
@@ -78,11 +78,11 @@ private func permit(
     if reserves, size == nil {
         let mayState = binding.bindsStatedLength(of: request)
         let error = mayState ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
-        return .refuse(Refusal(error, grant: grant.grant))
+        return .refuse(.unmet(error, of: grant.grant))
     }
     if request.needsLengthOfParts, !binding.bindsLength || request.startsBareParts, policy.limitsBytes(of: request) {
         let error = binding.bindsLength ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
-        return .refuse(Refusal(error, grant: grant.grant))
+        return .refuse(.unmet(error, of: grant.grant))
     }
     return .permit(
         Permit(
@@ -160,14 +160,14 @@ extension AccessPolicy {
                 rest.append(found)
             }
         }
-        if let deny { return .refused(Refusal(.accessDenied, grant: deny.grant)) }
+        if let deny { return .refused(.denied(by: deny.grant)) }
         if let listing,
             let deny = self.deny(
                 of: .listObjects, in: bucket, for: subject, at: circumstances.now, where: listing.shows)
         {
-            return .refused(Refusal(.accessDenied, grant: deny))
+            return .refused(.denied(by: deny))
         }
-        guard let match else { return .refused(Refusal(.accessDenied)) }
+        guard let match else { return .refused(.noGrant) }
         return .allowed(match, others: rest)
     }
 

@@ -41,22 +41,23 @@ struct CookiePermit: Sendable {
 func decideCookies(
     _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<CookiePermit> {
-    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var builder = SessionBuilder(
         request: request.session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: SessionScope.Areas?
-    switch builder.areas(limitedBy: row.bucket) {
-    case .failure(let refusal): return .refuse(refusal.refusal)
-    case .success(let found): areas = found[.getObject]
+    do throws(Refusal) {
+        areas = try builder.areas(limitedBy: row.bucket)[.getObject]
+    } catch {
+        return .refuse(error)
     }
     guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
-        return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
+        return .refuse(.unmet(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
     }
     func refused(_ reason: String) -> Verdict<CookiePermit> {
-        .refuse(Refusal(.notEnforceable(reason: reason), grant: grant))
+        .refuse(.unmet(.notEnforceable(reason: reason), of: grant))
     }
     guard let place = row.atCDN, case .cloudFront? = place.cdnScheme else { return refused(noCookiesReason) }
     if place.bindsSourceAddress, sourceAddress?.isV4 != true { return refused(Circumstances.addressReason) }
@@ -64,7 +65,7 @@ func decideCookies(
     if place.passesParametersToOSS, request.area.isDirectory { return refused(Circumstances.parametersReason) }
     guard let credential = policy.shared.credential(for: place)?.credential,
         let seconds = builder.secondsOfCookies(request.expiresIn, in: row.bucket, by: credential)
-    else { return .refuse(Refusal(.unusableCredential(of: place.bucket), grant: grant)) }
+    else { return .refuse(.failed(.unusableCredential(of: place.bucket), of: grant)) }
     return .permit(
         CookiePermit(
             grant: grant, bucket: place.bucket, credential: credential, prefix: request.prefix, expiresIn: seconds,

@@ -41,22 +41,23 @@ public struct SessionPermit: Sendable {
 public func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<SessionPermit> {
-    guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard let bucket = policy.bucket else { return .refuse(.noSuchBucket) }
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
         request: request, form: .credentials, subject: subject, bucket: bucket,
         circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: [Action: SessionScope.Areas]
-    switch builder.areas(limitedBy: bucket) {
-    case .failure(let refusal): return .refuse(refusal.refusal)
-    case .success(let found): areas = found
+    do throws(Refusal) {
+        areas = try builder.areas(limitedBy: bucket)
+    } catch {
+        return .refuse(error)
     }
     guard let credential = policy.credential, credential.expiresAt.map({ now < $0 }) ?? true, let grant = builder.chief
-    else { return .refuse(Refusal(.unusableCredential(of: bucket))) }
+    else { return .refuse(.failed(.unusableCredential(of: bucket))) }
     let charges = policy.charges(for: subject, on: Set(areas.keys), in: request.bucket)
     if charges.contains(where: { $0.quota.metric == .bytes }) {
-        return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.byteQuotaReason), grant: grant))
+        return .refuse(.unmet(.notEnforceable(reason: SessionBuilder.byteQuotaReason), of: grant))
     }
     let (duration, latestEnd) = builder.life(in: bucket)
     return .permit(

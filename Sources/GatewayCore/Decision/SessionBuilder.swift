@@ -14,11 +14,6 @@ struct SessionBuilder {
         A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
         """
 
-    /// Wraps a refusal as an error, for `Result`.
-    struct Refused: Error {
-        let refusal: Refusal
-    }
-
     let request: SessionRequest
     let form: Form
     let subject: Subject
@@ -65,7 +60,7 @@ struct SessionBuilder {
                 if closing[action] == nil, area.covers(KeyArea(prefix: request.prefix)) { closing[action] = grant }
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
-                    misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
+                    misses.append(Miss(action: action, area: area, refusal: .unmet(failure, of: grant)))
                 } else if action != .listObjects || area.isDirectory {
                     allowed[action, default: []].insert(area)
                     count(grant, prefix)
@@ -75,35 +70,37 @@ struct SessionBuilder {
     }
 
     /// Returns the areas per action, without those that a deny covers entirely.
-    func areas(limitedBy bucket: Bucket) -> Result<[Action: SessionScope.Areas], Refused> {
+    ///
+    /// - Throws: The refusal, if an action that the request names has no area, or if none has one.
+    func areas(limitedBy bucket: Bucket) throws(Refusal) -> [Action: SessionScope.Areas] {
         var areas: [Action: SessionScope.Areas] = [:]
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
             let isListing = action == .listObjects
             // Cookies carry no denied areas, whatever their names.
             guard isListing || form == .cookies || denied.allSatisfy(\.isNameable) else {
-                return refusal(.notEnforceable(reason: Self.nameReason))
+                throw .unmet(.notEnforceable(reason: Self.nameReason))
             }
             // A listing of an area shows all keys in it, so none of them may be denied.
             let allowed = KeyArea.reduced(self.allowed[action] ?? []).filter { area in
                 !denied.contains { $0.covers(area) || isListing && area.covers($0) }
             }
             guard !allowed.isEmpty else {
-                if request.actions != nil { return nothing(for: action) }
+                if request.actions != nil { throw nothing(for: action) }
                 continue
             }
             areas[action] = SessionScope.Areas(
                 allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
         }
         guard !areas.isEmpty else {
-            return nothing(
+            throw nothing(
                 for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
         }
-        guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
+        guard bucket.maxSessionTTL > 0 else { throw .unmet(.notEnforceable(reason: Self.forbiddenReason)) }
         guard form == .cookies || bucket.maxTTL >= SessionRole.durations.lowerBound else {
-            return refusal(.notEnforceable(reason: Self.lifeReason))
+            throw .unmet(.notEnforceable(reason: Self.lifeReason))
         }
-        return .success(areas)
+        return areas
     }
 
     /// Returns what the areas leave out: areas that other grants allow but a session cannot include, and actions that
@@ -179,20 +176,13 @@ struct SessionBuilder {
         if length < heldLength || (length == heldLength && grant.id < held.id) { chief = grant }
     }
 
-    private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
+    /// Returns why an action has no area.
+    private func nothing(for action: Action) -> Refusal {
         // If a deny covers the whole prefix, the caller must not learn which conditions failed.
-        if let deny = closing[action] { return .failure(Refused(refusal: Refusal(.accessDenied, grant: deny))) }
-        if action == .listObjects, !unlistable.isEmpty {
-            return refusal(.notEnforceable(reason: Self.listingReason))
-        }
-        if let miss = misses.first(where: { $0.action == action }) {
-            return .failure(Refused(refusal: miss.refusal.about(action)))
-        }
-        return refusal(.accessDenied)
-    }
-
-    private func refusal(_ error: GatewayError) -> Result<[Action: SessionScope.Areas], Refused> {
-        .failure(Refused(refusal: Refusal(error)))
+        if let deny = closing[action] { return .denied(by: deny) }
+        if action == .listObjects, !unlistable.isEmpty { return .unmet(.notEnforceable(reason: Self.listingReason)) }
+        if let miss = misses.first(where: { $0.action == action }) { return miss.refusal.about(action) }
+        return .noGrant
     }
 }
 
@@ -298,6 +288,6 @@ extension Refusal {
     /// actions.
     fileprivate func about(_ action: Action) -> Refusal {
         guard case .notEnforceable(let reason) = error else { return self }
-        return Refusal(.notEnforceable(reason: "\(action.rawValue): \(reason)"), grant: grant)
+        return .unmet(.notEnforceable(reason: "\(action.rawValue): \(reason)"), of: grant)
     }
 }

@@ -49,12 +49,12 @@ func decideCookies(
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: SessionScope.Areas?
     do throws(Refusal) {
-        areas = try builder.areas(limitedBy: row.bucket)[.getObject]
+        areas = try builder.areas()[.getObject]
     } catch {
         return .refuse(error)
     }
     guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
-        return .refuse(.unmet(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
+        return .refuse(.unmet(.notEnforceable(reason: onePlaceReason)))
     }
     func refused(_ reason: String) -> Verdict<CookiePermit> {
         .refuse(.unmet(.notEnforceable(reason: reason), of: grant))
@@ -64,7 +64,7 @@ func decideCookies(
     // A policy for one object names its URL without a query.
     if place.passesParametersToOSS, request.area.isDirectory { return refused(Circumstances.parametersReason) }
     guard let credential = policy.shared.credential(for: place)?.credential,
-        let seconds = builder.secondsOfCookies(request.expiresIn, in: row.bucket, by: credential)
+        let seconds = builder.secondsOfCookies(request.expiresIn, by: credential)
     else { return .refuse(.failed(.unusableCredential(of: place.bucket), of: grant)) }
     return .permit(
         CookiePermit(
@@ -77,3 +77,42 @@ private let noCookiesReason = """
     The bucket names no CDN that takes signed cookies: only CloudFront does, and the bucket has to name its key; ask for \
     presigned URLs instead.
     """
+
+private let onePlaceReason = """
+    Cookies open one place as a whole, but no grant covers all of it, or a grant denies a part; ask for a longer \
+    prefix, or for presigned URLs instead.
+    """
+
+extension SessionBuilder {
+    /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
+    ///
+    /// - Parameters:
+    ///   - wanted: The requested lifetime; `nil` for the bucket's default.
+    ///   - credential: The credential that signs.
+    fileprivate func secondsOfCookies(_ wanted: Int?, by credential: StorageCredential) -> Int? {
+        var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
+        for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
+        for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
+            seconds = min(seconds, circumstances.secondsLeft(until: end))
+        }
+        return seconds >= 1 ? seconds : nil
+    }
+
+    /// Returns why a grant that allows cannot be used for cookies; `nil` if it can.
+    func failureOfCookies(of grant: Grant) -> GatewayError? {
+        let conditions = grant.conditions
+        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
+        if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
+        // A policy for one object names its URL without a query.
+        guard KeyArea(prefix: request.prefix).isDirectory else { return nil }
+        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
+        return isOpen ? nil : .notEnforceable(reason: Self.queryReason)
+    }
+
+    private static let forcedCookieReason =
+        "The grant forces downloads, and cookies cannot bind this; ask for presigned URLs instead."
+    private static let queryReason = """
+        Who holds cookies for many objects can add parameters that choose the answer's headers and the version, which \
+        requires a grant with 'allowResponseContentType' and 'allowVersions'; ask for presigned URLs instead.
+        """
+}

@@ -10,10 +10,6 @@ struct SessionBuilder {
         case cookies
     }
 
-    static let byteQuotaReason = """
-        A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
-        """
-
     let request: SessionRequest
     let form: Form
     let subject: Subject
@@ -26,7 +22,8 @@ struct SessionBuilder {
     private var denied: [Action: Set<KeyArea>] = [:]
     /// A grant that denies the whole prefix, for each action that has one.
     private var closing: [Action: Grant] = [:]
-    private var limits: [Grant] = []
+    /// The usable grants, whose limits hold for the session.
+    private(set) var limits: [Grant] = []
     /// Grants that allow but cannot be used, in the order in which they were found.
     private var misses: [Miss] = []
 
@@ -72,7 +69,7 @@ struct SessionBuilder {
     /// Returns the areas per action, without those that a deny covers entirely.
     ///
     /// - Throws: The refusal, if an action that the request names has no area, or if none has one.
-    func areas(limitedBy bucket: Bucket) throws(Refusal) -> [Action: SessionScope.Areas] {
+    func areas() throws(Refusal) -> [Action: SessionScope.Areas] {
         var areas: [Action: SessionScope.Areas] = [:]
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
@@ -138,34 +135,6 @@ struct SessionBuilder {
         }
     }
 
-    /// Returns the lifetime of the session in seconds, and the instant by which it must have ended, if any.
-    func life(in bucket: Bucket) -> (duration: Int, latestEnd: Date?) {
-        let wanted = request.duration ?? SessionRequest.defaultDuration
-        let longest =
-            (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
-        let duration = min(wanted, longest)
-        guard let end = limits.compactMap(\.notAfter).min(),
-            case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
-        else { return (duration, limits.compactMap(\.notAfter).min()) }
-        // Rounded down to steps, so that callers who ask shortly after one another can share a session.
-        return (Int(left) / Self.step * Self.step, end)
-    }
-
-    /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
-    ///
-    /// - Parameters:
-    ///   - wanted: The requested lifetime; `nil` for the bucket's default.
-    ///   - bucket: The bucket.
-    ///   - credential: The credential that signs.
-    func secondsOfCookies(_ wanted: Int?, in bucket: Bucket, by credential: StorageCredential) -> Int? {
-        var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
-        for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
-        for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
-            seconds = min(seconds, circumstances.secondsLeft(until: end))
-        }
-        return seconds >= 1 ? seconds : nil
-    }
-
     private mutating func count(_ grant: Grant, _ prefix: ExactText) {
         limits.append(grant)
         guard let held = chief, let heldPrefix = held.expandedPrefix(for: subject) else {
@@ -187,50 +156,18 @@ struct SessionBuilder {
 }
 
 extension SessionBuilder {
-    /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
-    private static let leeway: TimeInterval = 60
-    private static let step = 300
-
-    private static let nameReason = """
+    static let nameReason = """
         A grant's prefix contains '*', '?' or a control character, which a session policy cannot express; ask for \
         presigned URLs instead.
         """
-    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
-    private static let lifeReason = """
+    static let lifeReason = """
         Temporary credentials must live at least 900 seconds, longer than the grant or the bucket allows; ask for \
         presigned URLs instead.
         """
-    private static let bindingReason = """
-        The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
-        bind this; ask for presigned URLs or browser forms instead.
-        """
+    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
     private static let listingReason = """
         A grant denies listing a part of the prefix, which a session policy cannot express; ask for temporary \
         credentials below a longer prefix, or for presigned URLs instead.
-        """
-    private static let unsignedReason = """
-        The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
-        lists or copy objects; ask for presigned URLs or browser forms instead.
-        """
-    private static let symlinkReason = """
-        At Alibaba OSS, the holder of temporary credentials could make a symbolic link to any object of the bucket, \
-        and links for downloads follow it; ask for presigned URLs or browser forms instead, or have an admin set \
-        'permitsSymlinks' on the bucket.
-        """
-    private static let responseReason = """
-        Temporary credentials let their holder choose the headers of the answer, which requires a grant with \
-        'allowResponseContentType'; ask for presigned URLs instead.
-        """
-
-    static let onePlaceReason = """
-        Cookies open one place as a whole, but no grant covers all of it, or a grant denies a part; ask for a longer \
-        prefix, or for presigned URLs instead.
-        """
-    private static let forcedCookieReason =
-        "The grant forces downloads, and cookies cannot bind this; ask for presigned URLs instead."
-    private static let queryReason = """
-        Who holds cookies for many objects can add parameters that choose the answer's headers and the version, which \
-        requires a grant with 'allowResponseContentType' and 'allowVersions'; ask for presigned URLs instead.
         """
 
     /// Returns why a grant that allows cannot be used for an action; `nil` if it can.
@@ -243,43 +180,6 @@ extension SessionBuilder {
         case .credentials: failureOfCredentials(of: grant, area, for: action)
         case .cookies: failureOfCookies(of: grant)
         }
-    }
-
-    private func failureOfCookies(of grant: Grant) -> GatewayError? {
-        let conditions = grant.conditions
-        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
-        if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
-        // A policy for one object names its URL without a query.
-        guard KeyArea(prefix: request.prefix).isDirectory else { return nil }
-        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
-        return isOpen ? nil : .notEnforceable(reason: Self.queryReason)
-    }
-
-    private func failureOfCredentials(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
-        let conditions = grant.conditions
-        let least = SessionRole.durations.lowerBound
-        if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
-        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {
-            return .notEnforceable(reason: Self.lifeReason)
-        }
-        let binds =
-            switch action {
-            case .putObject:
-                conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
-            case .getObject: conditions.forceDownload == true
-            case .listObjects, .deleteObject: false
-            }
-        if action == .putObject, bucket.honoursUnsignedHeaders {
-            return .notEnforceable(reason: Self.unsignedReason)
-        }
-        if action == .putObject, bucket.provider == .oss, !bucket.permitsSymlinks {
-            return .notEnforceable(reason: Self.symlinkReason)
-        }
-        if binds { return .notEnforceable(reason: Self.bindingReason) }
-        if action == .getObject, conditions.allowResponseContentType != true {
-            return .notEnforceable(reason: Self.responseReason)
-        }
-        return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
     }
 }
 

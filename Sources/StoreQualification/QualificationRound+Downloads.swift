@@ -41,7 +41,7 @@ extension QualificationRound {
     /// What decides whether a browser shows an object or saves it.
     private func tryAnswerHeaders(_ key: String) async {
         let delivery = Delivery.presignedURL
-        guard bucket.trialBinding.downloads, let plain = try? downloadLink(key) else {
+        guard bucket.trialBinding.bindsAnswerHeaders, let plain = try? downloadLink(key) else {
             return judge(
                 delivery, .answerHeaders, "headers of the answer", .notJudged, "this scheme does not bind them")
         }

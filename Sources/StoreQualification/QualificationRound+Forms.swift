@@ -8,7 +8,7 @@ extension QualificationRound {
     func tryForms() async {
         let delivery = Delivery.postPolicy
         let key = freshKey()
-        guard let form = form(for: key), let named = bucket.trialFormFields else {
+        guard let form = form(for: key), let named = bucket.trialBinding.form else {
             return judge(delivery, .works, "form", .notJudged, "this scheme has no forms")
         }
         let answer = await send(form.call(Self.body), to: key)
@@ -18,16 +18,16 @@ extension QualificationRound {
         guard expectWorks(delivery, "form", answer, where: \.isSuccess) else { return }
         await expectStored(delivery, "form, read back", key)
         await expectTypeOfForm()
-        let more = NamedValue(named.accessList ?? "acl", "public-read")
+        let more = NamedValue(named.accessListField ?? "acl", "public-read")
         let metadata = bucket.trialBinding.metadataPrefix + "owner"
         let elsewhere = freshKey("elsewhere.bin")
         let changes: [(StorePromise, String, [UInt8], (inout TrialForm) -> Void)] = [
             (.size, "too large, in a form", [UInt8](repeating: 0x78, count: Self.formLengths.upperBound + 1), { _ in }),
             (.size, "too small, in a form", [], { _ in }),
-            (.contentType, "another content type, in a form", Self.body, { $0.set(named.type, "text/html") }),
+            (.contentType, "another content type, in a form", Self.body, { $0.set(named.typeField, "text/html") }),
             (.metadata, "other metadata, in a form", Self.body, { $0.set(metadata, "mallory") }),
             (
-                named.accessList == nil ? .nothingMore : .metadata, "another ACL, in a form", Self.body,
+                named.accessListField == nil ? .nothingMore : .metadata, "another ACL, in a form", Self.body,
                 {
                     $0.set(more.name, nil)
                     $0.add(more.name, more.value)
@@ -60,7 +60,7 @@ extension QualificationRound {
     /// for something else.
     private func expectTypeOfForm() async {
         let key = freshKey()
-        guard var form = form(for: key), let field = bucket.trialFormFields?.type else { return }
+        guard var form = form(for: key), let field = bucket.trialBinding.form?.typeField else { return }
         form.fileType = "text/html"
         if field.lowercased() != "content-type" { form.add("Content-Type", "text/html") }
         let check = "the file's own type, in a form"
@@ -77,11 +77,18 @@ extension QualificationRound {
     private static var formLengths: ClosedRange<Int> { 1...100 }
 
     private func form(for key: String, secondsAgo: Int = 0, expiresIn: Int = life) -> TrialForm? {
-        let lengths = Int64(Self.formLengths.lowerBound)...Int64(Self.formLengths.upperBound)
+        var fields = PostPolicyRequest.Fields()
+        fields.bucket = bucket.name.rawValue
+        fields.key = key
+        fields.contentTypes = [Self.type]
+        fields.minBytes = Int64(Self.formLengths.lowerBound)
+        fields.maxBytes = Int64(Self.formLengths.upperBound)
+        fields.metadata = ["owner": "alice"]
+        fields.successActionStatus = 201
         guard
             let signed = try? signer.trialForm(
-                for: key, contentType: Self.type, lengths: lengths, metadata: NamedValue("owner", "alice"), in: bucket,
-                with: credential, expiresIn: expiresIn, at: now().addingTimeInterval(-Double(secondsAgo)))
+                fields, in: bucket, with: credential, expiresIn: expiresIn,
+                at: now().addingTimeInterval(-Double(secondsAgo)))
         else { return nil }
         return TrialForm(url: signed.url, fields: signed.fields)
     }

@@ -30,7 +30,7 @@ extension QualificationRound {
         for case (let promise, let check, let changed?) in changes {
             judgeRefused(promise, check, await send(changed, to: key))
         }
-        if bucket.trialBinding.length, let bound = part(1, of: upload, key, Self.body, bindsMD5: false) {
+        if bucket.trialBinding.bindsLengthOfParts, let bound = part(1, of: upload, key, Self.body, bindsMD5: false) {
             judgeRefused(
                 .size, "a byte more, as a part", await send(StoreCall(bound).with(body: Self.body + [0x78])))
         }
@@ -63,10 +63,9 @@ extension QualificationRound {
         _ number: Int, of upload: String, _ key: String, _ body: [UInt8], bindsMD5: Bool = true, secondsAgo: Int = 0,
         expiresIn: Int = life
     ) -> TrialLink? {
-        try? signer.trial(
-            fields(key, body, bindsMD5: bindsMD5), in: bucket, with: credential,
-            query: [NamedValue("partNumber", "\(number)"), NamedValue("uploadId", upload)], expiresIn: expiresIn,
-            at: now().addingTimeInterval(-Double(secondsAgo)))
+        try? signer.trialPart(
+            number, of: upload, fields(key, body, bindsMD5: bindsMD5), in: bucket, with: credential,
+            expiresIn: expiresIn, at: now().addingTimeInterval(-Double(secondsAgo)))
     }
 
     private func url(_ method: String, _ key: String, _ headers: [NamedValue], _ query: [NamedValue]) -> String? {

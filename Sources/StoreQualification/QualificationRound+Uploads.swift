@@ -138,7 +138,7 @@ extension QualificationRound {
     /// The length by itself: without MD5, which would tell other bytes anyway.
     private func trySizes() async {
         let delivery = Delivery.presignedURL
-        guard bucket.trialBinding.length else {
+        guard bucket.trialBinding.bindsLength else {
             return judge(delivery, .size, "another length", .notJudged, "links of this scheme bind no length")
         }
         let bodies: [(String, [UInt8], Bool)] = [
@@ -155,7 +155,7 @@ extension QualificationRound {
 
     private func tryChecksum() async {
         let delivery = Delivery.presignedURL
-        guard bucket.trialBinding.sha256 else {
+        guard bucket.trialBinding.bindsSHA256 else {
             return judge(delivery, .content, "a SHA-256 of other bytes", .notJudged, "this scheme binds no SHA-256")
         }
         let key = freshKey()
@@ -170,7 +170,7 @@ extension QualificationRound {
 
     private func tryCreation() async {
         let delivery = Delivery.presignedURL
-        guard bucket.trialBinding.createsOnly else {
+        guard bucket.trialBinding.bindsCreation else {
             return judge(delivery, .creationOnly, "a second upload", .notJudged, "this scheme cannot bind creation")
         }
         let key = freshKey()

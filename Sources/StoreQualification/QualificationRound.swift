@@ -185,9 +185,9 @@ extension QualificationRound {
         fields.bucket = bucket.name.rawValue
         fields.key = key
         fields.contentType = Self.type
-        if bucket.trialBinding.length { fields.contentLength = Int64(body.count) }
+        if bucket.trialBinding.bindsLength { fields.contentLength = Int64(body.count) }
         if bindsMD5 { fields.contentMD5 = DigestAlgorithm.md5.digest(of: body).base64 }
-        if bucket.trialBinding.needsSHA256 {
+        if bucket.trialBinding.requiresSHA256 {
             fields.checksumSHA256 = DigestAlgorithm.sha256.digest(of: body).base64
         }
         return fields

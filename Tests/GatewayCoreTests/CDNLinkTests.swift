@@ -46,7 +46,7 @@ import Testing
 
         func request() throws -> IssueRequest { try IssueRequest(fields, delivery: delivery) }
 
-        func decision(at instant: Date = Fixture.now) throws -> Decision {
+        func decision(at instant: Date = Fixture.now) throws -> Verdict<Permit> {
             try Fixture.decided(request(), under: policy(), from: address, at: instant)
         }
 
@@ -91,7 +91,7 @@ import Testing
 
     @Test("at Alibaba OSS, a CDN that signs no query must drop it", arguments: beginnings.map(\.0))
     func parameters(scheme: CDNSigning.Scheme) throws {
-        func decision(_ drops: Bool?, _ provider: Bucket.Provider = .oss) throws -> Decision {
+        func decision(_ drops: Bool?, _ provider: Bucket.Provider = .oss) throws -> Verdict<Permit> {
             var world = try World(scheme) { $0.dropsParameters = drops }
             world.bucket.provider = provider
             if provider == .oss { world.bucket.scheme = .ossV4 }

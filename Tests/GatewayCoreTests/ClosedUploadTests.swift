@@ -18,7 +18,7 @@ import Testing
         return bucket
     }
 
-    private func decided(_ request: IssueRequest, in bucket: Bucket) throws -> Decision {
+    private func decided(_ request: IssueRequest, in bucket: Bucket) throws -> Verdict<Permit> {
         try Fixture.decided(request, under: Fixture.policy(grants: [Fixture.grant(1)], bucket: bucket))
     }
 

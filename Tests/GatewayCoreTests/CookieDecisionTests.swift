@@ -61,14 +61,14 @@ struct CookieDecisionTests {
     private func decided(
         _ request: CookieRequest, _ grants: [Grant], quotas: [Quota] = [], bucket: Bucket? = nil,
         credential: StorageCredential?? = nil, ticket: Ticket? = nil, from address: String? = "203.0.113.7"
-    ) throws -> CookieDecision {
+    ) throws -> Verdict<CookiePermit> {
         decideCookies(
             request, for: Subject(principal: try Principal("user:alice"), ticket: ticket),
             under: try Self.policy(grants, quotas: quotas, bucket: bucket.map { .some($0) }, credential: credential),
             sourceAddress: address.flatMap { IPAddress($0) }, now: Fixture.now)
     }
 
-    private func reason(_ decision: CookieDecision) -> String? {
+    private func reason(_ decision: Verdict<CookiePermit>) -> String? {
         guard case .notEnforceable(let reason)? = decision.error else { return nil }
         return reason
     }
@@ -310,26 +310,5 @@ struct CookieDecisionTests {
             }
         }
         #expect(permitted > 200 && refused > 500 && tried > 3000, "\(permitted) \(refused) \(tried)")
-    }
-}
-
-extension CookieDecision {
-    /// The permit of a decision; fails the test where there is none.
-    var permit: CookiePermit {
-        get throws {
-            guard let permit = permitOrNil else { throw UnexpectedDecision(description: "\(self)") }
-            return permit
-        }
-    }
-
-    var permitOrNil: CookiePermit? {
-        guard case .permit(let permit) = self else { return nil }
-        return permit
-    }
-
-    /// The error of a refusal; `nil` for a permit.
-    var error: GatewayError? {
-        guard case .refuse(let refusal) = self else { return nil }
-        return refusal.error
     }
 }

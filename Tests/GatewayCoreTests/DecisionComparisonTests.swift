@@ -85,7 +85,7 @@ import Testing
             key, type: type, length: Bool.random(using: &random) ? .random(in: 0...4, using: &random) : nil)
     }
 
-    static func summary(_ decision: Decision) -> String {
+    static func summary(_ decision: Verdict<Permit>) -> String {
         switch decision {
         case .permit(let permit): "permit \(permit.grant.id)"
         case .refuse(let refusal):

@@ -11,7 +11,7 @@ import Testing
 
     private func decided(
         _ request: IssueRequest, _ deny: Grant, _ claims: [String: String]
-    ) throws -> Decision {
+    ) throws -> Verdict<Permit> {
         try Fixture.decided(
             request, under: Fixture.policy(grants: [Fixture.grant(1, on: ""), deny]), claims: claims)
     }
@@ -65,7 +65,7 @@ import Testing
 
     @Test("is carved out of sessions", arguments: all)
     func sessions(claims: [String: String]) throws {
-        func decided(_ prefix: String) throws -> SessionDecision {
+        func decided(_ prefix: String) throws -> Verdict<SessionPermit> {
             decideSession(
                 try SessionRequest(
                     bucket: BucketName("demo-bucket"), prefix: prefix, actions: [.putObject], duration: nil),

@@ -132,7 +132,7 @@ enum Fixture {
         _ request: IssueRequest, under policy: AccessPolicy, claims: [String: String] = [:],
         from address: String? = nil,
         at instant: Date = now
-    ) throws -> Decision {
+    ) throws -> Verdict<Permit> {
         decide(
             request, for: Subject(principal: try Principal("user:alice"), claims: claims), under: policy,
             sourceAddress: address.flatMap { IPAddress($0) }, now: instant
@@ -140,15 +140,18 @@ enum Fixture {
     }
 }
 
-extension Decision {
+extension Verdict {
     /// The permit of a decision; fails the test where there is none.
-    var permit: Permit {
+    var permit: Permitted {
         get throws {
-            guard case .permit(let permit) = self else {
-                throw UnexpectedDecision(description: "\(self)")
-            }
+            guard let permit = permitOrNil else { throw UnexpectedDecision(description: "\(self)") }
             return permit
         }
+    }
+
+    var permitOrNil: Permitted? {
+        guard case .permit(let permit) = self else { return nil }
+        return permit
     }
 
     /// The error of a refusal; `nil` for a permit.

@@ -209,7 +209,7 @@ import Testing
 
     private func session(
         _ grants: [Grant], _ prefix: String = "team/", _ actions: Set<Action>? = nil
-    ) throws -> SessionDecision {
+    ) throws -> Verdict<SessionPermit> {
         decideSession(
             try SessionRequest(bucket: BucketName("demo-bucket"), prefix: prefix, actions: actions, duration: nil),
             for: Subject(principal: try Principal("user:alice")), under: try Fixture.policy(grants: grants),

@@ -33,14 +33,14 @@ import Testing
     private func decided(
         _ step: Step, length: Int64? = 10, by scheme: Bucket.Scheme, maxBytes: Int64? = nil,
         quotas: [Quota] = [], allowsUnenforcedSize: Bool = false
-    ) throws -> Decision {
+    ) throws -> Verdict<Permit> {
         let bucket = try Fixture.bucket(scheme: scheme, allowsUnenforcedSize: allowsUnenforcedSize)
         let grant = try Fixture.grant(1, conditions: GrantConditions(maxBytes: maxBytes))
         let policy = try Fixture.policy(grants: [grant], quotas: quotas, bucket: bucket)
         return try Fixture.decided(request(step, length: length), under: policy)
     }
 
-    private func expectUnbound(_ decision: Decision, by scheme: Bucket.Scheme) {
+    private func expectUnbound(_ decision: Verdict<Permit>, by scheme: Bucket.Scheme) {
         guard case .notEnforceable(let reason) = decision.error else {
             Issue.record("\(scheme): \(decision)")
             return

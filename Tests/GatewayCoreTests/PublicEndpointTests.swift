@@ -16,7 +16,7 @@ import Testing
         return bucket
     }
 
-    private func decided(_ key: String, at endpoint: String?, in bucket: Bucket) throws -> Decision {
+    private func decided(_ key: String, at endpoint: String?, in bucket: Bucket) throws -> Verdict<Permit> {
         var fields = IssueRequest.Fields()
         fields.action = "GetObject"
         fields.bucket = "demo-bucket"

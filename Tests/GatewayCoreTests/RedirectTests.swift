@@ -3,7 +3,7 @@ import Testing
 
 /// Redirects are decided like any URL, and issued only where the bucket allows them.
 @Suite struct RedirectTests {
-    private func decided(_ key: String, allowed: Bool) throws -> Decision {
+    private func decided(_ key: String, allowed: Bool) throws -> Verdict<Permit> {
         var fields = IssueRequest.Fields()
         fields.action = "GetObject"
         fields.bucket = "demo-bucket"

@@ -40,7 +40,7 @@ import Testing
                 isThere ? try Fixture.policy(grants: grants) : try Fixture.policy(grants: grants, bucket: .some(nil))
             let target = RefusalTarget(.getObject, on: key, in: bucket)
             func told(_ refusal: Refusal) -> RefusalReason {
-                RefusalNote(refusal, target, in: policy.bucket?.name).reason
+                RefusalNote(refusal, target).reason
             }
             let about = "\(key) \(grants.count) \(isThere) \(hasTicket)"
             switch decide(

@@ -13,7 +13,7 @@ import Testing
     private func decided(
         _ request: IssueRequest, by scheme: Bucket.Scheme, conditions: GrantConditions = GrantConditions(),
         quotas: [Quota] = [], allowsUnenforcedSize: Bool = false
-    ) throws -> Decision {
+    ) throws -> Verdict<Permit> {
         let bucket = try Fixture.bucket(scheme: scheme, allowsUnenforcedSize: allowsUnenforcedSize)
         let policy = try Fixture.policy(
             grants: [Fixture.grant(1, conditions: conditions)], quotas: quotas, bucket: bucket)
@@ -171,7 +171,7 @@ import Testing
     @Test(arguments: schemes) func `headers of the answer are set where the store knows them`(
         scheme: Bucket.Scheme
     ) throws {
-        func get(_ change: (inout ResponseOverrides.Fields) -> Void) throws -> Decision {
+        func get(_ change: (inout ResponseOverrides.Fields) -> Void) throws -> Verdict<Permit> {
             var response = ResponseOverrides.Fields()
             change(&response)
             return try decided(Fixture.get { $0.response = response }, by: scheme)

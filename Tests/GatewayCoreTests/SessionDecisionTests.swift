@@ -15,7 +15,7 @@ struct SessionDecisionTests {
     private func decided(
         _ request: SessionRequest, _ grants: [Grant], quotas: [Quota] = [], claims: [String: String] = [:],
         ticket: Ticket? = nil, from address: String? = nil, bucket: Bucket? = nil
-    ) throws -> SessionDecision {
+    ) throws -> Verdict<SessionPermit> {
         decideSession(
             request, for: Subject(principal: try Principal("user:alice"), claims: claims, ticket: ticket),
             under: try Fixture.policy(grants: grants, quotas: quotas, bucket: bucket.map { .some($0) }),
@@ -303,26 +303,5 @@ struct SessionDecisionTests {
             try Fixture.get("team/ab"), for: Subject(principal: ticket.principal, ticket: ticket),
             under: try Fixture.policy(grants: [grant]), sourceAddress: nil, now: Fixture.now)
         #expect(elsewhere.error == .accessDenied)
-    }
-}
-
-extension SessionDecision {
-    /// The permit of a decision; fails the test where there is none.
-    var permit: SessionPermit {
-        get throws {
-            guard let permit = permitOrNil else { throw UnexpectedDecision(description: "\(self)") }
-            return permit
-        }
-    }
-
-    var permitOrNil: SessionPermit? {
-        guard case .permit(let permit) = self else { return nil }
-        return permit
-    }
-
-    /// The error of a refusal; `nil` for a permit.
-    var error: GatewayError? {
-        guard case .refuse(let refusal) = self else { return nil }
-        return refusal.error
     }
 }

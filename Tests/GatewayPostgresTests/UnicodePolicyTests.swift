@@ -130,6 +130,6 @@ import Testing
     }
 }
 
-extension Decision {
+extension Verdict {
     fileprivate var isPermit: Bool { if case .permit = self { true } else { false } }
 }

@@ -27,8 +27,8 @@ let schemeMaxTTL = 604_800
 ///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> Decision {
-    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+) -> Verdict<Permit> {
+    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
@@ -52,39 +52,38 @@ public func decide(
         guard let failure = circumstances.failure(of: asked.row, for: request, in: bucket) else {
             return permit(request, by: asked, in: bucket, for: subject, under: policy, circumstances)
         }
-        firstFailure = firstFailure ?? Refusal(failure, grant: asked.row.grant)
+        firstFailure = firstFailure ?? Refusal.unmet(failure, of: asked.row.grant)
         match = rest.popLast()
     }
-    return .refuse(firstFailure ?? Refusal(.accessDenied))
+    return .refuse(firstFailure ?? .noGrant)
 }
 
 private func permit(
     _ request: IssueRequest, by match: Match, in row: BucketRow, for subject: Subject, under policy: AccessPolicy,
     _ circumstances: Circumstances
-) -> Decision {
+) -> Verdict<Permit> {
     let grant = match.row
     // The caller can do nothing: an admin has to renew the credential.
     guard let credential = policy.shared.credential(for: row),
         let wanted = circumstances.life(of: request, by: grant, in: row, credential: credential)
-    else { return .refuse(Refusal(.unusableCredential(of: row.bucket), grant: grant.grant)) }
+    else { return .refuse(.failed(.unusableCredential(of: row.bucket), of: grant.grant)) }
     guard let life = wanted.expressed(in: row) else {
         let reason = "Links to the bucket's CDN end with a minute; ask for a life of at least 60 seconds."
-        return .refuse(Refusal(.notEnforceable(reason: reason), grant: grant.grant))
+        return .refuse(.unmet(.notEnforceable(reason: reason), of: grant.grant))
     }
     let binding = row.binding
     let size = binding.size(of: request, limit: grant.grant.conditions.maxBytes)
-    var charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
+    let charges = policy.charges(for: subject, of: request, reserving: size?.maxBytes ?? 0)
     let reserves = charges.contains { $0.quota.metric == .bytes }
     if reserves, size == nil {
         let mayState = binding.bindsStatedLength(of: request)
         let error = mayState ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
-        return .refuse(Refusal(error, grant: grant.grant))
+        return .refuse(.unmet(error, of: grant.grant))
     }
     if request.needsLengthOfParts, !binding.bindsLength || request.startsBareParts, policy.limitsBytes(of: request) {
         let error = binding.bindsLength ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
-        return .refuse(Refusal(error, grant: grant.grant))
+        return .refuse(.unmet(error, of: grant.grant))
     }
-    if let ticket = subject.ticket { charges.append(ticket.charge) }
     return .permit(
         Permit(
             match: match,
@@ -161,26 +160,24 @@ extension AccessPolicy {
                 rest.append(found)
             }
         }
-        if let deny { return .refused(Refusal(.accessDenied, grant: deny.grant)) }
+        if let deny { return .refused(.denied(by: deny.grant)) }
         if let listing,
             let deny = self.deny(
                 of: .listObjects, in: bucket, for: subject, at: circumstances.now, where: listing.shows)
         {
-            return .refused(Refusal(.accessDenied, grant: deny))
+            return .refused(.denied(by: deny))
         }
-        guard let match else { return .refused(Refusal(.accessDenied)) }
+        guard let match else { return .refused(.noGrant) }
         return .allowed(match, others: rest)
     }
 
     /// Whether a grant allows a subject anything in a bucket.
     func allowsAnything(in bucket: BucketName, for subject: Subject) -> Bool {
         var isAllowed = false
-        func consider(_ grant: Grant) {
-            guard !isAllowed, grant.effect == .allow, grant.bucket == bucket else { return }
+        forEachGrant(in: bucket) { grant in
+            guard !isAllowed, grant.effect == .allow else { return }
             isAllowed = grant.expandedPrefix(for: subject) != nil
         }
-        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
-        for row in placedGrants { consider(row.grant) }
         return isAllowed
     }
 
@@ -199,56 +196,24 @@ extension AccessPolicy {
         for row in placedGrants { consider(row) }
     }
 
+    /// Calls a function with every grant in a bucket that may cover some key.
+    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
+        forEachPrincipal { $0.forEachGrant(in: bucket) { body($0.grant) } }
+        for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
+    }
+
     /// Returns a grant that denies an action on an area that passes a test; `nil` if there is none.
     func deny(
         of action: Action, in bucket: BucketName, for subject: Subject, at now: Date, where meets: (KeyArea) -> Bool
     ) -> Grant? {
         let circumstances = Circumstances(sourceAddress: nil, now: now)
         var deny: Grant?
-        func consider(_ grant: Grant) {
-            guard deny == nil, grant.effect == .deny, grant.bucket == bucket, grant.actions.contains(action),
-                circumstances.isDuring(grant), let denied = grant.expandedPrefix(for: subject),
-                meets(KeyArea(prefix: denied))
+        forEachGrant(in: bucket) { grant in
+            guard deny == nil, grant.effect == .deny, grant.actions.contains(action), circumstances.isDuring(grant),
+                let denied = grant.expandedPrefix(for: subject), meets(KeyArea(prefix: denied))
             else { return }
             deny = grant
         }
-        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
-        for row in placedGrants { consider(row.grant) }
         return deny
-    }
-
-    /// Whether a byte quota covers a request, even if this step of a multipart upload carries no bytes.
-    fileprivate func limitsBytes(of request: IssueRequest) -> Bool {
-        principals.contains { $0.quotas.contains { $0.metric == .bytes && $0.covers(request) } }
-    }
-
-    /// Returns the charges of quotas for a request, in the order of the quotas' identifiers.
-    fileprivate func charges(for request: IssueRequest, reserving bytes: Int64) -> [QuotaCharge] {
-        guard let caller = (caller ?? shared.principals.first)?.principal else { return [] }
-        var charges: [QuotaCharge] = []
-        forEachPrincipal { principal in
-            for quota in principal.quotas where quota.applies(to: request) {
-                let amount = quota.metric == .urls ? 1 : bytes
-                charges.append(QuotaCharge(quota: quota, holder: quota.holder(for: caller), amount: amount))
-            }
-        }
-        if charges.count > 1 { charges.sort { $0.quota.id < $1.quota.id } }
-        return charges
-    }
-}
-
-extension Quota {
-    /// Returns the principal whose use is counted when a caller is charged.
-    func holder(for caller: Principal) -> Principal {
-        sharing == .each ? caller : principal
-    }
-
-    /// Whether the quota counts a request.
-    func applies(to request: IssueRequest) -> Bool {
-        covers(request) && (metric == .urls ? request.countsAsURL : request.carriesBytes)
-    }
-
-    fileprivate func covers(_ request: IssueRequest) -> Bool {
-        (bucket == nil || bucket == request.bucket) && (action == nil || action == request.action)
     }
 }

@@ -24,14 +24,6 @@ struct CookiePermit: Sendable {
     var expiresAt: Date { decidedAt.addingTimeInterval(TimeInterval(expiresIn)) }
 }
 
-/// The result of ``decideCookies(_:for:under:sourceAddress:now:)``.
-enum CookieDecision: Sendable {
-    /// The cookies may be signed as the permit states.
-    case permit(CookiePermit)
-    /// The cookies are refused.
-    indirect case refuse(Refusal)
-}
-
 /// Decides a request for cookies, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That function permits the
 /// download of every key that the cookies open.
 ///
@@ -48,31 +40,32 @@ enum CookieDecision: Sendable {
 ///   - now: Current time of the gateway's clock, which the network compares with its own.
 func decideCookies(
     _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> CookieDecision {
-    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+) -> Verdict<CookiePermit> {
+    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var builder = SessionBuilder(
         request: request.session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: SessionScope.Areas?
-    switch builder.areas(limitedBy: row.bucket) {
-    case .failure(let refusal): return .refuse(refusal.refusal)
-    case .success(let found): areas = found[.getObject]
+    do throws(Refusal) {
+        areas = try builder.areas()[.getObject]
+    } catch {
+        return .refuse(error)
     }
     guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
-        return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.onePlaceReason)))
+        return .refuse(.unmet(.notEnforceable(reason: onePlaceReason)))
     }
-    func refused(_ reason: String) -> CookieDecision {
-        .refuse(Refusal(.notEnforceable(reason: reason), grant: grant))
+    func refused(_ reason: String) -> Verdict<CookiePermit> {
+        .refuse(.unmet(.notEnforceable(reason: reason), of: grant))
     }
     guard let place = row.atCDN, case .cloudFront? = place.cdnScheme else { return refused(noCookiesReason) }
     if place.bindsSourceAddress, sourceAddress?.isV4 != true { return refused(Circumstances.addressReason) }
     // A policy for one object names its URL without a query.
     if place.passesParametersToOSS, request.area.isDirectory { return refused(Circumstances.parametersReason) }
     guard let credential = policy.shared.credential(for: place)?.credential,
-        let seconds = builder.secondsOfCookies(request.expiresIn, in: row.bucket, by: credential)
-    else { return .refuse(Refusal(.unusableCredential(of: place.bucket), grant: grant)) }
+        let seconds = builder.secondsOfCookies(request.expiresIn, by: credential)
+    else { return .refuse(.failed(.unusableCredential(of: place.bucket), of: grant)) }
     return .permit(
         CookiePermit(
             grant: grant, bucket: place.bucket, credential: credential, prefix: request.prefix, expiresIn: seconds,
@@ -84,3 +77,42 @@ private let noCookiesReason = """
     The bucket names no CDN that takes signed cookies: only CloudFront does, and the bucket has to name its key; ask for \
     presigned URLs instead.
     """
+
+private let onePlaceReason = """
+    Cookies open one place as a whole, but no grant covers all of it, or a grant denies a part; ask for a longer \
+    prefix, or for presigned URLs instead.
+    """
+
+extension SessionBuilder {
+    /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
+    ///
+    /// - Parameters:
+    ///   - wanted: The requested lifetime; `nil` for the bucket's default.
+    ///   - credential: The credential that signs.
+    fileprivate func secondsOfCookies(_ wanted: Int?, by credential: StorageCredential) -> Int? {
+        var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
+        for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
+        for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
+            seconds = min(seconds, circumstances.secondsLeft(until: end))
+        }
+        return seconds >= 1 ? seconds : nil
+    }
+
+    /// Returns why a grant that allows cannot be used for cookies; `nil` if it can.
+    func failureOfCookies(of grant: Grant) -> GatewayError? {
+        let conditions = grant.conditions
+        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
+        if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
+        // A policy for one object names its URL without a query.
+        guard KeyArea(prefix: request.prefix).isDirectory else { return nil }
+        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
+        return isOpen ? nil : .notEnforceable(reason: Self.queryReason)
+    }
+
+    private static let forcedCookieReason =
+        "The grant forces downloads, and cookies cannot bind this; ask for presigned URLs instead."
+    private static let queryReason = """
+        Who holds cookies for many objects can add parameters that choose the answer's headers and the version, which \
+        requires a grant with 'allowResponseContentType' and 'allowVersions'; ask for presigned URLs instead.
+        """
+}

@@ -11,7 +11,7 @@ import FoundationEssentials
 /// - Returns: The permit with the shortest lifetime, or the first refusal.
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> Decision {
+) -> Verdict<Permit> {
     var shortest: Permit?
     for upload in request.uploads {
         switch decide(upload, for: subject, under: policy, sourceAddress: sourceAddress, now: now) {
@@ -25,26 +25,26 @@ func decide(
             of: .putObject, in: request.bucket, for: subject, at: now,
             where: { KeyArea(prefix: prefix).intersection($0) != nil })
     {
-        return .refuse(Refusal(.accessDenied, grant: deny))
+        return .refuse(.denied(by: deny))
     }
-    guard let shortest else { return .refuse(Refusal(.accessDenied)) }
+    guard let shortest else { return .refuse(.noGrant) }
     if case .below = request.target, shortest.reservedBytes != nil {
         let reason = """
             A quota limits bytes, and a form that leaves the key to the client can be sent for many objects; \
             name the key, or let the gateway name it ('keyPrefix'), one form for each object.
             """
-        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+        return .refuse(.unmet(.notEnforceable(reason: reason), of: shortest.grant))
     }
     if request.takesLargestAllowed, shortest.reservedBytes != nil, shortest.grant.conditions.maxBytes == nil {
         let reason = """
             A quota limits bytes, and nothing limits the size of this file; an admin must set 'maxBytes' in the grant, \
             which is then reserved for each form.
             """
-        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+        return .refuse(.unmet(.notEnforceable(reason: reason), of: shortest.grant))
     }
     if request.uploads.count > 1, shortest.bucket.binding.form?.listsTypes != true {
         let reason = "A form of the bucket's signing scheme binds only one content type; request one form per type."
-        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+        return .refuse(.unmet(.notEnforceable(reason: reason), of: shortest.grant))
     }
     return .permit(shortest)
 }

@@ -20,14 +20,6 @@ public struct SessionPermit: Sendable {
     public var charges: [QuotaCharge]
 }
 
-/// The result of ``decideSession(_:for:under:sourceAddress:now:)``.
-public enum SessionDecision: Sendable {
-    /// The session may be opened as the permit states.
-    case permit(SessionPermit)
-    /// The session is refused.
-    case refuse(Refusal)
-}
-
 /// Decides a request for temporary credentials, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That
 /// function permits every action and key that the scope allows.
 ///
@@ -48,25 +40,26 @@ public enum SessionDecision: Sendable {
 ///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
-) -> SessionDecision {
-    guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
+) -> Verdict<SessionPermit> {
+    guard let bucket = policy.bucket else { return .refuse(.noSuchBucket) }
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
         request: request, form: .credentials, subject: subject, bucket: bucket,
         circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: [Action: SessionScope.Areas]
-    switch builder.areas(limitedBy: bucket) {
-    case .failure(let refusal): return .refuse(refusal.refusal)
-    case .success(let found): areas = found
+    do throws(Refusal) {
+        areas = try builder.areas()
+    } catch {
+        return .refuse(error)
     }
     guard let credential = policy.credential, credential.expiresAt.map({ now < $0 }) ?? true, let grant = builder.chief
-    else { return .refuse(Refusal(.unusableCredential(of: bucket))) }
+    else { return .refuse(.failed(.unusableCredential(of: bucket))) }
     let charges = policy.charges(for: subject, on: Set(areas.keys), in: request.bucket)
     if charges.contains(where: { $0.quota.metric == .bytes }) {
-        return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.byteQuotaReason), grant: grant))
+        return .refuse(.unmet(.notEnforceable(reason: byteQuotaReason), of: grant))
     }
-    let (duration, latestEnd) = builder.life(in: bucket)
+    let (duration, latestEnd) = builder.life()
     return .permit(
         SessionPermit(
             grant: grant, bucket: bucket, credential: credential,
@@ -76,30 +69,79 @@ public func decideSession(
     )
 }
 
+private let byteQuotaReason = """
+    A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
+    """
+
+extension SessionBuilder {
+    /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
+    private static let leeway: TimeInterval = 60
+    private static let step = 300
+
+    /// Returns the lifetime of the session in seconds, and the instant by which it must have ended, if any.
+    fileprivate func life() -> (duration: Int, latestEnd: Date?) {
+        let wanted = request.duration ?? SessionRequest.defaultDuration
+        let longest =
+            (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
+        let duration = min(wanted, longest)
+        guard let end = limits.compactMap(\.notAfter).min(),
+            case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
+        else { return (duration, limits.compactMap(\.notAfter).min()) }
+        // Rounded down to steps, so that callers who ask shortly after one another can share a session.
+        return (Int(left) / Self.step * Self.step, end)
+    }
+
+    /// Returns why a grant that allows cannot be used for temporary credentials; `nil` if it can.
+    func failureOfCredentials(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
+        let conditions = grant.conditions
+        let least = SessionRole.durations.lowerBound
+        if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
+        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {
+            return .notEnforceable(reason: Self.lifeReason)
+        }
+        let binds =
+            switch action {
+            case .putObject:
+                conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
+            case .getObject: conditions.forceDownload == true
+            case .listObjects, .deleteObject: false
+            }
+        if action == .putObject, bucket.honoursUnsignedHeaders {
+            return .notEnforceable(reason: Self.unsignedReason)
+        }
+        if action == .putObject, bucket.provider == .oss, !bucket.permitsSymlinks {
+            return .notEnforceable(reason: Self.symlinkReason)
+        }
+        if binds { return .notEnforceable(reason: Self.bindingReason) }
+        if action == .getObject, conditions.allowResponseContentType != true {
+            return .notEnforceable(reason: Self.responseReason)
+        }
+        return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
+    }
+
+    private static let bindingReason = """
+        The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
+        bind this; ask for presigned URLs or browser forms instead.
+        """
+    private static let unsignedReason = """
+        The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
+        lists or copy objects; ask for presigned URLs or browser forms instead.
+        """
+    private static let symlinkReason = """
+        At Alibaba OSS, the holder of temporary credentials could make a symbolic link to any object of the bucket, \
+        and links for downloads follow it; ask for presigned URLs or browser forms instead, or have an admin set \
+        'permitsSymlinks' on the bucket.
+        """
+    private static let responseReason = """
+        Temporary credentials let their holder choose the headers of the answer, which requires a grant with \
+        'allowResponseContentType'; ask for presigned URLs instead.
+        """
+}
+
 extension Ticket {
     /// Whether the ticket covers everything that a request asks for.
     func covers(_ request: SessionRequest) -> Bool {
         bucket == request.bucket && KeyArea(prefix: prefix).covers(KeyArea(prefix: request.prefix))
             && (request.actions ?? Set(Action.allCases)).isSubset(of: actions)
-    }
-}
-
-extension AccessPolicy {
-    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
-        forEachPrincipal { $0.forEachGrant(in: bucket) { body($0.grant) } }
-        for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
-    }
-
-    /// Returns the charges for a credential that permits some actions: one to each quota that applies to any of them,
-    /// in the order of their identifiers, and one to the ticket of the caller.
-    func charges(for subject: Subject, on actions: Set<Action>, in bucket: BucketName) -> [QuotaCharge] {
-        let quotas = principals.flatMap(\.quotas)
-            .filter { quota in
-                (quota.bucket == nil || quota.bucket == bucket) && actions.contains { quota.action ?? $0 == $0 }
-                    && (quota.metric == .urls || actions.contains(.putObject))
-            }
-            .sorted { $0.id < $1.id }
-        return quotas.map { QuotaCharge(quota: $0, holder: $0.holder(for: subject.principal), amount: 1) }
-            + (subject.ticket.map { [$0.charge] } ?? [])
     }
 }

@@ -10,15 +10,6 @@ struct SessionBuilder {
         case cookies
     }
 
-    static let byteQuotaReason = """
-        A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
-        """
-
-    /// Wraps a refusal as an error, for `Result`.
-    struct Refused: Error {
-        let refusal: Refusal
-    }
-
     let request: SessionRequest
     let form: Form
     let subject: Subject
@@ -31,7 +22,8 @@ struct SessionBuilder {
     private var denied: [Action: Set<KeyArea>] = [:]
     /// A grant that denies the whole prefix, for each action that has one.
     private var closing: [Action: Grant] = [:]
-    private var limits: [Grant] = []
+    /// The usable grants, whose limits hold for the session.
+    private(set) var limits: [Grant] = []
     /// Grants that allow but cannot be used, in the order in which they were found.
     private var misses: [Miss] = []
 
@@ -65,7 +57,7 @@ struct SessionBuilder {
                 if closing[action] == nil, area.covers(KeyArea(prefix: request.prefix)) { closing[action] = grant }
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
-                    misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
+                    misses.append(Miss(action: action, area: area, refusal: .unmet(failure, of: grant)))
                 } else if action != .listObjects || area.isDirectory {
                     allowed[action, default: []].insert(area)
                     count(grant, prefix)
@@ -75,35 +67,37 @@ struct SessionBuilder {
     }
 
     /// Returns the areas per action, without those that a deny covers entirely.
-    func areas(limitedBy bucket: Bucket) -> Result<[Action: SessionScope.Areas], Refused> {
+    ///
+    /// - Throws: The refusal, if an action that the request names has no area, or if none has one.
+    func areas() throws(Refusal) -> [Action: SessionScope.Areas] {
         var areas: [Action: SessionScope.Areas] = [:]
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
             let isListing = action == .listObjects
             // Cookies carry no denied areas, whatever their names.
             guard isListing || form == .cookies || denied.allSatisfy(\.isNameable) else {
-                return refusal(.notEnforceable(reason: Self.nameReason))
+                throw .unmet(.notEnforceable(reason: Self.nameReason))
             }
             // A listing of an area shows all keys in it, so none of them may be denied.
             let allowed = KeyArea.reduced(self.allowed[action] ?? []).filter { area in
                 !denied.contains { $0.covers(area) || isListing && area.covers($0) }
             }
             guard !allowed.isEmpty else {
-                if request.actions != nil { return nothing(for: action) }
+                if request.actions != nil { throw nothing(for: action) }
                 continue
             }
             areas[action] = SessionScope.Areas(
                 allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
         }
         guard !areas.isEmpty else {
-            return nothing(
+            throw nothing(
                 for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
         }
-        guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
+        guard bucket.maxSessionTTL > 0 else { throw .unmet(.notEnforceable(reason: Self.forbiddenReason)) }
         guard form == .cookies || bucket.maxTTL >= SessionRole.durations.lowerBound else {
-            return refusal(.notEnforceable(reason: Self.lifeReason))
+            throw .unmet(.notEnforceable(reason: Self.lifeReason))
         }
-        return .success(areas)
+        return areas
     }
 
     /// Returns what the areas leave out: areas that other grants allow but a session cannot include, and actions that
@@ -141,34 +135,6 @@ struct SessionBuilder {
         }
     }
 
-    /// Returns the lifetime of the session in seconds, and the instant by which it must have ended, if any.
-    func life(in bucket: Bucket) -> (duration: Int, latestEnd: Date?) {
-        let wanted = request.duration ?? SessionRequest.defaultDuration
-        let longest =
-            (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
-        let duration = min(wanted, longest)
-        guard let end = limits.compactMap(\.notAfter).min(),
-            case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
-        else { return (duration, limits.compactMap(\.notAfter).min()) }
-        // Rounded down to steps, so that callers who ask shortly after one another can share a session.
-        return (Int(left) / Self.step * Self.step, end)
-    }
-
-    /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
-    ///
-    /// - Parameters:
-    ///   - wanted: The requested lifetime; `nil` for the bucket's default.
-    ///   - bucket: The bucket.
-    ///   - credential: The credential that signs.
-    func secondsOfCookies(_ wanted: Int?, in bucket: Bucket, by credential: StorageCredential) -> Int? {
-        var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
-        for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
-        for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
-            seconds = min(seconds, circumstances.secondsLeft(until: end))
-        }
-        return seconds >= 1 ? seconds : nil
-    }
-
     private mutating func count(_ grant: Grant, _ prefix: ExactText) {
         limits.append(grant)
         guard let held = chief, let heldPrefix = held.expandedPrefix(for: subject) else {
@@ -179,68 +145,29 @@ struct SessionBuilder {
         if length < heldLength || (length == heldLength && grant.id < held.id) { chief = grant }
     }
 
-    private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
+    /// Returns why an action has no area.
+    private func nothing(for action: Action) -> Refusal {
         // If a deny covers the whole prefix, the caller must not learn which conditions failed.
-        if let deny = closing[action] { return .failure(Refused(refusal: Refusal(.accessDenied, grant: deny))) }
-        if action == .listObjects, !unlistable.isEmpty {
-            return refusal(.notEnforceable(reason: Self.listingReason))
-        }
-        if let miss = misses.first(where: { $0.action == action }) {
-            return .failure(Refused(refusal: miss.refusal.about(action)))
-        }
-        return refusal(.accessDenied)
-    }
-
-    private func refusal(_ error: GatewayError) -> Result<[Action: SessionScope.Areas], Refused> {
-        .failure(Refused(refusal: Refusal(error)))
+        if let deny = closing[action] { return .denied(by: deny) }
+        if action == .listObjects, !unlistable.isEmpty { return .unmet(.notEnforceable(reason: Self.listingReason)) }
+        if let miss = misses.first(where: { $0.action == action }) { return miss.refusal.about(action) }
+        return .noGrant
     }
 }
 
 extension SessionBuilder {
-    /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
-    private static let leeway: TimeInterval = 60
-    private static let step = 300
-
-    private static let nameReason = """
+    static let nameReason = """
         A grant's prefix contains '*', '?' or a control character, which a session policy cannot express; ask for \
         presigned URLs instead.
         """
-    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
-    private static let lifeReason = """
+    static let lifeReason = """
         Temporary credentials must live at least 900 seconds, longer than the grant or the bucket allows; ask for \
         presigned URLs instead.
         """
-    private static let bindingReason = """
-        The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
-        bind this; ask for presigned URLs or browser forms instead.
-        """
+    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
     private static let listingReason = """
         A grant denies listing a part of the prefix, which a session policy cannot express; ask for temporary \
         credentials below a longer prefix, or for presigned URLs instead.
-        """
-    private static let unsignedReason = """
-        The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
-        lists or copy objects; ask for presigned URLs or browser forms instead.
-        """
-    private static let symlinkReason = """
-        At Alibaba OSS, the holder of temporary credentials could make a symbolic link to any object of the bucket, \
-        and links for downloads follow it; ask for presigned URLs or browser forms instead, or have an admin set \
-        'permitsSymlinks' on the bucket.
-        """
-    private static let responseReason = """
-        Temporary credentials let their holder choose the headers of the answer, which requires a grant with \
-        'allowResponseContentType'; ask for presigned URLs instead.
-        """
-
-    static let onePlaceReason = """
-        Cookies open one place as a whole, but no grant covers all of it, or a grant denies a part; ask for a longer \
-        prefix, or for presigned URLs instead.
-        """
-    private static let forcedCookieReason =
-        "The grant forces downloads, and cookies cannot bind this; ask for presigned URLs instead."
-    private static let queryReason = """
-        Who holds cookies for many objects can add parameters that choose the answer's headers and the version, which \
-        requires a grant with 'allowResponseContentType' and 'allowVersions'; ask for presigned URLs instead.
         """
 
     /// Returns why a grant that allows cannot be used for an action; `nil` if it can.
@@ -254,43 +181,6 @@ extension SessionBuilder {
         case .cookies: failureOfCookies(of: grant)
         }
     }
-
-    private func failureOfCookies(of grant: Grant) -> GatewayError? {
-        let conditions = grant.conditions
-        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
-        if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
-        // A policy for one object names its URL without a query.
-        guard KeyArea(prefix: request.prefix).isDirectory else { return nil }
-        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
-        return isOpen ? nil : .notEnforceable(reason: Self.queryReason)
-    }
-
-    private func failureOfCredentials(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
-        let conditions = grant.conditions
-        let least = SessionRole.durations.lowerBound
-        if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
-        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {
-            return .notEnforceable(reason: Self.lifeReason)
-        }
-        let binds =
-            switch action {
-            case .putObject:
-                conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
-            case .getObject: conditions.forceDownload == true
-            case .listObjects, .deleteObject: false
-            }
-        if action == .putObject, bucket.honoursUnsignedHeaders {
-            return .notEnforceable(reason: Self.unsignedReason)
-        }
-        if action == .putObject, bucket.provider == .oss, !bucket.permitsSymlinks {
-            return .notEnforceable(reason: Self.symlinkReason)
-        }
-        if binds { return .notEnforceable(reason: Self.bindingReason) }
-        if action == .getObject, conditions.allowResponseContentType != true {
-            return .notEnforceable(reason: Self.responseReason)
-        }
-        return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
-    }
 }
 
 extension Refusal {
@@ -298,6 +188,6 @@ extension Refusal {
     /// actions.
     fileprivate func about(_ action: Action) -> Refusal {
         guard case .notEnforceable(let reason) = error else { return self }
-        return Refusal(.notEnforceable(reason: "\(action.rawValue): \(reason)"), grant: grant)
+        return .unmet(.notEnforceable(reason: "\(action.rawValue): \(reason)"), of: grant)
     }
 }

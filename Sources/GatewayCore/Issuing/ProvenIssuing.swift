@@ -186,7 +186,7 @@ extension ProvenIssuing {
             issued[draft.proposal.delivery, draft.scheme, draft.proposal.action].add()
             return body.issued(draft, quotas: caller.balances(of: draft.proposal.charges, remaining))
         case .quotaExceeded(let refusal):
-            throw counted(Refusal(caller.error(for: refusal)), body.target, in: draft.proposal.bucket, attempt)
+            throw counted(.unmet(caller.error(for: refusal)), body.target, in: draft.proposal.bucket, attempt)
         case .stale: return nil
         }
     }
@@ -207,7 +207,7 @@ extension ProvenIssuing {
         let caller = attempt.caller
         ledger.count(Denial(principal: caller.principal, bucket: bucket, code: refusal.error.code))
         if let refusals = attempt.context.refusals {
-            refusals.note(RefusalNote(refusal, target(), in: bucket))
+            refusals.note(RefusalNote(refusal, target()))
         }
         return refusal.error
     }

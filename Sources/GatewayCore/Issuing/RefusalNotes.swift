@@ -8,28 +8,26 @@ extension RefusalNote {
     /// Describes a refusal.
     ///
     /// - Parameters:
-    ///   - refusal: The error that the caller receives, and the grant that decided.
+    ///   - refusal: The reason, the error that the caller receives, and the grant that decided.
     ///   - target: What was asked for.
-    ///   - bucket: The bucket, if it exists.
-    init(_ refusal: Refusal, _ target: RefusalTarget, in bucket: BucketName?) {
+    init(_ refusal: Refusal, _ target: RefusalTarget) {
         let error = refusal.error
         self =
             error.refusal
             ?? RefusalNote(code: error.code, .notPermitted, subject: error.invalidField.map { "invalid \($0)" })
         self.target = target
         grantID = refusal.grant?.id
-        guard case .accessDenied = error else { return }
-        if let closed = refusal.closedProtocol {
+        switch refusal.reason {
+        case .noSuchBucket: reason = .noSuchBucket
+        case .protocolClosed(let closed):
             reason = .protocolClosed
             subject = closed.rawValue
-            return
+        case .outsideTicket: reason = .outsideTicket
+        case .noGrant: reason = .noGrant
+        case .denied: reason = .deniedByGrant
+        // The error has told.
+        case .unmet, .failed: break
         }
-        reason =
-            switch (refusal.grant, bucket) {
-            case (.some, _): .deniedByGrant
-            case (nil, nil): .noSuchBucket
-            case (nil, .some): refusal.isOutsideTicket ? .outsideTicket : .noGrant
-            }
     }
 }
 

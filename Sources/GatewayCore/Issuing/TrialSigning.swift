@@ -17,68 +17,112 @@ extension URLSigner {
     ///   - fields: What the link is for.
     ///   - bucket: The bucket, perhaps with another scheme than its own.
     ///   - credential: The credential that signs.
-    ///   - query: Parameters that name a step of a multipart upload.
     ///   - expiresIn: Life in seconds.
     ///   - signedAt: When it begins.
     /// - Throws: `notEnforceable` and `invalidArgument` if the scheme cannot bind the request, `unavailable`.
     package func trial(
-        _ fields: IssueRequest.Fields, in bucket: Bucket, with credential: StorageCredential,
-        query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
+        _ fields: IssueRequest.Fields, in bucket: Bucket, with credential: StorageCredential, expiresIn: Int,
+        at signedAt: Date
+    ) throws(GatewayError) -> TrialLink {
+        try trial(IssueRequest(fields), in: bucket, with: credential, expiresIn: expiresIn, at: signedAt)
+    }
+
+    /// Signs a link for a part of an upload that the store has started.
+    ///
+    /// - Parameters:
+    ///   - number: Number of the part.
+    ///   - upload: The store's identifier of the upload.
+    ///   - fields: The key, the length and the digests of the part.
+    ///   - bucket: The bucket, perhaps with another scheme than its own.
+    ///   - credential: The credential that signs.
+    ///   - expiresIn: Life in seconds.
+    ///   - signedAt: When it begins.
+    /// - Throws: As for a whole object.
+    package func trialPart(
+        _ number: Int, of upload: String, _ fields: IssueRequest.Fields, in bucket: Bucket,
+        with credential: StorageCredential, expiresIn: Int, at signedAt: Date
+    ) throws(GatewayError) -> TrialLink {
+        let part = MultipartStep.Part(
+            storeUploadID: upload, number: number, issuance: .version7(at: signedAt, randomBytes: []))
+        let request = try IssueRequest(
+            fields, delivery: .multipartPart, multipart: .part(part), repeatable: nil, newName: nil)
+        return try trial(request, in: bucket, with: credential, expiresIn: expiresIn, at: signedAt)
+    }
+
+    private func trial(
+        _ request: IssueRequest, in bucket: Bucket, with credential: StorageCredential, expiresIn: Int,
+        at signedAt: Date
     ) throws(GatewayError) -> TrialLink {
         // A store calls the bucket's own server for uploads that users make, not for these.
         var bucket = bucket
         bucket.callback = nil
-        let request = try IssueRequest(fields)
         let binding = bucket.binding
         let conditions = GrantConditions(allowResponseContentType: true, allowVersions: true)
         if let flaw = binding.flaw(of: request, under: conditions) { throw flaw }
-        // A part takes its type from the upload that it belongs to, and has no ACL of its own.
-        let isPart = !query.isEmpty
         let headers = request.boundHeaders(by: binding, size: binding.size(of: request, limit: nil))
-            .filter { header in
-                !isPart || header.name != "content-type" && !SchemeBinding.closingHeaders.contains(header)
-            }
-        let parameters = query + request.boundQuery(by: binding, in: bucket, forcesDownload: false)
-        let url = try url(
-            request.method.rawValue, of: request.key, in: bucket, with: credential, headers: headers, query: parameters,
-            expiresIn: expiresIn, at: signedAt)
-        return TrialLink(method: request.method.rawValue, url: url.reveal(), headers: headers)
+        let link = try url(
+            request.httpMethod, of: request.key, in: bucket, with: credential, headers: headers,
+            query: request.boundQuery(by: binding, in: bucket, forcesDownload: false), expiresIn: expiresIn,
+            at: signedAt)
+        return TrialLink(method: request.httpMethod, url: link.reveal(), headers: headers)
     }
 
-    /// Signs a form for one key, one type and a range of lengths; `nil` if the scheme has no forms.
+    /// Signs a form; `nil` if the scheme has no forms.
+    ///
+    /// - Throws: `invalidArgument`, `unavailable`.
     package func trialForm(
-        for key: String, contentType: String, lengths: ClosedRange<Int64>, metadata: NamedValue, in bucket: Bucket,
-        with credential: StorageCredential, expiresIn: Int, at signedAt: Date
+        _ fields: PostPolicyRequest.Fields, in bucket: Bucket, with credential: StorageCredential, expiresIn: Int,
+        at signedAt: Date
     ) throws(GatewayError) -> SignedPostForm? {
-        let binding = bucket.binding
-        guard let bound = binding.form else { return nil }
-        var fields = [
-            NamedValue(bound.typeField, contentType),
-            NamedValue(binding.metadataPrefix + metadata.name, metadata.value),
-            NamedValue("success_action_status", "201"),
-        ]
-        if let accessList = bound.accessList { fields.append(accessList) }
-        return try form(
-            key: key, fields: fields, conditions: [.contentLengthRange(lengths)], in: bucket, with: credential,
-            expiresIn: expiresIn, at: signedAt)
+        guard bucket.binding.form != nil else { return nil }
+        let name = UUID.version7(at: signedAt, randomBytes: [])
+        let request = try PostPolicyRequest(fields) { name }
+        return try form(for: request, in: bucket, with: credential, expiresIn: expiresIn, at: signedAt)
+    }
+}
+
+/// What links and forms of a bucket's scheme bind, as far as a trial has to know it.
+package struct TrialBinding: Sendable {
+    /// The fields of a form that a trial changes.
+    package struct Form: Sendable {
+        /// The field that determines the content type.
+        package let typeField: String
+        /// The field that binds the ACL, if one does.
+        package let accessListField: String?
+    }
+
+    /// Whether uploads of a whole object bind their length.
+    package let bindsLength: Bool
+    /// Whether parts bind their length.
+    package let bindsLengthOfParts: Bool
+    /// Whether uploads bind a SHA-256.
+    package let bindsSHA256: Bool
+    /// Whether a link for an upload has to bind a SHA-256.
+    package let requiresSHA256: Bool
+    /// Whether an upload can bind that it replaces nothing.
+    package let bindsCreation: Bool
+    /// Whether downloads bind headers of the answer.
+    package let bindsAnswerHeaders: Bool
+    /// Text before the names of metadata.
+    package let metadataPrefix: String
+    /// What forms bind; `nil` if there are none.
+    package let form: Form?
+
+    init(_ binding: SchemeBinding) {
+        bindsLength = binding.bindsLength || binding.lengthRangeHeader != nil
+        bindsLengthOfParts = binding.bindsLength
+        bindsSHA256 = binding.bindsChecksum
+        requiresSHA256 = binding.closesUploads
+        bindsCreation = binding.createsOnlyHeader != nil
+        bindsAnswerHeaders = !binding.overrides.isEmpty
+        metadataPrefix = binding.metadataPrefix
+        form = binding.form.map { Form(typeField: $0.typeField, accessListField: $0.accessList?.name) }
     }
 }
 
 extension Bucket {
-    /// What links of the bucket's scheme bind, as far as a trial has to know it.
-    package var trialBinding:
-        (length: Bool, sha256: Bool, createsOnly: Bool, downloads: Bool, needsSHA256: Bool, metadataPrefix: String)
-    {
-        (
-            binding.bindsLength || binding.lengthRangeHeader != nil, binding.bindsChecksum,
-            binding.createsOnlyHeader != nil, !binding.overrides.isEmpty, binding.closesUploads, binding.metadataPrefix
-        )
-    }
-
-    /// Names of the fields that bind the content type and the ACL in the bucket's forms; `nil` if there are no forms.
-    package var trialFormFields: (type: String, accessList: String?)? {
-        binding.form.map { ($0.typeField, $0.accessList?.name) }
-    }
+    /// What links and forms of the bucket's scheme bind, as far as a trial has to know it.
+    package var trialBinding: TrialBinding { TrialBinding(binding) }
 }
 
 extension SessionScope {

@@ -31,7 +31,7 @@ struct URLBody: ProvenBody {
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
-            let permit = try request.repeated(permit, at: instant) { decidedAt in
+            let permit = try request.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
             let proposal = try IssuanceProposal(request, permit, policy, attempt, for: issuing)
@@ -64,22 +64,6 @@ extension RefusalTarget {
     /// What a request asks for.
     init(_ request: IssueRequest) {
         self.init(request.action, on: request.key.rawValue, in: request.bucket)
-    }
-}
-
-extension IssueRequest {
-    /// Returns the permit. If the request repeats an earlier one, it returns the permit as it was signed the first
-    /// time.
-    ///
-    /// - Throws: `idempotency` if the first URL has expired or would be decided differently now.
-    func repeated(
-        _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
-    ) throws(GatewayError) -> Permit {
-        guard let decidedAt = repeatable?.decidedAt else { return permit }
-        guard case .permit(let then) = decideAt(decidedAt), then.expiresAt > instant else {
-            throw .idempotency(.answerGone)
-        }
-        return then
     }
 }
 

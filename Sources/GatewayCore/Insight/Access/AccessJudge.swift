@@ -27,7 +27,7 @@ struct AccessJudge {
         let stands = try stands(under: grants.filter(\.prefix.isTemplate))
         let plain = try request(action)
         var matches: [UUID: Grant] = [:]
-        var answers: [Decision] = []
+        var answers: [Verdict<Permit>] = []
         for stand in stands {
             for match in stand.policy.matches(of: plain, for: stand.subject) { matches[match.grant.id] = match.grant }
             answers.append(try answer(toFewest: action, under: grants, as: stand))
@@ -35,7 +35,7 @@ struct AccessJudge {
         guard let first = answers.first, !matches.isEmpty else { return nil }
         var verdict = AccessVerdict(first, of: action)
         guard !answers.allSatisfy(\.isPermit) else { return verdict }
-        var openings: [Decision] = []
+        var openings: [Verdict<Permit>] = []
         for (stand, fewest) in zip(stands, answers) {
             let opening = fewest.isPermit ? fewest : try answer(toBest: action, as: stand)
             if opening.isPermit { openings.append(opening) }
@@ -61,7 +61,7 @@ extension AccessJudge {
     /// Decides the request that meets the fewest conditions.
     private func answer(
         toFewest action: Action, under grants: [Grant], as stand: Stand
-    ) throws(GatewayError) -> Decision {
+    ) throws(GatewayError) -> Verdict<Permit> {
         guard action == .putObject else { return decision(on: try request(action), from: nil, as: stand) }
         let patterns = grants.flatMap { $0.conditions.contentTypes ?? [] }
         let type = Self.type { type in !patterns.contains(where: type.isCovered) }
@@ -73,7 +73,7 @@ extension AccessJudge {
     }
 
     /// Decides requests that meet all conditions of a matching grant, until one is permitted.
-    private func answer(toBest action: Action, as stand: Stand) throws(GatewayError) -> Decision {
+    private func answer(toBest action: Action, as stand: Stand) throws(GatewayError) -> Verdict<Permit> {
         var answer = decision(on: try request(action), from: nil, as: stand)
         for match in stand.policy.matches(of: try request(action), for: stand.subject) {
             let conditions = match.grant.conditions
@@ -93,7 +93,7 @@ extension AccessJudge {
         return answer
     }
 
-    private func decision(on request: IssueRequest, from source: IPAddress?, as stand: Stand) -> Decision {
+    private func decision(on request: IssueRequest, from source: IPAddress?, as stand: Stand) -> Verdict<Permit> {
         decide(request, for: stand.subject, under: stand.policy, sourceAddress: source, now: now)
     }
 
@@ -174,7 +174,7 @@ extension AccessJudge {
 
 extension AccessVerdict {
     /// Creates a verdict from a decision that every request gets.
-    fileprivate init(_ decision: Decision, of action: Action) {
+    fileprivate init(_ decision: Verdict<Permit>, of action: Action) {
         let explanation = Explanation(decision)
         self.init(
             action: action, outcome: decision.isPermit ? .allowed : .denied, reason: explanation.reason,
@@ -182,11 +182,13 @@ extension AccessVerdict {
     }
 }
 
-extension Decision {
+extension Verdict {
     fileprivate var isPermit: Bool {
         if case .permit = self { true } else { false }
     }
+}
 
+extension Verdict<Permit> {
     fileprivate var decidedBy: Grant? {
         switch self {
         case .permit(let permit): permit.grant

@@ -138,7 +138,7 @@ public struct Explainer: Sendable {
 
 extension Explanation {
     /// Creates an explanation from a decision.
-    init(_ decision: Decision) {
+    init(_ decision: Verdict<Permit>) {
         switch decision {
         case .permit(let permit):
             self.init(.granted)
@@ -146,11 +146,12 @@ extension Explanation {
             self.permit = permit
         case .refuse(let refusal):
             let reason: Reason =
-                switch (refusal.error, refusal.grant) {
-                case (.accessDenied, .some): .denied
-                case (.accessDenied, nil): .notGranted
-                case (.unavailable, _): .noCredential
-                default: .conditionFailed
+                switch refusal.reason {
+                case .denied: .denied
+                case .noSuchBucket, .protocolClosed, .outsideTicket, .noGrant: .notGranted
+                case .unmet: .conditionFailed
+                // Deciding fails for want of a credential alone.
+                case .failed: .noCredential
                 }
             self.init(reason, error: refusal.error)
             decidedBy = refusal.grant

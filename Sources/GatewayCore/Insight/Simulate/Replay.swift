@@ -100,7 +100,7 @@ struct Replay {
 
     private func decide(_ request: ReplayRequest) -> Outcome {
         let subject = Subject(principal: request.principal, knownClaims: request.claims)
-        func decision(_ proposed: Bool) -> Decision {
+        func decision(_ proposed: Bool) -> Verdict<Permit> {
             GatewayCore.decide(
                 request.request, for: subject, under: policy.policy(for: request, proposed: proposed),
                 sourceAddress: nil, now: now)

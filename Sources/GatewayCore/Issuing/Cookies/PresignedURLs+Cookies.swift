@@ -40,12 +40,9 @@ struct CookieBody: ProvenBody {
         let repeatable = attempt.context.repeatable?.issuance(at: 0)
         switch decided(under: policy, in: attempt, at: instant) {
         case .refuse(let refusal): return .refused(refusal)
-        case .permit(var permit):
-            if let decidedAt = repeatable?.decidedAt {
-                guard case .permit(let then) = decided(under: policy, in: attempt, at: decidedAt),
-                    then.expiresAt > instant
-                else { throw .idempotency(.answerGone) }
-                permit = then
+        case .permit(let permit):
+            let permit = try repeatable.permit(permit, at: instant) { decidedAt in
+                decided(under: policy, in: attempt, at: decidedAt)
             }
             let signed = try signer.cookies(by: permit)
             let id = try issuing.id(of: repeatable, at: permit.decidedAt)
@@ -56,7 +53,9 @@ struct CookieBody: ProvenBody {
         }
     }
 
-    private func decided(under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date) -> CookieDecision {
+    private func decided(
+        under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date
+    ) -> Verdict<CookiePermit> {
         decideCookies(
             request, for: attempt.caller.subject, under: policy, sourceAddress: attempt.context.sourceAddress,
             now: instant)

@@ -79,7 +79,7 @@ struct FormBody: ProvenBody {
             return try FormBody(request: limited, upload: upload, signer: signer)
                 .draft(under: policy, in: attempt, at: instant, for: issuing)
         case .permit(let permit):
-            let permit = try upload.repeated(permit, at: instant) { decidedAt in
+            let permit = try upload.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
             let proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing, form: request)
@@ -115,13 +115,29 @@ extension PostPolicyRequest {
 }
 
 extension URLSigner {
-    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata, status and, at Alibaba OSS,
-    /// the ACL. Then proves the form against the permit, including each content type.
+    /// Signs the policy of a form, and proves it against the permit, including each content type.
     ///
     /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
     ///   can fix.
     func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
-        let binding = permit.bucket.binding
+        let form = try form(
+            for: request, in: permit.bucket, with: permit.credential, expiresIn: permit.signedSeconds,
+            at: permit.signedAt)
+        let artefact = try FormArtefact(form, of: request, binding: permit.bucket.binding)
+        try prove(artefact, by: permit, of: request.uploads[0])
+        return form
+    }
+
+    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata, status and, at Alibaba OSS,
+    /// the ACL.
+    ///
+    /// - Throws: `unproven` if the scheme has no forms; `unavailable` if the bucket or credential is unusable for
+    ///   signing.
+    func form(
+        for request: PostPolicyRequest, in bucket: Bucket, with credential: StorageCredential, expiresIn: Int,
+        at signedAt: Date
+    ) throws(GatewayError) -> SignedPostForm {
+        let binding = bucket.binding
         guard let bound = binding.form else { throw .unproven(.scheme) }
         let types = request.contentTypes
         var fields = types.count == 1 ? [NamedValue(bound.typeField, types[0])] : []
@@ -134,12 +150,8 @@ extension URLSigner {
         if let accessList = bound.accessList { fields.append(accessList) }
         var conditions = [PostPolicy.Condition.contentLengthRange(request.contentLength)]
         if types.count > 1 { conditions.append(.oneOf(field: bound.typeField, values: types)) }
-        let form = try form(
-            key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
-            expiresIn: permit.signedSeconds, at: permit.signedAt
-        )
-        let artefact = try FormArtefact(form, of: request, binding: binding)
-        try prove(artefact, by: permit, of: request.uploads[0])
-        return form
+        return try form(
+            key: request.key, fields: fields, conditions: conditions, in: bucket, with: credential,
+            expiresIn: expiresIn, at: signedAt)
     }
 }

@@ -134,15 +134,15 @@ struct SignatureBody: ProvenBody {
             string: string, scheme: scheme,
             upload: RemoteUpload(principal: attempt.caller.principal, bucket: place.bucket, key: place.key),
             caller: attempt.caller, policy: policy, sourceAddress: attempt.context.sourceAddress, now: instant)
-        var decided: Refusal?
-        do throws(GatewayError) {
-            return .draft(try await draft(step, attempt.context, issuing, decided: &decided))
+        let decided: Decided
+        do throws(Refusal) {
+            decided = try await self.decided(step, attempt.context, issuing)
         } catch {
-            guard error.isDecided else { throw error }
-            var refusal = decided ?? Refusal(error)
-            refusal.error = error
-            return .refused(refusal)
+            // A failure decides nothing.
+            guard error.reason != .failed else { throw error.error }
+            return .refused(error)
         }
+        return .draft(try signed(decided, step, attempt.context))
     }
 
     func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> RemoteSignature {
@@ -153,35 +153,63 @@ struct SignatureBody: ProvenBody {
             method: proposal.method, expiresAt: proposal.expiresAt, quotas: quotas, start: content.start)
     }
 
-    private func draft(
-        _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing, decided: inout Refusal?
-    ) async throws(GatewayError) -> Draft<Content> {
-        try step.checkCoverage(of: place, decided: &decided)
+    /// A string that may be signed, and what signs it.
+    private struct Decided {
+        let string: PermittedString
+        /// Headers that the client must send besides those of its own request.
+        let headers: [NamedValue]
+        let bucket: Bucket
+        let credential: StorageCredential
+        /// The content type that the object gets; `nil` if nothing is uploaded.
+        let contentType: String?
+        let id: UUID
+        let request: IssueRequest
+        let permit: Permit
+    }
+
+    private func decided(
+        _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing
+    ) async throws(Refusal) -> Decided {
+        try step.checkCoverage(of: place)
         let (bucket, credential) = try step.signer()
         let (permitted, headers) = try step.permitted(in: bucket, with: credential)
         guard permitted.permission.bucket == bucket.name.rawValue,
             place.listing != nil
                 ? permitted.permission.key.isEmpty && permitted.permission.operation == .listObjects
                 : ExactText(permitted.permission.key) == ExactText(place.key.rawValue)
-        else { throw .accessDenied }
+        else { throw .noGrant }
         let types = try await contentTypes(of: permitted.permission, step)
-        let id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
+        let id: UUID
+        do throws(GatewayError) {
+            id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
+        } catch {
+            throw .failed(error)
+        }
         for other in types.dropFirst() {
-            _ = try step.decided(permitted.permission, in: bucket, contentType: other, id: id, decided: &decided)
+            _ = try step.decided(permitted.permission, in: bucket, contentType: other, id: id)
         }
         let (request, permit) = try step.decided(
-            permitted.permission, in: bucket, contentType: types.first, id: id, decided: &decided)
-        try prove(StringArtefact(permitted, for: bucket), by: permit, of: request)
-        let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
-        let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
+            permitted.permission, in: bucket, contentType: types.first, id: id)
+        return Decided(
+            string: permitted, headers: headers, bucket: bucket, credential: credential, contentType: types.first,
+            id: id, request: request, permit: permit)
+    }
+
+    private func signed(
+        _ decided: Decided, _ step: RemoteStep, _ context: RequestContext
+    ) throws(GatewayError) -> Draft<Content> {
+        let (permission, credential) = (decided.string.permission, decided.credential)
+        try prove(StringArtefact(decided.string, for: decided.bucket), by: decided.permit, of: decided.request)
+        let expiresAt = Date(timeIntervalSince1970: TimeInterval(permission.validUntil.epochSeconds))
+        let (signature, authorization) = try step.signature(of: decided.string, in: decided.bucket, with: credential)
         return Draft(
             step.proposal(
-                id: id, permit, permitted.permission, expiresAt: expiresAt, requestID: context.requestID),
+                id: decided.id, decided.permit, permission, expiresAt: expiresAt, requestID: context.requestID),
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
-                authorization: authorization.map { Secret($0) }, headers: headers,
-                start: permitted.permission.operation == .initiateMultipartUpload
-                    ? types.first.map { RemoteSignature.Start(upload: step.upload, contentType: $0) } : nil),
+                authorization: authorization.map { Secret($0) }, headers: decided.headers,
+                start: permission.operation == .initiateMultipartUpload
+                    ? decided.contentType.map { RemoteSignature.Start(upload: step.upload, contentType: $0) } : nil),
             by: .store(step.string.scheme))
     }
 
@@ -189,19 +217,25 @@ struct SignatureBody: ProvenBody {
     /// those of the requests of which one started the multipart upload. None if nothing is uploaded.
     private func contentTypes(
         of permission: StringPermission, _ step: RemoteStep
-    ) async throws(GatewayError) -> [String] {
+    ) async throws(Refusal) -> [String] {
         guard permission.operation.isUpload else { return [] }
         guard let uploadID = permission.uploadID else {
             return [permission.contentType ?? StringPermission.defaultContentType]
         }
-        guard let types = try await uploads.contentTypes(ofUpload: uploadID, step.upload) else { throw .accessDenied }
+        let known: [String]?
+        do throws(GatewayError) {
+            known = try await uploads.contentTypes(ofUpload: uploadID, step.upload)
+        } catch {
+            throw .failed(error)
+        }
+        guard let types = known else { throw .noGrant }
         // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or
         // of a request whose first parameter ends with the second. So it may bind only the type of the upload, or the
         // one that SDKs send with parts.
         if case .plain = step.string, permission.operation == .uploadPart, let own = permission.contentType,
             !types.contains(own), own != StringPermission.defaultContentType
         {
-            throw .conditionFailed(.contentType(allowed: types + [StringPermission.defaultContentType]))
+            throw .unmet(.conditionFailed(.contentType(allowed: types + [StringPermission.defaultContentType])))
         }
         return types
     }
@@ -271,15 +305,5 @@ public struct RemoteUpload: Sendable, Hashable {
         self.principal = principal
         self.bucket = bucket
         self.key = key
-    }
-}
-
-extension GatewayError {
-    /// Whether newer policy rows could lead to another decision.
-    fileprivate var isDecided: Bool {
-        switch self {
-        case .accessDenied, .conditionFailed, .entityTooLarge, .notEnforceable, .invalidArgument: true
-        default: false
-        }
     }
 }

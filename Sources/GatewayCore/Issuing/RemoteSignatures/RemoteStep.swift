@@ -18,34 +18,29 @@ struct RemoteStep {
     /// Refuses a caller whom no grant covers. All checks that follow depend on the bucket, and only others may learn
     /// from them that it exists.
     ///
-    /// - Throws: `accessDenied`, as for a bucket that does not exist; the flaw of a place that can be no key, where the
-    ///   caller has a grant in the bucket.
-    func checkCoverage(of place: RemoteString.Place, decided: inout Refusal?) throws(GatewayError) {
+    /// - Throws: The refusal, with `accessDenied` as for a bucket that does not exist; the flaw of a place that can be
+    ///   no key, where the caller has a grant in the bucket.
+    func checkCoverage(of place: RemoteString.Place) throws(Refusal) {
         let subject = caller.subject
-        guard policy.bucket != nil else { throw .accessDenied }
+        guard policy.bucket != nil else { throw .noSuchBucket }
         if let flaw = place.flaw {
             let isKnown = subject.ticket == nil && policy.allowsAnything(in: place.bucket, for: subject)
-            throw isKnown ? flaw : .accessDenied
+            throw isKnown ? Refusal.unmet(flaw) : Refusal.noGrant
         }
-        guard subject.mayAsk(for: string.action, on: place.key, in: place.bucket) else {
-            decided = .outsideTicket
-            throw .accessDenied
-        }
+        guard subject.mayAsk(for: string.action, on: place.key, in: place.bucket) else { throw .outsideTicket }
         let coverage = policy.coverage(
             of: string.action, on: place.key, listing: place.listing, in: place.bucket, for: subject,
             Circumstances(sourceAddress: sourceAddress, now: now))
-        guard case .refused(let refusal) = coverage else { return }
-        decided = refusal
-        throw .accessDenied
+        if case .refused(let refusal) = coverage { throw refusal }
     }
 
     /// Returns the bucket and the credential that would sign.
-    func signer() throws(GatewayError) -> (Bucket, StorageCredential) {
-        guard let bucket = policy.bucket else { throw .accessDenied }
-        guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
+    func signer() throws(Refusal) -> (Bucket, StorageCredential) {
+        guard let bucket = policy.bucket else { throw .noSuchBucket }
+        guard let credential = policy.credential else { throw .failed(.unusableCredential(of: bucket)) }
         guard scheme.fits(bucket), credential.secretKind == .accessKey else {
-            throw .notEnforceable(
-                reason: "The bucket takes no signatures of this kind; " + Self.otherDeliveries)
+            throw .unmet(
+                .notEnforceable(reason: "The bucket takes no signatures of this kind; " + Self.otherDeliveries))
         }
         return (bucket, credential)
     }
@@ -53,25 +48,54 @@ struct RemoteStep {
     /// Checks the string against the rules that do not depend on grants.
     func permitted(
         in bucket: Bucket, with credential: StorageCredential
-    ) throws(GatewayError) -> (string: PermittedString, headers: [NamedValue]) {
+    ) throws(Refusal) -> (string: PermittedString, headers: [NamedValue]) {
         guard let instant = SigningInstant(epochSeconds: Int64(now.timeIntervalSince1970)) else {
-            throw .unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say")
+            throw .failed(.unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say"))
         }
         let rules = StringRules(
             now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
             callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) })
-        return try string.permitted(by: rules, in: bucket, credential)
+        do throws(GatewayError) {
+            return try string.permitted(by: rules, in: bucket, credential)
+        } catch {
+            // The bucket has no address that can be signed for.
+            if case .unavailable = error { throw .failed(error) }
+            throw .unmet(error)
+        }
     }
 
-    /// Decides as if a presigned URL with the same effect were requested, using what the string binds. A
-    /// refusal is left in `decided`, as the error alone does not name its grant.
+    /// Decides as if a presigned URL with the same effect were requested, using what the string binds.
     func decided(
-        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID, decided: inout Refusal?
-    ) throws(GatewayError) -> (IssueRequest, Permit) {
+        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+    ) throws(Refusal) -> (IssueRequest, Permit) {
         if bucket.binding.closesUploads, scheme == .awsV4, permission.operation.isUpload {
-            throw .notEnforceable(
-                reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries)
+            throw .unmet(
+                .notEnforceable(
+                    reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries))
         }
+        let request: IssueRequest
+        do throws(GatewayError) {
+            request = try self.request(for: permission, in: bucket, contentType: contentType, id: id)
+        } catch {
+            throw .unmet(error)
+        }
+        switch decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now) {
+        case .refuse(let refusal):
+            guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal }
+            throw .unmet(
+                .notEnforceable(
+                    reason: "The signature does not bind the length of the object; " + Self.otherDeliveries),
+                of: refusal.grant)
+        case .permit(let permit):
+            try check(permit, covers: permission, life: request.expiresIn)
+            return (request, permit)
+        }
+    }
+
+    /// Returns the request for a presigned URL with the same effect.
+    private func request(
+        for permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+    ) throws(GatewayError) -> IssueRequest {
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
         fields.key = permission.key
@@ -93,20 +117,9 @@ struct RemoteStep {
             fields.list = Listing.Fields(permission.query)
         case .deleteObject: break
         }
-        let request = try IssueRequest(
+        return try IssueRequest(
             fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
             binding: string.binding(at: bucket), newName: nil)
-        let decision = decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now)
-        switch decision {
-        case .refuse(let refusal):
-            decided = refusal
-            guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal.error }
-            throw .notEnforceable(
-                reason: "The signature does not bind the length of the object; " + Self.otherDeliveries)
-        case .permit(let permit):
-            try check(permit, covers: permission, life: request.expiresIn)
-            return (request, permit)
-        }
     }
 
     /// Returns the step of a multipart upload that the request performs. The signed data never states the size of the
@@ -125,19 +138,21 @@ struct RemoteStep {
 
     /// Checks that the string already meets the permit. The client has fixed lifetime, headers and parameters, so a
     /// string that the permit would change cannot be signed.
-    private func check(_ permit: Permit, covers permission: StringPermission, life: Int?) throws(GatewayError) {
+    private func check(_ permit: Permit, covers permission: StringPermission, life: Int?) throws(Refusal) {
         guard permit.expiresIn >= life ?? 0 else {
-            throw .notEnforceable(
-                reason: """
-                    The signature would be valid for longer than the \(permit.expiresIn) seconds that are allowed; \
-                    \(Self.otherDeliveries)
-                    """)
+            throw .unmet(
+                .notEnforceable(
+                    reason: """
+                        The signature would be valid for longer than the \(permit.expiresIn) seconds that are allowed; \
+                        \(Self.otherDeliveries)
+                        """))
         }
         guard permit.query.allSatisfy({ permission.query.contains($0) }) else {
-            throw .conditionFailed(.responseOverride)
+            throw .unmet(.conditionFailed(.responseOverride))
         }
         if let header = permit.headers.first(where: { !permission.binds($0) }) {
-            throw .notEnforceable(reason: "The string does not bind '\(header.name)'; \(Self.otherDeliveries)")
+            throw .unmet(
+                .notEnforceable(reason: "The string does not bind '\(header.name)'; \(Self.otherDeliveries)"))
         }
     }
 

@@ -63,14 +63,14 @@ struct SessionBody: ProvenBody {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
             guard let role = permit.credential.sessionRole else {
-                return .refused(Refusal(.notEnforceable(reason: Self.noRoleReason), grant: permit.grant))
+                return .refused(.unmet(.notEnforceable(reason: Self.noRoleReason), of: permit.grant))
             }
             let text = role.dialect.policy(of: permit.scope, in: role.partition)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
                 let reason =
                     "The session policy would have \(text.utf8.count) characters, more than the 2,048 that are allowed; "
                 return .refused(
-                    Refusal(.notEnforceable(reason: reason + Self.otherDeliveries), grant: permit.grant))
+                    .unmet(.notEnforceable(reason: reason + Self.otherDeliveries), of: permit.grant))
             }
             try prove(text, in: role.dialect, role.partition, by: permit)
             let duration = min(permit.duration, role.maxDuration)
@@ -78,7 +78,7 @@ struct SessionBody: ProvenBody {
                 request.leastLife <= SessionRequest.defaultLeastLife
                     || duration >= request.leastLife + SessionRequest.freshness
             else {
-                return .refused(Refusal(.notEnforceable(reason: Self.shortReason(duration)), grant: permit.grant))
+                return .refused(.unmet(.notEnforceable(reason: Self.shortReason(duration)), of: permit.grant))
             }
             let order = SessionOrder(
                 credential: permit.credential, role: role, name: SessionName.text(for: attempt.caller.principal),

@@ -80,7 +80,8 @@ import Testing
     }
 
     private func with(
-        signing: [String: JSON] = [:], _ body: @Sendable (Site) async throws -> Void
+        signing: [String: JSON] = [:], settings: [String: String] = [:],
+        _ body: @Sendable (Site) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cookies-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -89,7 +90,7 @@ import Testing
         let (status, key) = try OpenSSL.run(["pkey", "-pubout"], input: Array(TestKey.pem.utf8))
         try #require(status == 0)
         try Data(key).write(to: file)
-        try await Deployment.with { deployment in
+        try await Deployment.with(settings: settings) { deployment in
             let credential = try await deployment.create(
                 "storage-credentials",
                 ["name": "of the CDN", "keyPair": ["id": "K2JCJMDEHXQW5F", "privateKey": "\(TestKey.pem)"]])
@@ -203,6 +204,39 @@ import Testing
                 #expect(try !site.network.admits(url, cookies, from: "127.0.0.2"))
                 #expect(try !site.network.admits(url, cookies.filter { $0.key != "CloudFront-Hash-Algorithm" }))
             }
+        }
+    }
+
+    /// Otherwise one key would make links for any number of people, of which one is on record.
+    @Test(arguments: ["/v1/cdn-cookies", "/v1/presigned-urls"])
+    func `what works from one address is issued again for that address alone`(path: String) async throws {
+        try await with(
+            signing: ["bindsSourceAddress": true], settings: ["SLUICE_TRUSTED_PROXIES": "127.0.0.1/32"]
+        ) { site in
+            try await site.deployment.quota(2, for: site.user.principal)
+            let key = UUID().uuidString
+            func ask(from address: String) async throws -> Answer {
+                let wish: JSON =
+                    path.hasSuffix("urls")
+                    ? ["action": "GetObject", "bucket": "photos", "key": "films/1.mp4", "endpoint": "cdn"]
+                    : ["bucket": "photos", "prefix": "films/1/"]
+                let answer = try await site.user.client.call(
+                    "POST", path, wish, headers: [("Idempotency-Key", key), ("X-Forwarded-For", address)])
+                site.deployment.keepSecret(cookiesOf: answer)
+                return answer
+            }
+            let first = try await ask(from: "198.51.100.1")
+            #expect(first.status == 201, "\(first.text)")
+            let second = try await ask(from: "198.51.100.2")
+            #expect(second.status == 201 && second.json["id"] != first.json["id"], "\(second.text)")
+            #expect(try await ask(from: "198.51.100.3").code == "QuotaExceeded")
+            for (address, answer) in [("198.51.100.1", first), ("198.51.100.2", second)] {
+                let again = try await ask(from: address)
+                #expect(
+                    again.json["id"] == answer.json["id"] && again["Idempotency-Replayed"] == "true", "\(again.text)")
+                #expect(again.json["url"] == answer.json["url"] && again.json["cookies"] == answer.json["cookies"])
+            }
+            #expect(try await site.deployment.number("SELECT count(*) FROM issuances") == 2)
         }
     }
 

@@ -21,8 +21,7 @@ public final class RepeatableIssuing: Sendable {
 
     /// Returns the issuance at an index of the request.
     func issuance(at place: Int) -> RepeatableIssuance {
-        let tag = tag("issuance", place)
-        return RepeatableIssuance(tag: tag, fixed: claim.issuances.first { $0.hasTag(of: tag) })
+        RepeatableIssuance(tag: tag("issuance", place), among: claim.issuances)
     }
 
     /// Returns the issuance of an upload part at an index of the request. It has an identifier before the decision,

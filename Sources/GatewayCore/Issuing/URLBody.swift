@@ -31,6 +31,7 @@ struct URLBody: ProvenBody {
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
+            let request = self.request.bound(to: permit.sourceAddress)
             let permit = try request.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }

@@ -153,6 +153,12 @@ public final class IssueRequest: Sendable {
         IssueRequest(self, multipart: multipart, repeatable: issuance)
     }
 
+    /// Returns this request as the issuance of a URL that works from one address alone; unchanged for `nil`.
+    func bound(to address: IPAddress?) -> IssueRequest {
+        guard let address, let repeatable else { return self }
+        return with(repeatable.bound(to: address))
+    }
+
     private static func demand(_ value: String?, _ field: String) throws(GatewayError) -> String {
         guard let value else { throw .invalidArgument(field: field, reason: "The member is required.") }
         return value

@@ -1,13 +1,34 @@
 import FoundationEssentials
+import LibCrypto
 
 /// One issuance of a request with an idempotency key.
 final class RepeatableIssuance: Sendable, Equatable {
     let tag: [UInt8]
     private let fixed: UUID?
+    /// The issuances that earlier attempts at the request recorded.
+    private let recorded: [UUID]
 
-    init(tag: [UInt8], fixed: UUID?) {
+    /// Makes an issuance that may be one of those recorded.
+    init(tag: [UInt8], among recorded: [UUID]) {
+        self.tag = tag
+        self.recorded = recorded
+        fixed = recorded.first { $0.hasTag(of: tag) }
+    }
+
+    /// Makes an issuance whose identifier is known.
+    init(tag: [UInt8], fixed: UUID) {
         self.tag = tag
         self.fixed = fixed
+        recorded = []
+    }
+
+    /// The issuance of a credential that works from one address alone. One for another address is another credential,
+    /// which is recorded and charged by itself.
+    func bound(to address: IPAddress) -> RepeatableIssuance {
+        RepeatableIssuance(
+            tag: Array(
+                DigestAlgorithm.sha256.digest(of: tag + Array(address.description.utf8)).bytes.prefix(tag.count)),
+            among: recorded)
     }
 
     /// The instant of the decision, if it is fixed.

@@ -37,10 +37,11 @@ struct CookieBody: ProvenBody {
     func draft(
         under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
     ) throws(GatewayError) -> Drafted<Content> {
-        let repeatable = attempt.context.repeatable?.issuance(at: 0)
         switch decided(under: policy, in: attempt, at: instant) {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
+            var repeatable = attempt.context.repeatable?.issuance(at: 0)
+            if let address = permit.sourceAddress { repeatable = repeatable?.bound(to: address) }
             let permit = try repeatable.permit(permit, at: instant) { decidedAt in
                 decided(under: policy, in: attempt, at: decidedAt)
             }

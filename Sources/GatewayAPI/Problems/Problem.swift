@@ -186,7 +186,7 @@ extension Problem {
             self.init(
                 kind: .idempotencyKeyReused,
                 detail: "This Idempotency-Key was sent with another path, query, If-Match or body, "
-                    + "or by a credential with other admin scopes. Use a new key.")
+                    + "or by a credential with other rights. Use a new key.")
         case .inFlight(let seconds):
             self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is in progress.")
             setRetryAfter(seconds)

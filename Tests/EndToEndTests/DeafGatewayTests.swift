@@ -77,6 +77,23 @@ import Testing
         }
     }
 
+    /// Nothing proves a kept answer again.
+    @Test func `no kept answer for a revoked key`() async throws {
+        try await withDeafGateway { site, _, _ in
+            let bob = try await site.makeUser("bob")
+            let deaf = bob.client.at(site.gateways[1].port)
+            let wish: JSON = ["bucket": "deaf", "prefix": "held/"]
+            func ask() async throws -> Answer {
+                try await deaf.call("POST", "/v1/tickets", wish, headers: [("Idempotency-Key", "nightly")])
+            }
+            let first = try await ask()
+            #expect(first.status == 201, "\(first.text)")
+            #expect(try await ask().json["id"] == first.json["id"])
+            try await site.delete("api-keys", bob.keyID)
+            #expect(try await ask().status == 401)
+        }
+    }
+
     @Test func `a group that was left, and a quota that was set`() async throws {
         try await withDeafGateway { site, alice, ask in
             try await site.grant(["GetObject"], to: "group:readers", in: "deaf", prefix: "group/")
@@ -104,6 +121,8 @@ import Testing
                     "PATCH", "/admin/v1/api-keys/\(bob.keyID)", ["groups": []], headers: Self.anyState
                 )
                 .status == 200)
+            #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 409)
+            #expect(try await site.number("SELECT count(*) FROM tickets") == 1)
             #expect(try await deaf.call("POST", "/v1/tickets", wish).status == 201)
             #expect(try await site.number("SELECT count(*) FROM tickets WHERE groups = '{}'") == 1)
         }

@@ -49,7 +49,7 @@ struct Routes {
             Route(.post, "/v1/post-policies", .user, postPolicies.issue).issuing(),
             Route(.post, "/v1/cdn-cookies", .user, cdnCookies.issue).issuing(),
             Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, objects.redirect),
-            Route(.post, "/v1/multipart-uploads", .user, multipart.start).readingPolicyFirst(),
+            Route(.post, "/v1/multipart-uploads", .user, multipart.start),
             Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get).readingPolicyFirst(),
             Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort).readingPolicyFirst(),
             Route(.get, "/v1/multipart-uploads/{id}/parts", .user, multipart.listParts).readingPolicyFirst(),
@@ -71,7 +71,7 @@ struct Routes {
                 .refusing(by: CredentialsURI.refusal),
             Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI)
                 .refusing(by: CredentialsURI.refusal).encryptingForTickets(),
-            Route(.post, "/v1/tickets", .user, tickets.create).readingPolicyFirst(),
+            Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list).readingPolicyFirst(),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get).readingPolicyFirst(),
             Route(.delete, "/v1/tickets/{id}", .user, tickets.delete).readingPolicyFirst(),

@@ -20,7 +20,7 @@ final class Authenticate: Sendable {
     /// - Throws: `unauthenticated`, `expiredToken`, `unavailable`, `slowDown`.
     func caller(of request: APIRequest) async throws(GatewayError) -> Caller {
         let token = try Self.token(of: request, for: request.route.access)
-        if request.route.readsPolicyFirst { try await advancePolicy() }
+        if request.route.readsPolicyFirst || Idempotency.mayHaveKept(request) { try await advancePolicy() }
         return try Self.admit(await authenticator.authenticate(token), to: request)
     }
 

@@ -29,6 +29,11 @@ final class Idempotency: Sendable {
         request.method == .post && request.headers.contains(.idempotencyKey) && request.route.clientProtocol == nil
     }
 
+    /// Whether an answer to a request may have been kept, which nothing proves again before it is handed out.
+    static func mayHaveKept(_ request: APIRequest) -> Bool {
+        concerns(request) && request.route.repetition == .kept
+    }
+
     /// Answers a request with a key.
     func answer(
         _ request: APIRequest, from caller: Caller,

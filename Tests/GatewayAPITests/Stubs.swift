@@ -183,11 +183,14 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
         }
     }
 
-    func count(_ denial: Denial) {}
-
     func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
         holdings.map { QuotaRemainder(quotaID: $0.quota.id, remaining: 42, resetsIn: 60) }
     }
+}
+
+/// Counts no refusal.
+struct NoDenials: DenialCounting {
+    func count(_ denial: Denial) {}
 }
 
 /// Rows of one kind, in memory.

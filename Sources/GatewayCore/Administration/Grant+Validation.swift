@@ -96,29 +96,3 @@ extension GrantConditions {
         try require(list.allSatisfy(isGood), field, "The entries must be \(form).")
     }
 }
-
-extension Quota {
-    /// Validates a quota before it is created. A byte quota always applies to `PutObject`; the action is set if it is
-    /// missing.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public func validated() throws(GatewayError) -> Quota {
-        try require(limit >= 0, "limit", "The limit must be 0 or more.")
-        guard metric == .bytes else { return self }
-        try require(action == nil || action == .putObject, "action", "Bytes are counted for PutObject only.")
-        var quota = self
-        quota.action = .putObject
-        return quota
-    }
-}
-
-extension GroupMember {
-    /// Validates a membership before it is created: the member must be a user, and the group a group.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public func validated() throws(GatewayError) -> GroupMember {
-        try require(group.isGroup, "group", "A group must have the form 'group:<name>'.")
-        try require(member.isUser, "member", "A member must have the form 'user:<name>'.")
-        return self
-    }
-}

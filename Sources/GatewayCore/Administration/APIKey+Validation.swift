@@ -1,4 +1,4 @@
-extension APIKey {
+extension APIKey: ValidatedRow {
     /// Validates an API key before it is created.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Signing
 import StrictJSON
 
-extension Bucket {
+extension Bucket: ValidatedRow {
     /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
     static let maxCallbackBytes = 2048
     /// A day, in seconds.

@@ -1,4 +1,4 @@
-extension Grant {
+extension Grant: ValidatedRow {
     /// Validates a grant before it is created, and converts its content types to lower case.
     ///
     /// A deny grant must have no conditions. Otherwise it would be unclear whether a request that fails a condition is

@@ -1,4 +1,4 @@
-extension GroupMember {
+extension GroupMember: ValidatedRow {
     /// Validates a membership before it is created: the member must be a user, and the group a group.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.

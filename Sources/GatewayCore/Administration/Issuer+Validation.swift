@@ -1,7 +1,7 @@
 import Bytes
 import StrictJSON
 
-extension Issuer {
+extension Issuer: ValidatedRow {
     /// Signature algorithms with a private key.
     public static let asymmetricAlgorithms: Set<String> = [
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",

@@ -1,4 +1,4 @@
-extension Quota {
+extension Quota: ValidatedRow {
     /// Validates a quota before it is created. A byte quota always applies to `PutObject`; the action is set if it is
     /// missing.
     ///

@@ -1,7 +1,7 @@
 import Bytes
 import LibCrypto
 
-extension StorageCredential {
+extension StorageCredential: ValidatedRow {
     /// Validates a credential before it is created.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.

@@ -1,6 +1,5 @@
 import DevStack
 import FoundationEssentials
-import GatewayAPI
 import GatewayCore
 import GatewayPostgres
 import LibPQ

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres

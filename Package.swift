@@ -193,8 +193,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
-        // The built program, run by its command line.
-        .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
+        // The built program, run by its command line, and what the documents say of its parts.
+        .testTarget(
+            name: "CommandTests", dependencies: ["GatewayCore", "LibPQ", "sluice", logging], swiftSettings: strict),
         .testTarget(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
             swiftSettings: strict),

@@ -51,19 +51,10 @@ public final class PostgresPool: Sendable {
         state = Mutex(State(idle: connections))
     }
 
-    /// Lends a connection while `body` runs.
+    /// Executes a statement on any connection and decodes its rows.
     ///
     /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if
-    ///   no connection could be lent; otherwise whatever `body` throws.
-    public func withConnection<Result: Sendable>(
-        _ body: @Sendable (PostgresConnection) async throws -> Result
-    ) async throws -> Result {
-        let connection = try await lease(deadline: nil)
-        defer { giveBack(connection) }
-        return try await body(connection)
-    }
-
-    /// Executes a statement on any connection and decodes its rows.
+    ///   no connection could be lent, as the methods below do.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
         deadline: ContinuousClock.Instant? = nil
@@ -120,7 +111,8 @@ extension PostgresPool: Service {
 // MARK: - Lending
 
 extension PostgresPool {
-    private func lease(deadline: ContinuousClock.Instant?) async throws(PostgresError) -> PostgresConnection {
+    /// Takes a connection out of the pool, until ``giveBack(_:)``.
+    func lease(deadline: ContinuousClock.Instant?) async throws(PostgresError) -> PostgresConnection {
         guard !Task.isCancelled else { throw .cancelled }
         let ready = state.withLock { state in
             // No caller is overtaken: a returned connection goes to the first one that waits.
@@ -175,7 +167,8 @@ extension PostgresPool {
         continuation?.resume(returning: .refused(error))
     }
 
-    private func giveBack(_ connection: PostgresConnection) {
+    /// Returns a connection that ``lease(deadline:)`` took.
+    func giveBack(_ connection: PostgresConnection) {
         let next = state.withLock { state in
             guard let ticket = state.line.first else {
                 // A broken connection is lent last, so that it harms no caller while others work.

@@ -75,8 +75,6 @@ final class MemoryIdempotency: IdempotencyStore {
             store.add(new.map(\.id), to: claim)
             return proposals.map { known.contains($0.id) ? .success(.recorded(remaining: [])) : verdicts.removeFirst() }
         }
-
-        func count(_ denial: Denial) {}
     }
 
     private func issuances(of claim: IdempotencyClaim) -> [UUID] {

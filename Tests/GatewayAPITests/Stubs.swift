@@ -183,15 +183,18 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
         }
     }
 
-    func count(_ denial: Denial) {}
-
     func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
         holdings.map { QuotaRemainder(quotaID: $0.quota.id, remaining: 42, resetsIn: 60) }
     }
 }
 
+/// Counts no refusal.
+struct NoDenials: DenialCounting {
+    func count(_ denial: Denial) {}
+}
+
 /// Rows of one kind, in memory.
-final class MemoryStore<Resource: ManagedRow>: AdminStore {
+final class MemoryStore<Resource: ValidatedRow>: AdminStore {
     private let kind: ResourceKind
     private let identify: @Sendable (Resource) -> String
     /// Whether two rows say the same, for kinds of which no two rows may.
@@ -211,7 +214,10 @@ final class MemoryStore<Resource: ManagedRow>: AdminStore {
         self.identify = identify
     }
 
-    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource> {
+    func create(
+        _ validated: Validated<Resource>, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource> {
+        let resource = validated.row
         changes.withLock { $0.append(change) }
         let id = identify(resource)
         let stored = Stored(row: resource, revision: UUID())
@@ -235,8 +241,9 @@ final class MemoryStore<Resource: ManagedRow>: AdminStore {
     }
 
     func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
+        _ validated: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
+        let resource = validated.row
         let id = identify(resource)
         guard try await get(id).revision == revision else { throw .preconditionFailed }
         changes.withLock { $0.append(change) }

@@ -61,7 +61,8 @@ struct TestGateway {
             return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0 * 7) }
         }
         let issuing = ProvenIssuing(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes)
+            cache: cache, authenticator: authenticator, ledger: ledger, denials: NoDenials(),
+            now: { Self.now }, randomBytes: randomBytes)
         let urls = PresignedURLs(issuing)
         parts = APIParts(
             authenticator: authenticator,

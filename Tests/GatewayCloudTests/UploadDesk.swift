@@ -24,7 +24,8 @@ final class UploadDesk: Sendable {
             now: { Self.now })
         let urls = PresignedURLs(
             ProvenIssuing(
-                cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), now: { Self.now },
+                cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), denials: Recorder(),
+                now: { Self.now },
                 randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } }))
         uploads = MultipartUploads(urls: urls, rows: rows, store: calls, life: .seconds(3600), now: { Self.now })
     }
@@ -71,7 +72,7 @@ private struct OneCaller: Authenticator {
 }
 
 /// Records everything.
-private struct Recorder: IssuanceLedger {
+private struct Recorder: IssuanceLedger, DenialCounting {
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>] {

@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A ledger that answers as scripted and records its input.
-final class ScriptedLedger: IssuanceLedger {
+/// A ledger that answers as scripted and records its input. It keeps refusals too.
+final class ScriptedLedger: IssuanceLedger, DenialCounting {
     struct Notes {
         var proposals: [IssuanceProposal] = []
         var calls: [Int] = []
@@ -53,6 +53,18 @@ final class ScriptedLedger: IssuanceLedger {
 
     func count(_ denial: Denial) {
         notes.withLock { $0.denials.append(denial) }
+    }
+}
+
+extension ProvenIssuing {
+    /// Issues with a ledger that also keeps the refusals.
+    convenience init(
+        cache: PolicyCache, authenticator: any Authenticator, ledger: ScriptedLedger,
+        now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
+    ) {
+        self.init(
+            cache: cache, authenticator: authenticator, ledger: ledger, denials: ledger, now: now,
+            randomBytes: randomBytes)
     }
 }
 

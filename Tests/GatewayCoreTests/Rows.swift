@@ -3,7 +3,7 @@ import GatewayCore
 import Synchronization
 
 /// Rows of one kind, in memory.
-final class Rows<Resource: ManagedRow>: AdminStore {
+final class Rows<Resource: ValidatedRow>: AdminStore {
     private struct State {
         var rows: [String: Stored<Resource>] = [:]
         var changes: [ChangeContext] = []
@@ -23,10 +23,12 @@ final class Rows<Resource: ManagedRow>: AdminStore {
     var changes: [ChangeContext] { state.withLock { $0.changes } }
     var reads: Int { state.withLock { $0.reads } }
 
-    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource> {
-        let stored = Stored(row: resource, revision: UUID())
+    func create(
+        _ resource: Validated<Resource>, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource> {
+        let stored = Stored(row: resource.row, revision: UUID())
         state.withLock { state in
-            state.rows[identify(resource)] = stored
+            state.rows[identify(resource.row)] = stored
             state.changes.append(change)
         }
         return stored
@@ -46,9 +48,9 @@ final class Rows<Resource: ManagedRow>: AdminStore {
     }
 
     func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
+        _ resource: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
-        guard try await get(identify(resource)).revision == revision else { throw .preconditionFailed }
+        guard try await get(identify(resource.row)).revision == revision else { throw .preconditionFailed }
         return try await create(resource, by: change)
     }
 

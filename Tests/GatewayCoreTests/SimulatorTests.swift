@@ -6,6 +6,8 @@ import Testing
 @Suite struct SimulatorTests {
     /// A ledger in memory that is returned in chunks, with the grants of the policy.
     private final class World: ReplaySource, AdminStore {
+        typealias Resource = Grant
+
         let tables: ScriptedPolicy.Tables
         let policy: ScriptedPolicy
         let rows: [RecordedIssuance]
@@ -56,14 +58,16 @@ import Testing
             return Stored(row: grant, revision: grant.id)
         }
 
-        func create(_ resource: Grant, by change: ChangeContext) async throws(GatewayError) -> Stored<Grant> {
+        func create(
+            _ resource: Validated<Grant>, by change: ChangeContext
+        ) async throws(GatewayError) -> Stored<Grant> {
             throw .unavailable(retryAfter: 1)
         }
 
         func list(_ query: ListQuery) async throws(GatewayError) -> Page<Grant> { throw .unavailable(retryAfter: 1) }
 
         func update(
-            _ resource: Grant, from revision: UUID, by change: ChangeContext
+            _ resource: Validated<Grant>, from revision: UUID, by change: ChangeContext
         ) async throws(GatewayError) -> Stored<Grant> { throw .unavailable(retryAfter: 1) }
 
         func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {

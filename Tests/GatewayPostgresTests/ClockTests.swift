@@ -140,7 +140,7 @@ import Testing
         let pool = PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
         let store = PostgresIdempotency(
-            pool: pool, keys: world.keys, ledger: NoBase(), clock: .ahead(60), logger: .silent, now: { Date() })
+            pool: pool, keys: world.keys, clock: .ahead(60), logger: .silent, now: { Date() })
         let request = IdempotentRequest(
             caller: try Principal("user:alice"), route: "POST /a", keyDigest: [UInt8](repeating: 1, count: 32),
             bodyDigest: [UInt8](repeating: 1, count: 32))
@@ -156,14 +156,6 @@ import Testing
             return
         }
         #expect(try await world.connection.number(Self.traces) == 0)
-    }
-
-    private struct NoBase: IssuanceLedger {
-        func record(
-            _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
-        ) async -> [Result<RecordVerdict, GatewayError>] { [] }
-
-        func count(_ denial: Denial) {}
     }
 }
 

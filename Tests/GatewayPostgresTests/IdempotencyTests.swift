@@ -18,7 +18,7 @@ import Testing
             let pool = PostgresPool(
                 try TestDatabase.current.configuration(sessionSettings: settings), size: 4, logger: .silent)
             store = PostgresIdempotency(
-                pool: pool, keys: admin.keys, ledger: NoLedger(), clock: .right, logger: .silent, now: { Date() })
+                pool: pool, keys: admin.keys, clock: .right, logger: .silent, now: { Date() })
         }
 
         func run(_ sql: String) async throws {
@@ -34,8 +34,6 @@ import Testing
         func record(
             _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
         ) async -> [Result<RecordVerdict, GatewayError>] { [] }
-
-        func count(_ denial: Denial) {}
     }
 
     func request(

@@ -199,8 +199,7 @@ func withLedger<Result: Sendable>(
     let connection = try PostgresConnection(testing: connectionString)
     let configuration = try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger")
     let ledger = try PostgresLedger(
-        configuration: configuration, clock: clock,
-        denials: DenialCounter(connection: connection, logger: .silent), limits: limits, logger: .silent)
+        configuration: configuration, clock: clock, limits: limits, logger: .silent)
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await ledger.run() }
         defer { group.cancelAll() }

@@ -1,6 +1,7 @@
-import LibPQ
 import PostgresTesting
 import Testing
+
+@testable import LibPQ
 
 private actor Gauge {
     private var now = 0
@@ -13,6 +14,15 @@ private actor Gauge {
 
     func fall() {
         now -= 1
+    }
+}
+
+extension PostgresPool {
+    /// Lends a connection while `body` runs.
+    fileprivate func withConnection(_ body: (PostgresConnection) async throws -> Void) async throws {
+        let connection = try await lease(deadline: nil)
+        defer { giveBack(connection) }
+        try await body(connection)
     }
 }
 

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-public import GatewayAPI
 public import GatewayCore
 import LibCrypto
 
@@ -9,7 +8,7 @@ public struct DemoRows: Sendable {
     let keys: DemoKeys
 
     private let change: ChangeContext
-    private let buckets: BucketChanges
+    private let keyChanges: APIKeyChanges
     private let now: @Sendable () -> Date
 
     /// Prepares the creation of the rows.
@@ -24,8 +23,7 @@ public struct DemoRows: Sendable {
         self.keys = keys
         self.now = now
         change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
-        buckets = BucketChanges(
-            buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
+        keyChanges = stores.apiKeyChanges(now: now) { try randomBytes(count: $0) }
     }
 
     /// Creates the missing rows, and points the buckets and the roles to the store's current address.
@@ -56,15 +54,10 @@ public struct DemoRows: Sendable {
         for old in try await stores.apiKeys.list(mine).items where old.name == DemoWorld.consoleKeyName {
             try await stores.apiKeys.delete(old.id.uuidString.lowercased(), by: change)
         }
-        guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
-            preconditionFailure("The bytes are as many as a key has.")
-        }
         let key = APIKey(
-            id: try newID(), prefix: text.prefix, hash: text.digest, name: DemoWorld.consoleKeyName,
-            principal: change.actor, roles: [.admin],
-            expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600), createdAt: now())
-        _ = try await stores.apiKeys.create(key.validated(), by: change)
-        return text.text
+            id: try newID(), prefix: "", hash: Digest(), name: DemoWorld.consoleKeyName, principal: change.actor,
+            roles: [.admin], expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600), createdAt: now())
+        return try await keyChanges.create(Validated(key), by: change).text.text
     }
 
     /// Gives the store a new secret for its notifications about each bucket. Earlier secrets remain valid for a week,
@@ -88,14 +81,14 @@ public struct DemoRows: Sendable {
             actions: [.putObject, .getObject], effect: .allow,
             conditions: GrantConditions(allowResponseContentType: true), note: "Demo",
             createdBy: change.actor.rawValue, createdAt: now())
-        _ = try await stores.grants.create(grant.validated(), by: change)
+        _ = try await stores.grants.create(Validated(grant), by: change)
     }
 
     private func makeQuota(of user: Principal, in bucket: BucketName) async throws {
         let quota = Quota(
             id: try newID(), principal: user, bucket: bucket, action: nil, metric: .urls, period: .day,
             sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: now())
-        _ = try await stores.quotas.create(quota.validated(), by: change)
+        _ = try await stores.quotas.create(Validated(quota), by: change)
     }
 
     /// Creates a bucket and its credential, or points them to the store. A later start may change the store's port, but
@@ -108,14 +101,15 @@ public struct DemoRows: Sendable {
             guard bucket.endpoint != endpoint else { return name }
             var row = bucket.row
             row.endpoint = endpoint
-            _ = try await buckets.update(
-                row, over: bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
+            _ = try await stores.bucketChanges.update(
+                Validated(row), over: bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
         } else {
             let bucket = Bucket(
                 name: name, provider: isOSS ? .oss : .s3, endpoint: endpoint,
                 region: isOSS ? DemoWorld.ossRegion : DemoWorld.region, addressing: .path,
                 scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, permitsSymlinks: isOSS, createdAt: now())
-            _ = try await buckets.create(bucket, showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
+            _ = try await stores.bucketChanges.create(
+                Validated(bucket), showing: ShownSecrets(secretAccessKey: storeSecret), by: change)
         }
         return name
     }
@@ -133,13 +127,13 @@ public struct DemoRows: Sendable {
             let credential = StorageCredential(
                 id: try newID(), name: name, accessKeyID: keys.storeAccessKeyID, secretAccessKey: storeSecret,
                 sessionRole: role, createdAt: now())
-            return try await stores.credentials.create(credential.validated(), by: change).id
+            return try await stores.credentials.create(Validated(credential), by: change).id
         }
         if found.sessionRole != role {
             let held = try await stores.credentials.get(found.id.uuidString.lowercased())
             var row = held.row
             row.sessionRole = role
-            _ = try await stores.credentials.update(row.validated(), from: held.revision, by: change)
+            _ = try await stores.credentials.update(Validated(row), from: held.revision, by: change)
         }
         return found.id
     }
@@ -151,7 +145,7 @@ public struct DemoRows: Sendable {
         let key = APIKey(
             id: try newID(), prefix: text.prefix, hash: text.digest, name: name, principal: principal, createdAt: now())
         do throws(GatewayError) {
-            _ = try await stores.apiKeys.create(key.validated(), by: change)
+            _ = try await keyChanges.create(Validated(key), holding: text, by: change)
         } catch .alreadyExists {
             // An earlier start created the key.
         }

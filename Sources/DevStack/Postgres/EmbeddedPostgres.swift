@@ -22,9 +22,6 @@ public struct EmbeddedPostgres: Service {
     private let logger: Logger
     let processID: Int32
 
-    /// Whether the server was already running, left by an earlier run.
-    let wasAdopted: Bool
-
     /// Starts the cluster in a data directory and waits until it accepts connections. The first start creates the
     /// cluster.
     ///
@@ -61,9 +58,8 @@ public struct EmbeddedPostgres: Service {
         let lock = try DirectoryLock(directory: directory.path)
         do {
             let launcher = PostgresLauncher(paths: paths, account: account, installation: installation, logger: logger)
-            let (server, adopted) = try await launcher.launch()
-            return EmbeddedPostgres(
-                paths: paths, lock: lock, logger: logger, processID: server.processID, wasAdopted: adopted)
+            let server = try await launcher.launch()
+            return EmbeddedPostgres(paths: paths, lock: lock, logger: logger, processID: server.processID)
         } catch {
             lock.release()
             throw error

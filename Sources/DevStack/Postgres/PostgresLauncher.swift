@@ -15,15 +15,15 @@ struct PostgresLauncher: Sendable {
     /// Maximum time that leftover sessions of a killed server may prevent the next one from starting.
     private static let orphanTimeout = Duration.seconds(15)
 
-    /// Returns the server, ready for connections, and whether it was already running.
+    /// Returns the server, ready for connections. It may have been running already, left by an earlier run.
     ///
     /// - Throws: ``EmbeddedPostgresError``.
-    func launch() async throws -> (server: PostmasterFile, adopted: Bool) {
+    func launch() async throws -> PostmasterFile {
         try await account.makePrivateDirectory(paths.home)
         try await account.makePrivateDirectory(paths.sockets)
         if let survivor = try await survivor() {
             logger.debug("Found PostgreSQL running", metadata: ["postgres.pid": "\(survivor.processID)"])
-            return (survivor, true)
+            return survivor
         }
         if try paths.clusterVersion() == nil {
             try await makeCluster()
@@ -32,7 +32,7 @@ struct PostgresLauncher: Sendable {
         guard let server = runningServer() else {
             throw EmbeddedPostgresError.stopped(log: paths.logTail())
         }
-        return (server, false)
+        return server
     }
 
     private func runningServer() -> PostmasterFile? {

@@ -67,11 +67,7 @@ extension Routes {
                     issuers: stores.issuers, audit: parts.auditLog,
                     examine: IssuerExaminer(documents: parts.issuerDocuments, now: parts.now).examine)),
             eventSecrets: EventSecretEndpoints(useCase: parts.eventSecrets),
-            buckets: AdminEndpoints(
-                store: stores.buckets,
-                changes: BucketChanges(
-                    buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency),
-                newRow: newRow),
+            buckets: AdminEndpoints(store: stores.buckets, changes: stores.bucketChanges, newRow: newRow),
             credentials: StorageCredentialEndpoints(
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
@@ -85,7 +81,7 @@ extension Routes {
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
                 store: stores.apiKeys,
-                changes: APIKeyChanges(keys: stores.apiKeys, now: parts.now, randomBytes: parts.randomBytes),
+                changes: stores.apiKeyChanges(now: parts.now, randomBytes: parts.randomBytes),
                 newRow: newRow),
             gateways: GatewayEndpoints(directory: stores.gateways),
             audit: AuditEndpoints(reader: stores.audit)

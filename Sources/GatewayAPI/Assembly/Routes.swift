@@ -174,7 +174,7 @@ struct Routes {
             Route(.patch, "/admin/v1/issuers/{id}", .admin, admin.issuers.patch),
             Route(.delete, "/admin/v1/issuers/{id}", .admin, admin.issuers.delete),
             Route(.post, "/admin/v1/issuers/{id}:validate", .admin, admin.issuerValidation.validate),
-            Route(.post, "/admin/v1/api-keys", .admin, admin.apiKeys.create),
+            Route(.post, "/admin/v1/api-keys", .admin, admin.apiKeys.rows.create),
             Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
             Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
             Route(.put, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.replace),

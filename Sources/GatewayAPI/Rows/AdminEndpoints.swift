@@ -31,13 +31,14 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         try request.allowQuery(Resource.hasTwins ? ["ifExists"] : [])
         let ifExists = try request.word("ifExists", IfExists.self) ?? .refuse
         var body = try request.jsonObject()
-        let resource = try Resource(&body, as: newRow(caller)).validated()
+        let resource = try Validated(Resource(&body, as: newRow(caller)))
         let writer = try writer(&body)
         try body.end()
         let change = caller.change(in: request)
         let refusal: GatewayError
         do throws(GatewayError) {
-            return Self.located(.created, try await writer.create(resource, change))
+            let created = try await writer.create(resource, change)
+            return Self.located(.created, created.stored, showing: created.shown)
         } catch {
             refusal = error
         }
@@ -52,8 +53,10 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
     }
 
     /// Makes the answer that shows a row and names its path.
-    private static func located(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
-        var response = answer(status, stored)
+    private static func located(
+        _ status: HTTPResponse.Status, _ stored: Stored<Resource>, showing shown: ShownMember? = nil
+    ) -> ServerResponse {
+        var response = answer(status, stored, showing: shown)
         response.head.headerFields[.location] =
             Resource.collectionPath + "/" + PathSegment.encoded(stored.row.identifier)
         return response
@@ -90,7 +93,7 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         var body = try JSONObject(
             combine(current, sent).without(Resource.passingMembers).settable(
                 Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
-        let resource = try Resource(&body, as: newRow(caller), over: stored.row).validated()
+        let resource = try Validated(Resource(&body, as: newRow(caller), over: stored.row))
         let writer = try writer(&body)
         try body.end()
         return Self.answer(.ok, try await writer.update(resource, stored, caller.change(in: request)))

@@ -3,7 +3,7 @@ import GatewayCore
 import StrictJSON
 
 /// A kind of row that is listed, read and deleted, with its JSON form.
-protocol ListedResource: ManagedRow {
+protocol ListedResource: ValidatedRow {
     /// Query parameters that narrow a list.
     static var filters: [ListFilter] { get }
 
@@ -40,9 +40,6 @@ protocol AdminResource: ListedResource {
 
     /// Copies from the old row the values that no change touches.
     mutating func keep(_ old: Self)
-
-    /// Refuses a row that could not work; returns the row in the form in which it is stored.
-    func validated() throws(GatewayError) -> Self
 }
 
 /// The values that the gateway gives a new row.

@@ -50,9 +50,14 @@ extension RowReading {
         return identifier
     }
 
-    /// Makes the answer that shows a row.
-    static func answer(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
-        var response = ServerResponse.json(status) { stored.row.write(to: &$0) }
+    /// Makes the answer that shows a row, and a secret of it.
+    static func answer(
+        _ status: HTTPResponse.Status, _ stored: Stored<Resource>, showing shown: ShownMember? = nil
+    ) -> ServerResponse {
+        var response = ServerResponse.json(status) { json in
+            stored.row.write(to: &json)
+            if let shown { json.member(shown.name, shown.secret.reveal()) }
+        }
         response.head.headerFields[.eTag] = EntityTag(of: stored).text
         return response
     }

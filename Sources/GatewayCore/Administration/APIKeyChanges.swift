@@ -24,28 +24,48 @@ public struct APIKeyChanges: Sendable {
     /// Creates a key. This is the only time its text is returned.
     ///
     /// - Parameters:
-    ///   - key: The new row; this method validates it, and sets its prefix and hash.
+    ///   - key: The new row; this method sets its prefix and hash.
     ///   - change: The admin and request that create the key.
     /// - Throws: `invalidArgument`, `unavailable`.
     public func create(
-        _ key: APIKey, by change: ChangeContext
+        _ key: Validated<APIKey>, by change: ChangeContext
     ) async throws(GatewayError) -> (stored: Stored<APIKey>, text: APIKeyText) {
-        try checkExpiry(of: key, over: nil)
+        try checkExpiry(of: key.row, over: nil)
         let text = try newText()
-        var key = try key.validated()
-        key.prefix = text.prefix
-        key.hash = text.digest
-        return (try await keys.create(key, by: change), text)
+        return (try await add(key, text, by: change), text)
+    }
+
+    /// Creates a key whose text exists, such as one that a demo keeps in a file.
+    ///
+    /// - Parameters:
+    ///   - key: The new row; this method sets its prefix and hash.
+    ///   - text: The text of the key.
+    ///   - change: The admin and request that create the key.
+    /// - Throws: `invalidArgument`, `alreadyExists`, `unavailable`.
+    public func create(
+        _ key: Validated<APIKey>, holding text: APIKeyText, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<APIKey> {
+        try checkExpiry(of: key.row, over: nil)
+        return try await add(key, text, by: change)
+    }
+
+    private func add(
+        _ key: Validated<APIKey>, _ text: APIKeyText, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<APIKey> {
+        var row = key.row
+        row.prefix = text.prefix
+        row.hash = text.digest
+        return try await keys.create(Validated(unchecked: row), by: change)
     }
 
     /// Replaces a key's row, if it still has the revision that was read. The secret stays.
     ///
     /// - Throws: `invalidArgument`, `notFound`, `preconditionFailed`, `unavailable`.
     public func update(
-        _ key: APIKey, over old: Stored<APIKey>, by change: ChangeContext
+        _ key: Validated<APIKey>, over old: Stored<APIKey>, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<APIKey> {
-        try checkExpiry(of: key, over: old.row)
-        return try await keys.update(key.validated(), from: old.revision, by: change)
+        try checkExpiry(of: key.row, over: old.row)
+        return try await keys.update(key, from: old.revision, by: change)
     }
 
     /// Gives a key a new secret. This is the only time its text is returned.
@@ -68,7 +88,7 @@ public struct APIKeyChanges: Sendable {
                 expiresAt: now().addingTimeInterval(TimeInterval(overlap.seconds)))
         key.prefix = text.prefix
         key.hash = text.digest
-        return (try await keys.update(key, from: old.revision, by: change), text)
+        return (try await keys.update(Validated(unchecked: key), from: old.revision, by: change), text)
     }
 
     /// Refuses an expiry in the past. A key that has expired may repeat the time of its expiry.

@@ -4,12 +4,14 @@ public import FoundationEssentials
 /// log. Once the call returns, the change is in force on every gateway.
 public protocol AdminStore<Resource>: Sendable {
     /// The kind of row that the store manages.
-    associatedtype Resource: ManagedRow
+    associatedtype Resource: ValidatedRow
 
     /// Adds a row; the result includes the values that the store sets itself, such as times.
     ///
     /// - Throws: `alreadyExists`, `conflict` if the row refers to something that does not exist, `unavailable`.
-    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource>
+    func create(
+        _ resource: Validated<Resource>, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource>
 
     /// Reads a row by its identifier: a UUID in lower case, a bucket name, or ``GroupMember/identifier``.
     ///
@@ -26,7 +28,7 @@ public protocol AdminStore<Resource>: Sendable {
     /// - Throws: `notFound`, `preconditionFailed` if the revision differs, `alreadyExists` if another row has the same
     ///   unique name, `conflict`, `unavailable`.
     func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
+        _ resource: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource>
 
     /// Removes a row. If a revision is given, the row must still have it.

@@ -32,33 +32,31 @@ public struct BucketChanges: Sendable {
     /// Creates a bucket.
     ///
     /// - Parameters:
-    ///   - bucket: The new row; this method validates it.
+    ///   - bucket: The new row.
     ///   - secrets: The secrets that the admin presents.
     ///   - change: The admin and request that create the bucket.
     /// - Throws: `invalidArgument` (field `secretAccessKey` or `cdnSecret` if that secret is missing or wrong),
     ///   `alreadyExists`, `conflict` if a credential does not exist, `unavailable`.
     public func create(
-        _ bucket: Bucket, showing secrets: ShownSecrets, by change: ChangeContext
+        _ bucket: Validated<Bucket>, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
-        let bucket = try bucket.validated()
-        try await check(secrets, for: bucket, over: nil, by: change)
+        try await check(secrets, for: bucket.row, over: nil, by: change)
         return try await buckets.create(bucket, by: change)
     }
 
     /// Replaces a bucket's row, if it still has the revision that was read.
     ///
     /// - Parameters:
-    ///   - bucket: The new row; this method validates it.
+    ///   - bucket: The new row.
     ///   - old: The bucket as it was read.
     ///   - secrets: The secrets that the admin presents.
     ///   - change: The admin and request that change the bucket.
     /// - Throws: `invalidArgument` (field `secretAccessKey` or `cdnSecret` if that secret is missing or wrong),
     ///   `notFound`, `preconditionFailed`, `conflict` if a credential does not exist, `unavailable`.
     public func update(
-        _ bucket: Bucket, over old: Stored<Bucket>, showing secrets: ShownSecrets, by change: ChangeContext
+        _ bucket: Validated<Bucket>, over old: Stored<Bucket>, showing secrets: ShownSecrets, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
-        let bucket = try bucket.validated()
-        try await check(secrets, for: bucket, over: old.row, by: change)
+        try await check(secrets, for: bucket.row, over: old.row, by: change)
         return try await buckets.update(bucket, from: old.revision, by: change)
     }
 

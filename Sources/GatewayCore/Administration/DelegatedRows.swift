@@ -5,7 +5,7 @@ public import FoundationEssentials
 ///
 /// A row outside is not there; a row that may be seen but not changed, and a new state outside, are refused. The old
 /// state is checked by its revision, so that no other change slips in between check and change.
-public struct DelegatedRows<Resource: ManagedRow>: AdminStore {
+public struct DelegatedRows<Resource: ValidatedRow>: AdminStore {
     private let rows: any AdminStore<Resource>
 
     /// Number of attempts to remove a row that others keep changing.
@@ -18,9 +18,9 @@ public struct DelegatedRows<Resource: ManagedRow>: AdminStore {
 
     /// Adds a row that lies inside.
     public func create(
-        _ resource: Resource, by change: ChangeContext
+        _ resource: Validated<Resource>, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
-        try check(resource, change)
+        try check(resource.row, change)
         return try await rows.create(resource, by: change)
     }
 
@@ -36,14 +36,14 @@ public struct DelegatedRows<Resource: ManagedRow>: AdminStore {
 
     /// Replaces a row if both states lie inside.
     public func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
+        _ resource: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         guard change.authority != .unlimited else {
             return try await rows.update(resource, from: revision, by: change)
         }
-        let old = try await get(resource.identifier, within: change.authority.sees)
+        let old = try await get(resource.row.identifier, within: change.authority.sees)
         try check(old.row, change)
-        try check(resource, change)
+        try check(resource.row, change)
         guard old.revision == revision else { throw .preconditionFailed }
         return try await rows.update(resource, from: revision, by: change)
     }

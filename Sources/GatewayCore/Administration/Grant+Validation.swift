@@ -1,4 +1,4 @@
-extension Grant {
+extension Grant: ValidatedRow {
     /// Validates a grant before it is created, and converts its content types to lower case.
     ///
     /// A deny grant must have no conditions. Otherwise it would be unclear whether a request that fails a condition is
@@ -94,31 +94,5 @@ extension GrantConditions {
         guard let list else { return }
         try require(1...maxListCount ~= list.count, field, "The list must have 1 to 64 entries.")
         try require(list.allSatisfy(isGood), field, "The entries must be \(form).")
-    }
-}
-
-extension Quota {
-    /// Validates a quota before it is created. A byte quota always applies to `PutObject`; the action is set if it is
-    /// missing.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public func validated() throws(GatewayError) -> Quota {
-        try require(limit >= 0, "limit", "The limit must be 0 or more.")
-        guard metric == .bytes else { return self }
-        try require(action == nil || action == .putObject, "action", "Bytes are counted for PutObject only.")
-        var quota = self
-        quota.action = .putObject
-        return quota
-    }
-}
-
-extension GroupMember {
-    /// Validates a membership before it is created: the member must be a user, and the group a group.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public func validated() throws(GatewayError) -> GroupMember {
-        try require(group.isGroup, "group", "A group must have the form 'group:<name>'.")
-        try require(member.isUser, "member", "A member must have the form 'user:<name>'.")
-        return self
     }
 }

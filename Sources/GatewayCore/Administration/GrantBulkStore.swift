@@ -41,14 +41,14 @@ public struct ProposedGrant: Sendable {
     /// The revision that the grant must have now; `nil` accepts any.
     public var revision: UUID?
     /// The desired grant; its identifier and origin are ignored.
-    public var grant: Grant
+    public let grant: Grant
 
     /// Creates a proposed grant.
-    public init(place: Int, id: UUID?, revision: UUID? = nil, grant: Grant) {
+    public init(place: Int, id: UUID?, revision: UUID? = nil, grant: Validated<Grant>) {
         self.place = place
         self.id = id
         self.revision = revision
-        self.grant = grant
+        self.grant = grant.row
     }
 }
 

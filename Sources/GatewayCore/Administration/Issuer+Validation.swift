@@ -1,7 +1,7 @@
 import Bytes
 import StrictJSON
 
-extension Issuer {
+extension Issuer: ValidatedRow {
     /// Signature algorithms with a private key.
     public static let asymmetricAlgorithms: Set<String> = [
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
@@ -141,22 +141,5 @@ extension Issuer {
         guard bytes.starts(with: "https://".utf8) || bytes.starts(with: "http://".utf8) else { return nil }
         let base = bytes.last == UInt8(ascii: "/") ? bytes.dropLast() : bytes[...]
         return String(Substring(base)) + "/.well-known/openid-configuration"
-    }
-}
-
-extension APIKey {
-    /// Validates an API key before it is created.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public func validated() throws(GatewayError) -> APIKey {
-        try require(name.isLine(1...128), "name", "The name must be one line of 1 to 128 bytes.")
-        try require(principal.isUser, "principal", "An API key must act for a user, 'user:<name>'.")
-        try require(principal != .bootstrapAdmin, "principal", "The name is reserved for the operator.")
-        try require(
-            groups.count <= 64 && groups.allSatisfy(\.isGroup), "groups",
-            "At most 64 groups, each 'group:<name>', are allowed."
-        )
-        try require(adminScopes == nil || !roles.isEmpty, "adminScopes", "Scopes limit roles, and the key has none.")
-        return self
     }
 }

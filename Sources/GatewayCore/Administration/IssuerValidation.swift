@@ -3,8 +3,8 @@ public struct IssuerValidation: Sendable, Equatable {
     /// The outcome of a step, as for buckets. `warned`: tokens work, but something else is not as it should be.
     public typealias Outcome = BucketValidation.Outcome
 
-    /// The steps of the check, in the order in which they are reported. Those in ``ofSignIn`` are there if people sign
-    /// in to the console at the issuer. Those from ``token`` on judge a token.
+    /// The steps of the check, in the order in which they are reported. Those of the sign-in are there if people sign in
+    /// to the console at the issuer. Those from ``token`` on judge a token.
     public enum Step: String, Sendable, CaseIterable {
         /// Reads the issuer's discovery document, `<issuer>/.well-known/openid-configuration`.
         case discovery
@@ -59,10 +59,6 @@ public struct IssuerValidation: Sendable, Equatable {
 
         /// The steps that judge a token, in order.
         public static let ofToken = Array(allCases.drop { $0 != .token })
-        /// The steps that judge the sign-in to the console, in order.
-        public static let ofSignIn: [Step] = [
-            .signInEndpoints, .signInPKCE, .signInClient, .signInCORS, .signInToken,
-        ]
     }
 
     /// The finding of one step.

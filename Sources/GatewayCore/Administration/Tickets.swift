@@ -99,7 +99,7 @@ public struct Tickets: Sendable {
             bucket: request.bucket, prefix: request.prefix, actions: actions, maxUses: maxUses,
             expiresAt: expiresAt,
             responseKey: request.encryptsResponses ? Secret(try random.bytes(32)) : nil, createdAt: created)
-        let stored = try await rows.create(ticket, by: change)
+        let stored = try await rows.create(Validated(ticket), by: change)
         do throws(GatewayError) {
             // A revocation that came meanwhile may have missed the ticket.
             try await checkRevocation(of: caller, end: expiresAt)

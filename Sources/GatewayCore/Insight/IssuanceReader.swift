@@ -29,60 +29,6 @@ extension IssuanceReader {
     }
 }
 
-/// Aggregates the ledger into reports.
-public protocol LedgerReports: Sendable {
-    /// Counts issuances by hour or day and by the requested dimensions, newest first; or those of the whole period, the
-    /// largest counts first.
-    ///
-    /// - Throws: The errors of ``IssuanceReader/issuances(_:)``, like the methods below unless they say otherwise.
-    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage>
-
-    /// Reads a page of refusals, counted by time and by the requested dimensions, newest first.
-    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial>
-
-    /// Counts the reservations that are not settled yet.
-    func settlingBacklog() async throws(GatewayError) -> SettlingBacklog
-
-    /// Reads a page of live allow grants with the use of each, newest first.
-    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
-
-    /// Counts the usable issuances that result from a grant or a storage credential, or that a principal asked for, as
-    /// far as they may be seen.
-    ///
-    /// - Throws: `notFound` if the grant never existed, or if the credential does not exist and none of its issuances
-    ///   is usable; `slowDown`, `unavailable`. Any principal may have asked.
-    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius
-}
-
-/// A filter for issuances; an absent member does not restrict the result.
-public struct IssuanceFilter: Sendable, Equatable {
-    /// Start of the recording period, inclusive; see ``LedgerRange``.
-    public var from: Date?
-    /// End of the recording period, exclusive.
-    public var to: Date?
-    /// The caller.
-    public var principal: Principal?
-    /// The bucket of the object.
-    public var bucket: BucketName?
-    /// The prefix that the key must begin with.
-    public var prefix: ExactText?
-    /// An action that is permitted, alone or together with another.
-    public var action: Action?
-    /// The delivery of the credential.
-    public var delivery: Delivery?
-    /// The grant that decided.
-    public var grantID: UUID?
-    /// The credential that signed.
-    public var credentialID: UUID?
-    /// Whether to select only issuances that have not expired by the database's clock.
-    public var isAlive = false
-    /// The issuances that may be seen.
-    public var reach: AdminReach = .unlimited
-
-    /// Creates a filter that matches all issuances.
-    public init() {}
-}
-
 /// A request for a page of issuances.
 public struct IssuanceQuery: Sendable {
     /// The filter. Without `from`, the period begins one day before its end, or eight days before it if only unexpired

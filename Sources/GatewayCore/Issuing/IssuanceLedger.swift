@@ -19,9 +19,6 @@ public protocol IssuanceLedger: Sendable {
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>]
-
-    /// Counts a refusal. The memory used is bounded. The call never blocks and never makes the answer fail.
-    func count(_ denial: Denial)
 }
 
 extension IssuanceLedger {
@@ -139,44 +136,4 @@ public enum RecordVerdict: Sendable, Equatable {
     case stale
     /// A quota is used up; nothing was written.
     case quotaExceeded(QuotaRefusal)
-}
-
-/// A refusal in the form that is counted: without key or token.
-public struct Denial: Sendable, Hashable {
-    /// The caller.
-    public var principal: Principal
-    /// The requested bucket if it exists, otherwise `nil`. Invented names therefore use no space.
-    public var bucket: BucketName?
-    /// The stable code of the answer, such as `AccessDenied`.
-    public var code: String
-
-    /// Creates a denial to be counted.
-    public init(principal: Principal, bucket: BucketName?, code: String) {
-        self.principal = principal
-        self.bucket = bucket
-        self.code = code
-    }
-}
-
-/// Reads the current use of quotas.
-public protocol QuotaUsageSource: Sendable {
-    /// Reads what remains of each quota for its holder now, by the database's clock. The results are in the order of
-    /// `holdings`.
-    ///
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
-    func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder]
-}
-
-/// A quota and the holder whose use is counted against it.
-public struct QuotaHolding: Sendable, Equatable {
-    /// The quota.
-    public var quota: Quota
-    /// The principal whose use is counted: the caller, or the quota's principal if its members share the quota.
-    public var holder: Principal
-
-    /// Creates a holding of a quota.
-    public init(quota: Quota, holder: Principal) {
-        self.quota = quota
-        self.holder = holder
-    }
 }

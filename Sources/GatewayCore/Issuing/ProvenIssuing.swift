@@ -15,6 +15,7 @@ public final class ProvenIssuing: Sendable {
     public let issued = IssuanceCounts()
     private let authenticator: any Authenticator
     private let ledger: any IssuanceLedger
+    private let denials: any DenialCounting
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
 
     // While a script changes a hundred rows a second for one group, about one attempt in ten succeeds for the group's
@@ -27,15 +28,17 @@ public final class ProvenIssuing: Sendable {
     ///   - cache: The policy rows that decisions use.
     ///   - authenticator: Checks the caller's token again after policy has changed.
     ///   - ledger: Proves, charges and records issuances.
+    ///   - denials: Counts refusals.
     ///   - now: The clock that stores compare expiry times with.
     ///   - randomBytes: Returns the requested number of unpredictable bytes.
     public init(
-        cache: PolicyCache, authenticator: any Authenticator, ledger: any IssuanceLedger,
+        cache: PolicyCache, authenticator: any Authenticator, ledger: any IssuanceLedger, denials: any DenialCounting,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
         self.cache = cache
         self.authenticator = authenticator
         self.ledger = ledger
+        self.denials = denials
         self.now = now
         self.randomBytes = randomBytes
     }
@@ -161,7 +164,7 @@ extension ProvenIssuing {
 
     /// Counts the refusal of a request that leads to no bucket, and returns its error for throwing.
     func refused(in context: RequestContext) -> GatewayError {
-        ledger.count(Denial(principal: context.caller.principal, bucket: nil, code: GatewayError.accessDenied.code))
+        denials.count(Denial(principal: context.caller.principal, bucket: nil, code: GatewayError.accessDenied.code))
         return .accessDenied
     }
 
@@ -205,7 +208,7 @@ extension ProvenIssuing {
         _ attempt: ProofAttempt
     ) -> GatewayError {
         let caller = attempt.caller
-        ledger.count(Denial(principal: caller.principal, bucket: bucket, code: refusal.error.code))
+        denials.count(Denial(principal: caller.principal, bucket: bucket, code: refusal.error.code))
         if let refusals = attempt.context.refusals {
             refusals.note(RefusalNote(refusal, target()))
         }

@@ -8,7 +8,7 @@ import Logging
 /// Each change is one transaction. It writes the row, then its audit row and, last, a line in the log of policy
 /// changes. The commit writes that line. If the gateway stops in between, PostgreSQL ends the session after one second,
 /// which also releases the row locks.
-public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
+public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     private let table: AdminTable<Resource>
     let pool: PostgresPool
     let logger: Logger
@@ -23,8 +23,9 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
 
     /// Adds a row, and returns it as stored.
     public func create(
-        _ resource: Resource, by change: ChangeContext
+        _ validated: Validated<Resource>, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
+        let resource = validated.row
         let entry = try auditEntry(.create, table.identifier(resource), change)
         do throws(GatewayError) {
             return try await perform(change) { transaction in
@@ -74,8 +75,9 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
 
     /// Replaces the row that has the resource's identifier.
     public func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
+        _ validated: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
+        let resource = validated.row
         let id = table.identifier(resource)
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.update, id, change)

@@ -11,7 +11,6 @@ import Logging
 struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool
-    let base: any IssuanceLedger
     let clock: LedgerClock
     let logger: Logger
 
@@ -58,10 +57,6 @@ struct OnceLedger: IssuanceLedger {
             let refusal = (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
             return .done(batch.entries.map { _ in .failure(refusal) })
         }
-    }
-
-    func count(_ denial: Denial) {
-        base.count(denial)
     }
 
     /// Proposals that go into one statement, and their places among all proposals.

@@ -17,7 +17,6 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     private let pool: PostgresPool
     private let statements: StorePool
     private let keys: MasterKeyRing
-    private let base: any IssuanceLedger
     private let clock: LedgerClock
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -30,19 +29,16 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     /// - Parameters:
     ///   - pool: Connections logged in as the gateway, with ``sessionSettings``.
     ///   - keys: Master keys that seal answers.
-    ///   - ledger: Counts refusals.
     ///   - clock: The ledger's clock, which is compared with the database's.
     ///   - logger: Receives the reasons why requests cannot be remembered.
     ///   - now: Returns the current time, for identifiers.
     public init(
-        pool: PostgresPool, keys: MasterKeyRing, ledger: any IssuanceLedger, clock: LedgerClock, logger: Logger,
-        now: @escaping @Sendable () -> Date
+        pool: PostgresPool, keys: MasterKeyRing, clock: LedgerClock, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         self.pool = pool
         statements = StorePool(
             pool: pool, logger: logger, complaint: "idempotency keys cannot be read or written")
         self.keys = keys
-        base = ledger
         self.clock = clock
         self.logger = logger
         self.now = now
@@ -105,7 +101,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Returns a ledger that records each issuance of a claim once.
     public func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
-        OnceLedger(claim: claim, pool: pool, base: base, clock: clock, logger: logger)
+        OnceLedger(claim: claim, pool: pool, clock: clock, logger: logger)
     }
 
     /// Opens a kept answer. Returns `nil` if its master key is gone or its bytes were changed; such an answer is lost.

@@ -8,7 +8,7 @@ import Synchronization
 /// Counts refusals in memory and adds them to the database every few seconds.
 ///
 /// Its memory is bounded: if too many different refusals arrive between two writes, the rest are counted under `*`.
-public final class DenialCounter: Service {
+public final class DenialCounter: DenialCounting, Service {
     /// Time between two writes.
     private static let interval = Duration.seconds(5)
 

@@ -41,7 +41,6 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// The loops that drive the connections.
     private let loops: [EventLoop]
     private let ownsLoops: Bool
-    private let denials: DenialCounter
     private let limits: Limits
 
     /// Creates a ledger. ``run()`` connects it.
@@ -49,20 +48,17 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// - Parameters:
     ///   - configuration: How to reach the server. The session settings that recording needs are added to its own.
     ///   - clock: The gateway's clock, which is compared with the database's.
-    ///   - denials: Counts refusals. It runs as a service of its own.
     ///   - limits: Number of connections, and sizes of batches.
     ///   - schema: Nothing is recorded while it does not fit.
     ///   - loops: Event loops that drive the connections, ideally those that serve the requests. By default each
     ///     connection gets a loop of its own.
     ///   - logger: Logger for the connections.
     public init(
-        configuration: PostgresConfiguration, clock: LedgerClock, denials: DenialCounter, limits: Limits = Limits(),
-        schema: SchemaFit? = nil, loops: [EventLoop] = [],
-        logger: Logger
+        configuration: PostgresConfiguration, clock: LedgerClock, limits: Limits = Limits(), schema: SchemaFit? = nil,
+        loops: [EventLoop] = [], logger: Logger
     ) throws(EventLoopError) {
         var configuration = configuration
         configuration.sessionSettings += Self.sessionSettings
-        self.denials = denials
         self.schema = schema
         self.limits = limits
         let count = max(1, limits.connections)
@@ -174,10 +170,5 @@ public final class PostgresLedger: IssuanceLedger, Service {
     private var nextLane: LedgerLane {
         lanes.first { $0.queue.count < limits.spillsAt && $0.health.isWell }
             ?? lanes.min { $0.queue.count < $1.queue.count } ?? lanes[0]
-    }
-
-    /// Counts a refusal in memory. A ``DenialCounter`` writes it later.
-    public func count(_ denial: Denial) {
-        denials.count(denial)
     }
 }

@@ -16,25 +16,6 @@ struct Settings: Sendable {
         var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
-        /// Number of connections for uploads in parts and for reading counters of quotas.
-        let queryConnections = 4
-        /// Number of connections for the admin routes.
-        let adminConnections = 4
-        /// Number of connections for the admin routes that read the ledger.
-        let reportConnections = 3
-        /// Number of connections for imports, exports and batches of grants, each of which takes one.
-        let bulkConnections = 4
-        /// Number of connections for looking up the secrets of stores.
-        let eventConnections = 2
-        /// Number of connections for requests with idempotency keys.
-        let idempotencyConnections = 4
-
-        /// Maximum number of connections to PostgreSQL, including one each for background work, indexes,
-        /// notifications and heartbeats, and one to each of up to five servers for the watch.
-        var connectionCount: Int {
-            ledgerConnections + poolConnections + queryConnections + adminConnections + reportConnections
-                + bulkConnections + eventConnections + idempotencyConnections + 9
-        }
 
         /// Whether a connection string has a password.
         static func hasPassword(_ connectionString: String) -> Bool {

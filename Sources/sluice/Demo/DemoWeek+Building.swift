@@ -1,6 +1,5 @@
 import DevStack
 import FoundationEssentials
-import GatewayAPI
 import GatewayCore
 import GatewayPostgres
 import LibPQ
@@ -59,8 +58,7 @@ private struct WeekParts {
         let ledgerClock = LedgerClock(
             maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)
         ledger = try PostgresLedger(
-            configuration: configuration([]), clock: ledgerClock, denials: denials, limits: .init(connections: 1),
-            logger: logger)
+            configuration: configuration([]), clock: ledgerClock, limits: .init(connections: 1), logger: logger)
         self.pool = pool
         self.background = background
         let store = WeekStore(now: now)
@@ -75,7 +73,7 @@ private struct WeekParts {
                 PostgresGrantBulk(
                     connections: BulkConnections(try configuration([]), limit: 1, logger: logger), logger: logger)),
             issuing: ProvenIssuing(
-                cache: cache, authenticator: authenticator, ledger: ledger, now: now,
+                cache: cache, authenticator: authenticator, ledger: ledger, denials: denials, now: now,
                 randomBytes: { dice.bytes(count: $0) }),
             multipartRows: PostgresMultipartUploads(pool: pool, now: now),
             uploadRecords: PostgresUploads(pool: pool, ledgerPool: pool, logger: logger, now: now),

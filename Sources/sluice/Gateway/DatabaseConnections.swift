@@ -3,10 +3,28 @@ import GatewayCore
 import GatewayPostgres
 import LibPQ
 import Logging
+import ServiceLifecycle
 
 /// The connections to PostgreSQL, separate for each kind of work. An admin's change may wait for locks, and must not
 /// occupy a connection that reads policy.
 struct DatabaseConnections {
+    /// One kind of connections.
+    struct Kind {
+        /// What connections are for.
+        enum Work {
+            case watching, recording, policy, queries, administration, reports, events, idempotency, bulk
+            case background, sums, indexing, heartbeats, notifications
+        }
+
+        let work: Work
+        /// Maximum number of connections.
+        let size: Int
+        /// Runs while the gateway runs, and closes the connections when it stops; `nil` if whoever uses them does.
+        let service: (any Service)?
+    }
+
+    /// Every kind, also those that other parts open. The watch comes first, since all others depend on it.
+    let kinds: [Kind]
     let configuration: PostgresConfiguration
     /// Reads policy.
     let policyPool: PostgresPool
@@ -39,49 +57,65 @@ struct DatabaseConnections {
     /// How often the database went back in time.
     let setbacks = Counter()
 
-    init(_ settings: Settings, logger: Logger) throws {
+    /// Maximum number of all connections. For the watch, which has one to each server, five servers are assumed.
+    var count: Int { kinds.reduce(0) { $0 + $1.size } }
+
+    /// What runs the connections, in starting order.
+    var services: [any Service] { kinds.compactMap(\.service) }
+
+    /// Puts the connections together. Each is opened when it is first used.
+    init(_ settings: Settings.Database, logger: Logger) throws {
         let outage = Outage(logger: logger)
         let primary = Primary(logger: logger) { [primaryChanges] in primaryChanges.add() }
         self.outage = outage
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
-            var configuration = try settings.database.configuration("sluice", sessionSettings: sessionSettings)
+            var configuration = try settings.configuration("sluice", sessionSettings: sessionSettings)
             configuration.outage = outage
             configuration.primary = primary
             return configuration
         }
         let settingsOfAll = [
-            ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
-            ("idle_in_transaction_session_timeout", "1s"),
+            (name: "synchronous_commit", value: "on"), (name: "statement_timeout", value: "30s"),
+            (name: "lock_timeout", value: "2s"), (name: "idle_in_transaction_session_timeout", value: "1s"),
         ]
         let plain = try configuration(settingsOfAll)
         self.configuration = plain
         watch = PrimaryWatch(plain, primary: primary)
-        policyPool = PostgresPool(
-            try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
-            logger: logger)
+
+        var kinds = [
+            Kind(work: .watching, size: 5, service: watch),
+            Kind(work: .recording, size: settings.ledgerConnections, service: nil),
+            Kind(work: .notifications, size: 1, service: nil),
+        ]
+        func pool(
+            _ work: Kind.Work, _ size: Int, _ sessionSettings: [(name: String, value: String)], maxWaiting: Int = 256
+        ) throws -> PostgresPool {
+            let pool = PostgresPool(
+                try configuration(sessionSettings), size: size, maxWaiting: maxWaiting, logger: logger)
+            kinds.append(Kind(work: work, size: size, service: pool))
+            return pool
+        }
+        func single(_ work: Kind.Work, _ configuration: PostgresConfiguration) -> PostgresConnection {
+            kinds.append(Kind(work: work, size: 1, service: nil))
+            return PostgresConnection(configuration, logger: logger)
+        }
+        policyPool = try pool(.policy, settings.poolConnections, PostgresPolicySource.sessionSettings)
         // To plan these short statements takes longer than to execute them.
-        queryPool = PostgresPool(
-            try configuration(settingsOfAll + [("plan_cache_mode", "force_generic_plan")]),
-            size: settings.database.queryConnections, logger: logger)
-        idempotencyPool = PostgresPool(
-            try configuration(PostgresIdempotency.sessionSettings),
-            size: settings.database.idempotencyConnections, logger: logger)
-        adminPool = PostgresPool(
-            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.adminConnections,
-            logger: logger)
-        ledgerPool = PostgresPool(
-            try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
-            logger: logger)
-        eventPool = PostgresPool(
-            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.eventConnections,
-            maxWaiting: 64, logger: logger)
+        queryPool = try pool(
+            .queries, 4, settingsOfAll + [(name: "plan_cache_mode", value: "force_generic_plan")])
+        adminPool = try pool(.administration, 4, PostgresAdminStores.sessionSettings)
+        ledgerPool = try pool(.reports, 3, PostgresIssuances.sessionSettings)
+        eventPool = try pool(.events, 2, PostgresAdminStores.sessionSettings, maxWaiting: 64)
+        idempotencyPool = try pool(.idempotency, 4, PostgresIdempotency.sessionSettings)
+        let bulkLimit = 4
         bulk = BulkConnections(
-            try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
-        )
-        background = PostgresConnection(plain, logger: logger)
-        sums = PostgresConnection(try configuration(UsageUpkeep.sessionSettings), logger: logger)
-        indexing = PostgresConnection(try configuration(IndexUpkeep.sessionSettings), logger: logger)
-        heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
+            try configuration(BulkConnections.sessionSettings), limit: bulkLimit, logger: logger)
+        kinds.append(Kind(work: .bulk, size: bulkLimit, service: nil))
+        background = single(.background, plain)
+        sums = single(.sums, try configuration(UsageUpkeep.sessionSettings))
+        indexing = single(.indexing, try configuration(IndexUpkeep.sessionSettings))
+        heartbeat = single(.heartbeats, try configuration(Heartbeat.sessionSettings))
+        self.kinds = kinds
     }
 
     /// Checks the database, the schema and the master keys. It waits some time for PostgreSQL to become reachable,

@@ -6,10 +6,11 @@ import Logging
 import MicroHTTPD
 
 extension Gateway {
-    /// Creates the listeners, that of the API first. The given loops serve it.
+    /// Creates the listeners, that of the API first. The given loops serve it. `connections` is the maximum number of
+    /// connections to PostgreSQL.
     static func servers(
-        _ settings: Settings, _ parts: APIParts, _ bodyMemory: BodyMemory, loops: [EventLoop], logger: Logger,
-        behind front: (APIResponder) -> any HTTPResponder
+        _ settings: Settings, _ parts: APIParts, _ bodyMemory: BodyMemory, connections: Int, loops: [EventLoop],
+        logger: Logger, behind front: (APIResponder) -> any HTTPResponder
     ) throws -> [HTTPServer] {
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
@@ -27,7 +28,7 @@ extension Gateway {
             configuration.drain = drain
             // A connection to PostgreSQL uses three descriptors: its socket, one that wakes its waiter, and one to
             // cancel with.
-            configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
+            configuration.reservedDescriptors += 3 * connections + OutboundClient.maxDescriptors
             return try HTTPServer(
                 configuration: configuration, socket: socket,
                 responder: front(APIResponder(parts, api, on: listener)), logger: logger, loops: loops)

@@ -12,10 +12,8 @@ extension Gateway {
     ) throws -> [any Service] {
         let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
         let multipart = useCases.multipartUploads
-        return [
-            connections.watch, connections.policyPool, connections.adminPool, connections.ledgerPool,
-            connections.eventPool, connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
-            parts.refusals, parts.figures,
+        let workers: [any Service] = [
+            parts.ledger, parts.watch, parts.denials, parts.refusals, parts.figures,
             try heartbeat(parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
                 try await cache.advance()
@@ -36,6 +34,7 @@ extension Gateway {
                 upload async throws(GatewayError) in try await multipart.clean(upload)
             },
         ]
+        return connections.services + workers
     }
 
     /// Puts all services into starting order, with those that a supervised process has.

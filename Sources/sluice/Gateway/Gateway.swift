@@ -33,7 +33,7 @@ struct Gateway {
         _ settings: Settings, logger: Logger, requestLog: any RequestLog, supervision: Supervision? = nil,
         behind front: (APIResponder) -> any HTTPResponder = { $0 }
     ) async throws {
-        let connections = try DatabaseConnections(settings, logger: logger)
+        let connections = try DatabaseConnections(settings.database, logger: logger)
         try await connections.check(masterKeys: settings.masterKeys, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         let useCases = UseCases(settings, parts)
@@ -43,7 +43,9 @@ struct Gateway {
             notifier: supervision?.notifier, logger: logger)
         let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
-        let servers = try Self.servers(settings, api, bodyMemory, loops: parts.loops, logger: logger, behind: front)
+        let servers = try Self.servers(
+            settings, api, bodyMemory, connections: connections.count, loops: parts.loops, logger: logger,
+            behind: front)
         metrics.addListeners(servers, bodyMemory)
         metrics.add(parts, issued: useCases.issued)
         metrics.addProcess()

@@ -22,6 +22,7 @@ struct SharedParts {
     /// Calls other servers.
     let cloud: OutboundClient
     let authenticator: any Authenticator
+    /// Counts refusals.
     let denials: DenialCounter
     /// Keeps single refusals.
     let refusals: PostgresRefusals
@@ -64,7 +65,7 @@ struct SharedParts {
         clock = LedgerClock(
             maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)
         ledger = try PostgresLedger(
-            configuration: connections.configuration, clock: clock, denials: denials,
+            configuration: connections.configuration, clock: clock,
             limits: .init(connections: settings.database.ledgerConnections), schema: schema, loops: loops,
             logger: logger)
         watch = LedgerWatch(

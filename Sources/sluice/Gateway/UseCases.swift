@@ -1,5 +1,4 @@
 import FoundationEssentials
-import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
@@ -31,8 +30,8 @@ struct UseCases {
             PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now),
             PostgresGrantBulk(connections: connections.bulk, logger: logger))
         let issuing = ProvenIssuing(
-            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, now: now,
-            randomBytes: parts.random)
+            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, denials: parts.denials,
+            now: now, randomBytes: parts.random)
         issued = issuing.issued
         presignedURLs = PresignedURLs(issuing)
         multipartUploads = MultipartUploads(
@@ -62,8 +61,8 @@ struct UseCases {
             source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
             instant: { ContinuousClock.now })
         idempotency = PostgresIdempotency(
-            pool: connections.idempotencyPool, keys: parts.masterKeys, ledger: parts.ledger, clock: parts.clock,
-            logger: logger, now: now)
+            pool: connections.idempotencyPool, keys: parts.masterKeys, clock: parts.clock, logger: logger,
+            now: now)
     }
 
     private static func storeEvents(

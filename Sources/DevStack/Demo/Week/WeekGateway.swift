@@ -1,5 +1,4 @@
 import FoundationEssentials
-public import GatewayAPI
 public import GatewayCore
 
 /// The use cases of a gateway whose clock shows the demo's week. They decide, sign, charge and record as those of every

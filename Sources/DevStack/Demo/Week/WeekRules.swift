@@ -1,5 +1,4 @@
 import FoundationEssentials
-import GatewayAPI
 import GatewayCore
 import LibCrypto
 
@@ -32,14 +31,15 @@ struct WeekRules: Sendable {
 
     private func join(_ name: String, _ group: WeekGroup, by admin: Admin = .olivia) async throws {
         let member = GroupMember(group: try Principal(group.principal), member: try .user(name), createdAt: clock.now)
-        _ = try await stores.members.create(member, by: change(by: admin))
+        _ = try await stores.members.create(Validated(member), by: change(by: admin))
     }
 
     private func allowRedirects() async throws {
         let bucket = try await stores.buckets.get(DemoWorld.bucket)
         var row = bucket.row
         row.allowsRedirects = true
-        _ = try await stores.buckets.update(row.validated(), from: bucket.revision, by: change(by: .olivia))
+        _ = try await stores.bucketChanges.update(
+            Validated(row), over: bucket, showing: ShownSecrets(), by: change(by: .olivia))
     }
 
     private func makeGrants() async throws {
@@ -75,7 +75,7 @@ struct WeekRules: Sendable {
             prefix: try isTemplate ? KeyPrefix(template: prefix) : KeyPrefix(literal: prefix), actions: actions,
             effect: effect, conditions: conditions, notAfter: notAfter, note: note, createdBy: "user:\(admin.rawValue)",
             createdAt: clock.now)
-        _ = try await stores.grants.create(grant.validated(), by: change(by: admin))
+        _ = try await stores.grants.create(Validated(grant), by: change(by: admin))
     }
 
     private func makeQuotas() async throws {
@@ -97,7 +97,7 @@ struct WeekRules: Sendable {
             id: newID(), principal: try Principal(principal), bucket: try bucket.map { try BucketName($0) },
             action: metric == .bytes ? .putObject : nil, metric: metric, period: period, sharing: sharing, limit: limit,
             createdAt: clock.now)
-        _ = try await stores.quotas.create(quota.validated(), by: change(by: .olivia))
+        _ = try await stores.quotas.create(Validated(quota), by: change(by: .olivia))
     }
 }
 
@@ -156,7 +156,7 @@ extension WeekRules {
         let held = try await stores.quotas.get(quota.id.uuidString.lowercased())
         var row = held.row
         row.limit = limit
-        _ = try await stores.quotas.update(row.validated(), from: held.revision, by: change(by: admin))
+        _ = try await stores.quotas.update(Validated(row), from: held.revision, by: change(by: admin))
     }
 
     /// Creates what needs attention when the week ends: quotas near their limit, and keys that expire soon.
@@ -178,19 +178,17 @@ extension WeekRules {
 
     private func makeKeys() async throws {
         // The dice are known to everybody; keys have to be secret.
+        let keyChanges = stores.apiKeyChanges(now: { [clock] in clock.now }) { try randomBytes(count: $0) }
         for (name, user, days) in [("Photo booth in the lobby", "amara", 4.0), ("Report mailer", "kofi", 300)] {
-            guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
-                continue
-            }
             let key = APIKey(
-                id: newID(), prefix: text.prefix, hash: text.digest, name: name, principal: try .user(user),
+                id: newID(), prefix: "", hash: Digest(), name: name, principal: try .user(user),
                 expiresAt: clock.now.addingTimeInterval(days * 86_400), createdAt: clock.now)
-            _ = try await stores.apiKeys.create(key.validated(), by: change(by: .olivia))
+            _ = try await keyChanges.create(Validated(key), by: change(by: .olivia))
         }
         let credential = StorageCredential(
             id: newID(), name: "partner-transfer", accessKeyID: "ASIADEMOEXAMPLE",
             secretAccessKey: Secret("not-a-real-secret"), sessionToken: Secret("not-a-real-token"),
             expiresAt: clock.now.addingTimeInterval(5 * 86_400), createdAt: clock.now)
-        _ = try await stores.credentials.create(credential.validated(), by: change(by: .olivia))
+        _ = try await stores.credentials.create(Validated(credential), by: change(by: .olivia))
     }
 }

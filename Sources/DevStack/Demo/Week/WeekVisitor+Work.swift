@@ -1,5 +1,4 @@
 import FoundationEssentials
-import GatewayAPI
 import GatewayCore
 import Signing
 import Synchronization

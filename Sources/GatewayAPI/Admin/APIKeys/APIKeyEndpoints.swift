@@ -17,24 +17,13 @@ struct APIKeyEndpoints: Sendable {
         rows = AdminEndpoints(store: store, newRow: newRow) { _ in
             RowWriter(
                 create: { (key, change) async throws(GatewayError) in
-                    try await changes.create(key, by: change).stored
+                    let created = try await changes.create(key, by: change)
+                    return CreatedRow(stored: created.stored, shown: Self.member(created.text))
                 },
                 update: { (key, old, change) async throws(GatewayError) in
                     try await changes.update(key, over: old, by: change)
                 })
         }
-    }
-
-    /// `POST /admin/v1/api-keys`.
-    @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        var body = try request.jsonObject()
-        let row = try APIKey(&body, as: rows.newRow(caller))
-        try body.end()
-        let created = try await changes.create(row, by: caller.change(in: request))
-        var response = Self.answer(.created, created)
-        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.stored.row.identifier
-        return response
     }
 
     /// `POST /admin/v1/api-keys/{id}:rotate`: gives the row a new secret. The present secret ends at once, or after a
@@ -46,19 +35,12 @@ struct APIKeyEndpoints: Sendable {
         try body.end()
         let stored = try await rows.store.get(rows.identifier(in: request))
         guard try request.ifMatch().admits(stored.revision) else { throw GatewayError.preconditionFailed }
-        return Self.answer(
-            .ok, try await changes.rotate(stored, overlap: overlap, by: caller.change(in: request)))
+        let rotated = try await changes.rotate(stored, overlap: overlap, by: caller.change(in: request))
+        return AdminEndpoints<APIKey>.answer(.ok, rotated.stored, showing: Self.member(rotated.text))
     }
 
-    /// Makes the answer that shows a key, once.
-    private static func answer(
-        _ status: HTTPResponse.Status, _ issued: (stored: Stored<APIKey>, text: APIKeyText)
-    ) -> ServerResponse {
-        var response = ServerResponse.json(status) { json in
-            issued.stored.row.write(to: &json)
-            json.member("key", issued.text.text.reveal())
-        }
-        response.head.headerFields[.eTag] = EntityTag(of: issued.stored).text
-        return response
+    /// The member that shows a key.
+    private static func member(_ text: APIKeyText) -> ShownMember {
+        ShownMember(name: "key", secret: text.text)
     }
 }

@@ -13,7 +13,7 @@ extension AdminEndpoints<Bucket> {
                 cdnSecret: try body.string("cdnSecret").map { Secret($0) })
             return RowWriter(
                 create: { (bucket, change) async throws(GatewayError) in
-                    try await changes.create(bucket, showing: secrets, by: change)
+                    CreatedRow(stored: try await changes.create(bucket, showing: secrets, by: change))
                 },
                 update: { (bucket, old, change) async throws(GatewayError) in
                     try await changes.update(bucket, over: old, showing: secrets, by: change)

@@ -41,7 +41,7 @@ struct GrantBatchItems {
             try item.end()
             do throws(GatewayError) {
                 batch.writes.append(
-                    ProposedGrant(place: index, id: id, revision: revision, grant: try grant.validated()))
+                    ProposedGrant(place: index, id: id, revision: revision, grant: try Validated(grant)))
             } catch .invalidArgument(let field, let reason) {
                 throw item.invalid(field, reason)
             }

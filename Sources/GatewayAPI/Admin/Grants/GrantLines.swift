@@ -69,6 +69,6 @@ actor GrantLines {
         let grant = try Grant(&body, as: new)
         try body.end()
         try options.scope.check(grant)
-        return ProposedGrant(place: record.line, id: id, grant: try grant.validated())
+        return ProposedGrant(place: record.line, id: id, grant: try Validated(grant))
     }
 }

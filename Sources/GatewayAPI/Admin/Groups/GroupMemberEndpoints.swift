@@ -17,7 +17,7 @@ struct GroupMemberEndpoints: Sendable {
         let member = try body.required("member", body.principal("member"))
         try body.end()
         let row = GroupMember(group: group, member: member, createdAt: now())
-        let created = try await store.create(row.validated(), by: caller.change(in: request))
+        let created = try await store.create(Validated(row), by: caller.change(in: request))
         var response = ServerResponse.json(.created) { created.row.write(to: &$0) }
         response.head.headerFields[.location] = created.path
         response.head.headerFields[.eTag] = EntityTag(of: created).text

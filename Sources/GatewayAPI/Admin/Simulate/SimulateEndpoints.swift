@@ -43,13 +43,13 @@ extension PolicyProposal {
         self.init()
         for (index, value) in try body.items("add").enumerated() {
             var item = try JSONObject(value, at: "add[\(index)]")
-            additions.append(try Grant(&item, as: newRow()).validated(in: item))
+            additions.append(try Grant(&item, as: newRow()).validated(as: item))
             try item.end()
         }
         for (index, value) in try body.items("replace").enumerated() {
             var item = try JSONObject(value, at: "replace[\(index)]")
             let id = try item.required("id", item.uuid("id"))
-            var grant = try Grant(&item, as: newRow()).validated(in: item)
+            var grant = try Grant(&item, as: newRow()).validated(as: item)
             grant.id = id
             replacements.append(grant)
             try item.end()
@@ -75,9 +75,9 @@ extension PolicyProposal {
             let group = try item.required("group", item.principal("group"))
             let member = try item.required("member", item.principal("member"))
             try item.end()
-            guard group.isGroup else { throw item.invalid("group", "The value must be a group.") }
-            guard member.isUser else { throw item.invalid("member", "The value must be a user.") }
-            memberships.insert(Membership(group: group, member: member))
+            // When it began is of no account here.
+            let row = try GroupMember(group: group, member: member, createdAt: .distantPast).validated(as: item)
+            memberships.insert(Membership(group: row.group, member: row.member))
         }
         return memberships
     }
@@ -90,9 +90,9 @@ extension JSONObject {
     }
 }
 
-extension Grant {
-    /// Refuses a grant that could not work; the error names the item.
-    fileprivate func validated(in item: JSONObject) throws(GatewayError) -> Grant {
+extension ValidatedRow {
+    /// Refuses a row that could not work; the error names the item that it was read from.
+    fileprivate func validated(as item: JSONObject) throws(GatewayError) -> Self {
         do throws(GatewayError) {
             return try validated()
         } catch .invalidArgument(let field, let reason) {

@@ -1,4 +1,4 @@
-public import GatewayCore
+public import FoundationEssentials
 
 /// The stores of rows that admins manage.
 public struct AdminStores: Sendable {
@@ -64,5 +64,21 @@ public struct AdminStores: Sendable {
         self.gateways = gateways
         self.audit = audit
         self.console = console
+    }
+
+    /// The rules for creating and changing buckets.
+    public var bucketChanges: BucketChanges {
+        BucketChanges(buckets: buckets, credentials: credentials, dependency: dependency)
+    }
+
+    /// The rules for creating, changing and rotating API keys.
+    ///
+    /// - Parameters:
+    ///   - now: The gateway's clock.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
+    public func apiKeyChanges(
+        now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
+    ) -> APIKeyChanges {
+        APIKeyChanges(keys: apiKeys, now: now, randomBytes: randomBytes)
     }
 }

@@ -1,0 +1,43 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import Logging
+import Testing
+
+@testable import sluice
+
+@Suite("connections to PostgreSQL", .timeLimit(.minutes(1)))
+struct DatabaseConnectionTests {
+    @Test func `The document counts the connections that a gateway has`() throws {
+        let database = Settings.Database(connectionString: Secret("postgresql://127.0.0.1/sluice"))
+        let connections = try DatabaseConnections(database, logger: Logger(label: "sluice.test"))
+        func count(_ isCounted: (DatabaseConnections.Kind.Work) -> Bool) -> Int {
+            connections.kinds.filter { isCounted($0.work) }.reduce(0) { $0 + $1.size }
+        }
+        let (policy, recording) = (count { $0 == .policy }, count { $0 == .recording })
+        let others = count { $0 != .policy && $0 != .recording && $0 != .watching }
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let document = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+        #expect(
+            document.contains(
+                "at most \(policy + others) per gateway besides those that record: "
+                    + "`SLUICE_DATABASE_POOL_CONNECTIONS` (\(policy)) and \(others) others;"))
+        #expect(
+            document.contains(
+                "\(recording + policy + others + 1) for each gateway with the default settings: "
+                    + "\(recording) that record, \(policy + others) others, and one for the look at the server."))
+    }
+
+    @Test func `Whatever keeps connections for reuse closes them when the gateway stops`() throws {
+        let database = Settings.Database(connectionString: Secret("postgresql://127.0.0.1/sluice"))
+        let connections = try DatabaseConnections(database, logger: Logger(label: "sluice.test"))
+        let pools = [
+            connections.policyPool, connections.queryPool, connections.adminPool, connections.idempotencyPool,
+            connections.ledgerPool, connections.eventPool,
+        ]
+        for pool in pools {
+            #expect(connections.services.contains { ($0 as? PostgresPool) === pool })
+        }
+    }
+}

@@ -76,7 +76,7 @@ extension Routes {
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
             grantBulk: GrantBulkEndpoints(
-                store: stores.grantBulk, newRow: newRow,
+                useCase: GrantBatches(store: stores.grantBulk), newRow: newRow,
                 authenticate: Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)),
             groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),

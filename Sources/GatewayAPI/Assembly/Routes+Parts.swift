@@ -42,7 +42,8 @@ extension Routes {
             timeout: Self.recordTimeout, sessionTimeout: Self.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
-            reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))
+            useCase: LedgerReporting(reports: parts.reports, now: parts.now),
+            radius: GrantRadius(grants: stores.grants, reports: parts.reports))
         callers = CallerEndpoints()
         accessReviews = AccessReviewEndpoints(useCase: parts.accessReview)
         offboarding = OffboardingEndpoints(

@@ -19,6 +19,16 @@ public struct UsageQuery: Sendable {
         case delivery
     }
 
+    /// A row, as the last of a page.
+    public struct Place: Sendable {
+        /// Start of the hour, the day or the period.
+        public var start: Date
+        /// Number of issuances.
+        public var urls: Int64
+        /// Principal, bucket, grant, action and delivery. Those that the report does not group by are empty.
+        public var names: [String]
+    }
+
     /// The issuances to count. Without `from`, the period begins one day before its end for hours and for the whole
     /// period, and 31 days before it for days.
     public var filter: IssuanceFilter

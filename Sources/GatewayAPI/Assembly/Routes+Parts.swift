@@ -82,7 +82,8 @@ extension Routes {
             groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),
             quotas: QuotaEndpoints(
-                rows: AdminEndpoints(store: stores.quotas, newRow: newRow), uses: stores.quotaUses),
+                rows: AdminEndpoints(store: stores.quotas, newRow: newRow),
+                counters: QuotaCounters(uses: stores.quotaUses)),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
                 store: stores.apiKeys,

@@ -75,21 +75,16 @@ struct GitLFSEndpoints: Sendable {
             }
         }
         let requests = wishes.compactMap { try? $0.get() }
-        var outcomes =
+        let outcomes =
             switch batch.operation {
-            case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }[...]
+            case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }
             case .upload where checksSizesAlone && publicURL == nil:
                 // Only callers who may upload learn what the bucket lacks.
                 try await uploads.refusals(of: requests, in: context)
-                    .map { Result<MissingUploads.Outcome, GatewayError>.failure($0 ?? .noVerification) }[...]
-            case .upload: try await uploads.issue(requests, in: context, timeout: timeout)[...]
+                    .map { Result<MissingUploads.Outcome, GatewayError>.failure($0 ?? .noVerification) }
+            case .upload: try await uploads.issue(requests, in: context, timeout: timeout)
             }
-        let answers = wishes.map { wish -> Result<MissingUploads.Outcome, GatewayError> in
-            wish.flatMap { _ in
-                outcomes.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "an object has no answer"))
-            }
-        }
-        return answer(request, batch, answers)
+        return answer(request, batch, wishes.answered(by: outcomes))
     }
 
     private func answer(

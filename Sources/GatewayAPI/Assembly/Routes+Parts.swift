@@ -28,7 +28,9 @@ extension Routes {
         access = AccessEndpoints(useCase: parts.accessOverview)
         signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         gitLFS = GitLFSEndpoints(
-            urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
+            useCase: GitLFSLinks(
+                urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
+                clientsCanVerify: settings.publicURL != nil),
             metrics: metrics, timeout: Self.recordTimeout, rate: rate, publicURL: settings.publicURL)
         remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         sessions = SessionEndpoints(

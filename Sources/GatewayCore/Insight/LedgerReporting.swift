@@ -32,7 +32,8 @@ public struct LedgerReporting: Sendable {
         let limit = PageSize.rows(query.pageSize)
         let rows = try await reports.usage(query, in: range, after: place, limit: limit + 1)
         return LedgerPage(rows, limit: limit, in: range) { last in
-            let names = [last.principal, last.bucket, last.grantID?.lowercaseText, last.action, last.delivery]
+            let actions = last.actions.map { $0.map(\.rawValue).joined(separator: ",") }
+            let names = [last.principal, last.bucket, last.grantID?.lowercaseText, actions, last.delivery]
             return token.text(
                 after: [PageToken.text(of: range.from), PageToken.text(of: last.start), String(last.urls)]
                     + names.map { $0 ?? "" })

@@ -51,7 +51,7 @@ extension Routes {
         offboarding = OffboardingEndpoints(
             useCase: Offboarding(store: stores.offboarding, reports: parts.reports))
         requests = RequestEndpoints(useCase: parts.requestHistory)
-        explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
+        explanations = ExplainEndpoints(useCase: parts.explainer)
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
             useCase: Tickets(

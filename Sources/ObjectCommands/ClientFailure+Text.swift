@@ -48,7 +48,7 @@ extension ClientFailure {
     /// The error as JSON.
     var told: Told {
         switch self {
-        case .usage(let text): Told(code: "Usage", detail: text)
+        case .usage(let text): Told(code: "CommandLine", detail: text)
         case .file(let text): Told(code: "File", detail: text)
         case .unreachable(let text): Told(code: "Unreachable", detail: text)
         case .different(let text): Told(code: "Different", detail: text)

@@ -385,6 +385,8 @@ import Testing
         let json = try await run(bench, folder, ["put", "x.txt", "no-such-bucket/x", "--json"])
         let error = try JSON(Array(json.errors.utf8))["error"]
         #expect(error["code"] == "AccessDenied" && error["status"] == 403 && error["requestId"].text != nil)
+        let wrong = try await run(bench, folder, ["share", "x", "--json"])
+        #expect(try JSON(Array(wrong.errors.utf8))["error"]["code"] == "CommandLine" && wrong.status == 64)
         #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })
     }
 }

@@ -38,32 +38,39 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
 
     func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] { [:] }
 
-    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
-        let usage = Usage(
-            start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
-            grantID: query.dimensions.contains(.grant) ? StubPolicy.grantID : nil,
-            action: query.dimensions.contains(.action) ? "PutObject,GetObject" : nil, urls: 3, bytesBound: 2,
-            bytesReserved: 1, bytesUnsettled: 0, bytesLanded: 2)
-        return LedgerPage(items: [usage], nextPageToken: nil, range: Self.range)
+    func usage(
+        _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [Usage] {
+        [
+            Usage(
+                start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
+                grantID: query.dimensions.contains(.grant) ? StubPolicy.grantID : nil,
+                actions: query.dimensions.contains(.action) ? [.putObject, .getObject] : nil, urls: 3, bytesBound: 2,
+                bytesReserved: 1, bytesUnsettled: 0, bytesLanded: 2)
+        ]
     }
 
-    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
-        let denial = CountedDenial(
-            start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil, bucket: nil,
-            code: query.dimensions.contains(.code) ? "AccessDenied" : nil, count: query.step == .minute ? 3 : 30)
-        return LedgerPage(items: [denial], nextPageToken: nil, range: Self.range)
+    func denials(
+        _ query: DenialQuery, in range: LedgerRange, after place: DenialQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [CountedDenial] {
+        [
+            CountedDenial(
+                start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
+                bucket: nil, code: query.dimensions.contains(.code) ? "AccessDenied" : nil,
+                count: query.step == .minute ? 3 : 30)
+        ]
     }
 
     func settlingBacklog() async throws(GatewayError) -> SettlingBacklog {
         SettlingBacklog(reservations: 3, bytes: 300, expired: 1, expiredSince: TestGateway.now)
     }
 
-    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
+    func grantUse(
+        _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
+    ) async throws(GatewayError) -> [GrantUse] {
         let use = GrantUse.Use(urls: 2, lastAt: TestGateway.now, firstKey: "uploads/a", lastKey: "uploads/b")
         guard let grant = try? StubPolicy().grant() else { throw .unavailable(retryAfter: 1) }
-        return LedgerPage(
-            items: [GrantUse(grant: grant, use: nil), GrantUse(grant: grant, use: use)], nextPageToken: nil,
-            range: LedgerRange(endless: TestGateway.now))
+        return [GrantUse(grant: grant, use: nil), GrantUse(grant: grant, use: use)]
     }
 
     func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
@@ -80,11 +87,6 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
 }
 
 extension LedgerRange {
-    fileprivate init(endless now: Date) {
-        self.init(at: now)
-        to = nil
-    }
-
     fileprivate init(at now: Date) {
         guard let range = try? LedgerRange(from: nil, to: now, span: 60, now: now) else { preconditionFailure() }
         self = range

@@ -356,8 +356,10 @@ struct StubGroups: GroupDirectory {
 struct StubQuotaUses: QuotaUses {
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] { [:] }
 
-    func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
-        Page(items: [QuotaUse(holder: try .user("alice"), used: 7, reserved: 3)], nextPageToken: nil)
+    func uses(
+        of quota: UUID, holder: String?, after place: QuotaUse.Place?, limit: Int
+    ) async throws(GatewayError) -> [QuotaUse] {
+        [QuotaUse(holder: try .user("alice"), used: 7, reserved: 3)]
     }
 
     func reset(

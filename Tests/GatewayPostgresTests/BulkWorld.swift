@@ -8,12 +8,13 @@ import Testing
 @testable import GatewayPostgres
 
 extension AdminWorld {
-    /// The store of bulk changes over the same database, logged in as the gateway.
-    func bulk(limit: Int = 4, settings: [(name: String, value: String)] = []) throws -> PostgresGrantBulk {
+    /// Bulk changes over the same database, logged in as the gateway.
+    func bulk(limit: Int = 4, settings: [(name: String, value: String)] = []) throws -> GrantBatches {
         let settings = BulkConnections.sessionSettings + [("role", "sluice_gateway")] + settings
         let configuration = try TestDatabase.current.configuration(sessionSettings: settings)
-        return PostgresGrantBulk(
-            connections: BulkConnections(configuration, limit: limit, logger: .silent), logger: .silent)
+        return GrantBatches(
+            store: PostgresGrantBulk(
+                connections: BulkConnections(configuration, limit: limit, logger: .silent), logger: .silent))
     }
 
     /// Applies a batch.

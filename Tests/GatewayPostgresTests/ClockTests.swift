@@ -76,7 +76,8 @@ import Testing
         let (connection, changer) = (try Self.connect(), try Self.connect())
         let proposal = try IssuanceProposal.sample(at: await connection.position())
         let batch = RecordBatch([proposal])
-        let clock = LedgerClock(maxDifference: 1, logger: .silent) { Date() }
+        let allowed: TimeInterval = 1
+        let clock = LedgerClock(maxDifference: allowed, logger: .silent) { Date() }
         let locks = """
             pg_locks l JOIN pg_database d ON d.oid = l.database
             WHERE l.locktype = 'advisory' AND d.datname = current_database() AND
@@ -88,7 +89,8 @@ import Testing
                 WHILE NOT EXISTS (SELECT FROM \(locks) NOT l.granted) LOOP
                     PERFORM pg_sleep(0.01);
                 END LOOP;
-                PERFORM pg_sleep(1.2);
+                -- Longer than the clocks may differ.
+                PERFORM pg_sleep(\(1.2 * allowed));
             END $$
             """)
         let observer = try Self.connect()

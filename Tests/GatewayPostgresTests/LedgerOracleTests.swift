@@ -281,7 +281,7 @@ import Testing
                         request)
                     let expected = try await world.connection.execute(Self.used, (query, from, since))
                     #expect(rows == expected, "\(moment), grants since \(since), \(includesUsed)")
-                    #expect(try await world.reports.grantUse(query).items.count == expected.count)
+                    #expect(try await world.reporting.grantUse(query).items.count == expected.count)
                 }
             }
         }

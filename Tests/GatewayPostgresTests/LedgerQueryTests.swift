@@ -120,7 +120,7 @@ import Testing
             #expect(try await refused { _ = try await world.reader.issuances(other) } == "pageToken", "\(forged)")
         }
         let usage = UsageQuery(query.filter, pageToken: token)
-        #expect(try await refused { _ = try await world.reports.usage(usage) } == "pageToken")
+        #expect(try await refused { _ = try await world.reporting.usage(usage) } == "pageToken")
         var reversed = IssuanceFilter()
         (reversed.from, reversed.to) = (LedgerWorld.noon, LedgerWorld.noon)
         #expect(try await refused { _ = try await world.reader.issuances(IssuanceQuery(reversed)) } == "from")

@@ -15,6 +15,7 @@ struct LedgerWorld: Sendable {
     let connection: PostgresConnection
     let reader: PostgresIssuances
     let reports: PostgresLedgerReports
+    let reporting: LedgerReporting
 
     init() throws {
         let database = try TestDatabase.current
@@ -23,6 +24,7 @@ struct LedgerWorld: Sendable {
         connection = try PostgresConnection(testing: database.connectionString)
         reader = PostgresIssuances(pool: pool, logger: .silent, now: { Date() })
         reports = PostgresLedgerReports(pool: pool, logger: .silent, now: { Date() })
+        reporting = LedgerReporting(reports: reports, now: { Date() })
     }
 
     /// A row in the form in which the recording function would have written it.

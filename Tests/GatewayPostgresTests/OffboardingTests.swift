@@ -204,11 +204,15 @@ private final class Race: Sendable {
 
 /// A ledger in which nothing is alive.
 private struct NothingAlive: LedgerReports {
-    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
+    func usage(
+        _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [Usage] {
         throw .unavailable(retryAfter: 1)
     }
 
-    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
+    func denials(
+        _ query: DenialQuery, in range: LedgerRange, after place: DenialQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [CountedDenial] {
         throw .unavailable(retryAfter: 1)
     }
 
@@ -216,7 +220,9 @@ private struct NothingAlive: LedgerReports {
         throw .unavailable(retryAfter: 1)
     }
 
-    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
+    func grantUse(
+        _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
+    ) async throws(GatewayError) -> [GrantUse] {
         throw .unavailable(retryAfter: 1)
     }
 

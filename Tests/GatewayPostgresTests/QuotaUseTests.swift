@@ -42,7 +42,7 @@ import Testing
         let world = try AdminWorld()
         let quota = try await makeQuota(in: world)
         let total = try await makeQuota(in: world, .sample(limit: 5, period: .total))
-        let uses = world.stores.quotaUses
+        let uses = QuotaCounters(uses: world.stores.quotaUses)
         #expect(try await uses.summaries(of: [quota.id])[quota.id]?.holders == 0)
         for (user, count) in [("user:c", 1), ("user:a", 2), ("user:b", 2), ("user:é", 3)] {
             try await reserve(count, of: quota, by: user, in: world)

@@ -295,7 +295,7 @@ import Testing
         let pool = PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 2, logger: .silent)
         let uploads = PostgresUploads(pool: pool, ledgerPool: pool, logger: .silent, now: { Date() })
-        let denied = try await world.reports.denials(DenialQuery()).items
+        let denied = try await world.reporting.denials(DenialQuery()).items
         #expect(denied.count == 9)
         for round in 0..<40 {
             let (scopes, reach) = try Self.reach(&random)
@@ -319,14 +319,14 @@ import Testing
                 #expect((found != nil) == isInside, note)
             }
             for dimensions: Set<UsageQuery.Dimension> in [[], [.principal], [.bucket, .grant]] {
-                let sums = try await world.reports.usage(UsageQuery(filter, by: .day, dimensions, pageSize: 1000))
+                let sums = try await world.reporting.usage(UsageQuery(filter, by: .day, dimensions, pageSize: 1000))
                 #expect(sums.items.reduce(0) { $0 + $1.urls } == Int64(inside.count), note)
             }
             let query = UploadQuery(
                 from: LedgerWorld.noon.addingTimeInterval(-5 * 86_400), pageSize: 1000, reach: reach)
             let found = try await uploads.uploads(query).items.map(\.record.id)
             #expect(Set(found) == Set(inside.filter { $0.1.action == "PutObject" }.map(\.0)), note)
-            let refusals = try await world.reports.denials(DenialQuery(reach: reach)).items
+            let refusals = try await world.reporting.denials(DenialQuery(reach: reach)).items
             let expected = denied.filter { denial in
                 scopes.contains { $0.contains(denial.bucket ?? "", "", [denial.principal ?? ""]) }
             }
@@ -345,6 +345,7 @@ import Testing
         await #expect(throws: expected) { try await world.stores.tickets.list(query) }
         await #expect(throws: expected) { try await world.stores.groups.groups(query) }
         await #expect(throws: expected) { try await world.stores.gateways.gateways(query) }
-        await #expect(throws: expected) { try await world.stores.quotaUses.uses(of: UUID(), query) }
+        let counters = QuotaCounters(uses: world.stores.quotaUses)
+        await #expect(throws: expected) { try await counters.uses(of: UUID(), query) }
     }
 }

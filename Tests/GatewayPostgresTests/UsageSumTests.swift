@@ -181,7 +181,7 @@ import Testing
         try await sumUp(world.connection)
         try await world.connection.runScript("UPDATE issuance_sums SET urls = urls + 10")
         func urls(_ query: UsageQuery) async throws -> [Int64] {
-            try await world.reports.usage(query).items.map(\.urls)
+            try await world.reporting.usage(query).items.map(\.urls)
         }
         #expect(try await urls(UsageQuery(.lately())) == [22])
         #expect(try await urls(UsageQuery(.lately { $0.bucket = try? BucketName("other") }, [.action])) == [11])

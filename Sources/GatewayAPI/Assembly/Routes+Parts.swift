@@ -28,7 +28,9 @@ extension Routes {
         access = AccessEndpoints(useCase: parts.accessOverview)
         signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         gitLFS = GitLFSEndpoints(
-            urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
+            useCase: GitLFSLinks(
+                urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
+                clientsCanVerify: settings.publicURL != nil),
             metrics: metrics, timeout: Self.recordTimeout, rate: rate, publicURL: settings.publicURL)
         remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
         sessions = SessionEndpoints(
@@ -42,13 +44,14 @@ extension Routes {
             timeout: Self.recordTimeout, sessionTimeout: Self.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
-            reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))
+            useCase: LedgerReporting(reports: parts.reports, now: parts.now),
+            radius: GrantRadius(grants: stores.grants, reports: parts.reports))
         callers = CallerEndpoints()
         accessReviews = AccessReviewEndpoints(useCase: parts.accessReview)
         offboarding = OffboardingEndpoints(
             useCase: Offboarding(store: stores.offboarding, reports: parts.reports))
         requests = RequestEndpoints(useCase: parts.requestHistory)
-        explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
+        explanations = ExplainEndpoints(useCase: parts.explainer)
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
             useCase: Tickets(
@@ -72,12 +75,13 @@ extension Routes {
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
             grantBulk: GrantBulkEndpoints(
-                store: stores.grantBulk, newRow: newRow,
+                useCase: GrantBatches(store: stores.grantBulk), newRow: newRow,
                 authenticate: Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)),
             groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),
             quotas: QuotaEndpoints(
-                rows: AdminEndpoints(store: stores.quotas, newRow: newRow), uses: stores.quotaUses),
+                rows: AdminEndpoints(store: stores.quotas, newRow: newRow),
+                counters: QuotaCounters(uses: stores.quotaUses)),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
                 store: stores.apiKeys,

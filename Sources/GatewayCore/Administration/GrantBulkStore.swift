@@ -6,7 +6,7 @@ public import FoundationEssentials
 /// policy log. Once answered, the whole change is in force on every gateway; if it fails, no part of it ever is.
 public protocol GrantBulkStore: Sendable {
     /// Writes and removes grants. Each grant named must lie inside what the change may see, or it does not exist; its
-    /// old and new state must lie inside what it may change.
+    /// old state must lie inside what it may change. ``GrantBatches`` has checked the new one.
     ///
     /// - Throws: `itemsRefused`, `conflict`, `slowDown`, `unavailable`. If it throws, nothing was changed.
     func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult
@@ -16,8 +16,7 @@ public protocol GrantBulkStore: Sendable {
     /// - Throws: `invalidArgument` for an unknown filter, `slowDown`, `unavailable`.
     func export(_ filters: [String: String], within reach: AdminReach) async throws(GatewayError) -> GrantReader
 
-    /// Changes grants to match imported lines. Delegated admins import nothing: an import may remove what it does not
-    /// name.
+    /// Changes grants to match imported lines, for an admin without limits.
     ///
     /// - Parameters:
     ///   - options: The grants that the import may change, and how.
@@ -91,7 +90,7 @@ public struct GrantBatch: Sendable {
     /// Checks that all grants to write lie inside what an admin may change.
     ///
     /// - Throws: `itemsRefused`.
-    public func check(within reach: AdminReach) throws(GatewayError) {
+    func check(within reach: AdminReach) throws(GatewayError) {
         let outside = writes.lazy.filter { !$0.grant.isChangeable(within: reach) }.prefix(Self.maxRefusals)
         let refusals = outside.map { ItemRefusal(.item(array: "writes", index: $0.place), .outsideAdminScope) }
         if let error = GatewayError(refusing: Array(refusals)) { throw error }

@@ -25,6 +25,14 @@ public struct QuotaUseSummary: Sendable, Equatable {
 
 /// One holder's use of a quota in its current period.
 public struct QuotaUse: Sendable, Equatable {
+    /// A row, as the last of a page.
+    public struct Place: Sendable {
+        /// URLs or bytes used.
+        public var used: Int64
+        /// The holder.
+        public var holder: String
+    }
+
     /// A user, or the quota's principal if its members share the quota.
     public var holder: Principal
     /// URLs or bytes used.
@@ -80,10 +88,17 @@ public protocol QuotaUses: Sendable {
     /// - Throws: `unavailable`.
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary]
 
-    /// Reads a page of holders, largest use first; the filter `holder` selects one.
+    /// Reads holders, largest use first, for an admin without limits.
     ///
-    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
-    func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse>
+    /// - Parameters:
+    ///   - quota: The quota.
+    ///   - holder: The only holder to read; `nil` for all.
+    ///   - place: The row after which to begin; `nil` for the first.
+    ///   - limit: Maximum number of rows.
+    /// - Throws: `unavailable`.
+    func uses(
+        of quota: UUID, holder: String?, after place: QuotaUse.Place?, limit: Int
+    ) async throws(GatewayError) -> [QuotaUse]
 
     /// Sets the counters of the current period to zero, for some holders. Bytes reserved at that moment are
     /// not given back a second time when they settle.

@@ -86,7 +86,7 @@ public struct MissingUploads: Sendable {
         for (place, link) in zip(missing, await urls.issue(missing.map { requests[$0] }, in: context)) {
             outcomes[place] = link.map(Outcome.link)
         }
-        return outcomes.map { $0 ?? .failure(.unavailable(retryAfter: 1, cause: "an object has no answer")) }
+        return outcomes.map { $0 ?? .failure(.unanswered) }
     }
 
     /// Asks the store about objects, a few at a time.

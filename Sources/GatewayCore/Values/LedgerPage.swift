@@ -15,6 +15,18 @@ public struct LedgerPage<Item: Sendable>: Sendable {
         self.nextPageToken = nextPageToken
         self.range = range
     }
+
+    /// Creates a page of rows of which one more than the page may have was asked for.
+    ///
+    /// - Parameters:
+    ///   - rows: The rows that were found. If there is one more than `limit`, another page follows.
+    ///   - limit: Number of rows that the page may have.
+    ///   - range: The time range that was searched.
+    ///   - token: Returns the token that continues the list after a row.
+    package init(_ rows: [Item], limit: Int, in range: LedgerRange, token: (Item) -> String) {
+        let page = Page(rows, limit: limit, token: token)
+        self.init(items: page.items, nextPageToken: page.nextPageToken, range: range)
+    }
 }
 
 /// A range of the ledger, by time of recording.
@@ -40,6 +52,13 @@ public struct LedgerRange: Sendable, Equatable {
         self.to = to
     }
 
+    /// Lets the range begin at a whole hour or day (UTC), so that sums tell all of it.
+    mutating func beginEarlier(at step: TimeInterval) {
+        from = Date(timeIntervalSince1970: (from.timeIntervalSince1970 / step).rounded(.down) * step)
+    }
+
+    /// One hour in seconds.
+    static let hour: TimeInterval = 3600
     /// One day in seconds.
     public static let day: TimeInterval = 86_400
     /// Longest possible lifetime of anything issued, plus one day; in seconds.

@@ -1,4 +1,5 @@
 import Bytes
+package import FoundationEssentials
 import LibCrypto
 
 /// The text form of a place in a list, opaque to clients and not secret. A token continues only the same list with the
@@ -42,6 +43,29 @@ package struct PageToken: Sendable {
             throw .invalidArgument(field: "pageToken", reason: "The token belongs to a list with other filters.")
         }
         return Array(parts.dropFirst(heading.count))
+    }
+
+    /// The value of a token for an instant: microseconds since 1970.
+    package static func text(of instant: Date) -> String {
+        let microseconds = (instant.timeIntervalSince1970 * 1_000_000).rounded()
+        let value: Int64 = Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max)
+        return String(value)
+    }
+
+    /// Reads the value of a token for an instant.
+    ///
+    /// - Throws: ``foreign``.
+    package static func instant(_ text: String) throws(GatewayError) -> Date {
+        try Date(timeIntervalSince1970: Double(microseconds(text)) / 1_000_000)
+    }
+
+    /// Reads the value of a token for an instant, in microseconds since 1970. It is not later than the year 9999, so
+    /// that arithmetic and databases can represent it.
+    ///
+    /// - Throws: ``foreign``.
+    package static func microseconds(_ text: String) throws(GatewayError) -> Int64 {
+        guard let microseconds = Int64(text), 0...253_402_300_800_000_000 ~= microseconds else { throw foreign }
+        return microseconds
     }
 
     /// The error for a token that does not belong to a list.

@@ -13,16 +13,13 @@ struct PagedList: Sendable {
     /// Whether its statement narrows the rows to a reach. Other lists are closed to delegated admins.
     var isNarrowed = false
 
-    /// The maximum number of rows on a page.
-    private static let maxPageSize = 1000
-
     /// Makes the parameters of the page statement for a query.
     func request(_ query: ListQuery) throws(GatewayError) -> PageRequest {
         if !isNarrowed { try query.reach.requireAll() }
         return PageRequest(
             filters: try filterValues(query.filters), after: try cursor(query),
             // One extra row shows whether there is a next page.
-            limit: Int64(Self.limit(query)) + 1, reach: query.reach.parameter,
+            limit: Int64(PageSize.rows(query.pageSize)) + 1, reach: query.reach.parameter,
             onlyPrincipals: query.reach.onlyPrincipals)
     }
 
@@ -30,16 +27,9 @@ struct PagedList: Sendable {
     ///
     /// - Parameter position: Returns the values of a row for ``order``.
     func page<Row: Sendable>(_ rows: [Row], of query: ListQuery, position: (Row) -> [String]) -> Page<Row> {
-        let limit = Self.limit(query)
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        let items = Array(rows.prefix(limit))
-        let tokens = PageToken(of: name, filters: query.filters)
-        return Page(items: items, nextPageToken: items.last.map { tokens.text(after: position($0)) })
-    }
-
-    /// Returns the number of rows that a page may have.
-    private static func limit(_ query: ListQuery) -> Int {
-        min(max(query.pageSize, 1), maxPageSize)
+        Page(rows, limit: PageSize.rows(query.pageSize)) { last in
+            PageToken(of: name, filters: query.filters).text(after: position(last))
+        }
     }
 
     /// Returns the values of all filters, in the order of the statement.

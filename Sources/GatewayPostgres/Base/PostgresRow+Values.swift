@@ -80,6 +80,20 @@ extension PostgresRow {
         return words
     }
 
+    /// Reads the next column: actions, separated by commas. Returns `nil` if it is NULL.
+    mutating func nextActions() throws(PostgresError) -> [Action]? {
+        let column = place
+        guard let text = try next(as: String?.self) else { return nil }
+        var actions: [Action] = []
+        for word in text.utf8.split(separator: UInt8(ascii: ",")) {
+            guard let action = Action(rawValue: String(Substring(word))) else {
+                throw .decoding(column: column, reason: "malformed actions")
+            }
+            actions.append(action)
+        }
+        return actions
+    }
+
     /// Reads the next column, JSON as text. Returns `nil` if it is NULL.
     ///
     /// - Parameter row: What errors call the row.

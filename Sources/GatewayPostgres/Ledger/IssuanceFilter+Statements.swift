@@ -7,31 +7,11 @@ extension PostgresTimestamp {
 
     /// Reads the text of a page token.
     init(token: String) throws(GatewayError) {
-        // The range that PostgreSQL and the arithmetic here can represent: 1970 to the year 9999.
-        guard let microseconds = Int64(token), 0...253_402_300_800_000_000 ~= microseconds else {
-            throw PageToken.foreign
-        }
-        self.init(microsecondsSince1970: microseconds)
+        self.init(microsecondsSince1970: try PageToken.microseconds(token))
     }
 }
 
 extension IssuanceFilter {
-    /// All filters, as texts by name.
-    var texts: [String: String] {
-        var texts: [String: String] = [:]
-        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
-        texts["to"] = to.map { PostgresTimestamp($0).tokenText }
-        texts["principal"] = principal?.rawValue
-        texts["bucket"] = bucket?.rawValue
-        texts["prefix"] = prefix?.rawValue
-        texts["action"] = action?.rawValue
-        texts["delivery"] = delivery?.rawValue
-        texts["grantID"] = grantID?.lowercaseText
-        texts["credentialID"] = credentialID?.lowercaseText
-        texts["alive"] = isAlive ? "true" : nil
-        return texts
-    }
-
     /// The condition that a row `i` of the ledger must meet. It has the parameters `$1` to `$10`; see
     /// ``parameters(from:to:)``.
     ///

@@ -26,7 +26,4 @@ struct LedgerPool: Sendable {
 
     /// The end of a period without an end. No row is recorded later than this, whichever clock is fast.
     var openEnd: Date { now().addingTimeInterval(3600) }
-
-    /// Returns the number of rows that a page may have.
-    static func limit(_ pageSize: Int) -> Int { min(max(pageSize, 1), 1000) }
 }

@@ -33,7 +33,7 @@ public struct PostgresIssuances: IssuanceReader {
             now: ledger.now())
         return try await ledger.page(
             of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken, in: range, passing: filter,
-            limit: LedgerPool.limit(query.pageSize), id: \.id
+            limit: PageSize.rows(query.pageSize), id: \.id
         ) { request async throws(GatewayError) in
             let parameters = PageRequest(filter: filter, request: request)
             let day = request.day

@@ -19,62 +19,25 @@ public struct PostgresLedgerReports: LedgerReports {
 
     /// Counts issuances by hour or day and by the dimensions of the query, newest first; or those of the whole period,
     /// the largest counts first.
-    public func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
-        let limit = LedgerPool.limit(query.pageSize)
-        let token = PageToken(of: "usage", filters: query.texts)
-        var range = try LedgerRange(
-            from: query.filter.from, to: query.filter.to,
-            span: query.step == .day ? 31 * LedgerRange.day : LedgerRange.day, now: ledger.now())
-        if query.filter.from == nil { range.beginEarlier(at: query.step == .day ? LedgerRange.day : 3600) }
-        var after: UsageRequest.Place?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 8)
-            guard let urls = Int64(values[2]) else { throw PageToken.foreign }
-            range.from = try PostgresTimestamp(token: values[0]).date
-            after = .init(start: try PostgresTimestamp(token: values[1]), urls: urls, names: Array(values[3...]))
-        }
+    public func usage(
+        _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [Usage] {
         let request = UsageRequest(
-            query: query, from: PostgresTimestamp(range.from),
-            to: PostgresTimestamp(range.to ?? ledger.openEnd), after: after, limit: limit + 1)
-        var rows = try await ledger.execute(request.statement, request)
-        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
-        rows.removeLast()
-        let next = rows.last.map { last in
-            token.text(
-                after: [
-                    PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText, String(last.urls),
-                ]
-                    + [last.principal, last.bucket, last.grantID?.lowercaseText, last.action, last.delivery].map {
-                        $0 ?? ""
-                    })
-        }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
+            query: query, from: PostgresTimestamp(range.from), to: PostgresTimestamp(range.to ?? ledger.openEnd),
+            after: place.map {
+                UsageRequest.Place(start: PostgresTimestamp($0.start), urls: $0.urls, names: $0.names)
+            }, limit: limit)
+        return try await ledger.execute(request.statement, request)
     }
 
-    /// Reads a page of refusals, counted by time and by the dimensions of the query, newest first.
-    public func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
-        let limit = LedgerPool.limit(query.pageSize)
-        let token = PageToken(of: "denials", filters: query.texts)
-        var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now())
-        var before: (minute: PostgresTimestamp, names: [String])?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 5)
-            range.from = try PostgresTimestamp(token: values[0]).date
-            before = (try PostgresTimestamp(token: values[1]), Array(values[2...]))
-        }
+    /// Counts refusals by time and by the dimensions of the query, newest first.
+    public func denials(
+        _ query: DenialQuery, in range: LedgerRange, after place: DenialQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [CountedDenial] {
         let request = DenialRequest(
             query: query, from: PostgresTimestamp(range.from), to: PostgresTimestamp(range.to ?? ledger.openEnd),
-            before: before, limit: limit + 1)
-        var rows = try await ledger.execute(request.isDetailed ? Self.denials : Self.summedDenials, request)
-        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
-        rows.removeLast()
-        let next = rows.last.map { last in
-            token.text(after: [
-                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText,
-                last.principal ?? "", last.bucket ?? "", last.code ?? "",
-            ])
-        }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
+            before: place.map { (minute: PostgresTimestamp($0.start), names: $0.names) }, limit: limit)
+        return try await ledger.execute(request.isDetailed ? Self.denials : Self.summedDenials, request)
     }
 
     /// Counts the reservations that are not settled yet.
@@ -99,39 +62,15 @@ public struct PostgresLedgerReports: LedgerReports {
             reservations: try row.next(), bytes: try row.next(), expired: try row.next(), expiredSince: try row.next())
     }
 
-    /// Reads a page of live allow grants with their use, newest first.
-    public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
-        let limit = LedgerPool.limit(query.pageSize)
-        let token = PageToken(of: "grants:unused", filters: query.texts)
-        let now = ledger.now()
-        var range = try LedgerRange(from: query.from, to: nil, span: 32 * LedgerRange.day, now: now)
-        if query.from == nil { range.beginEarlier(at: 3600) }
-        var since = query.unusedSince ?? now.addingTimeInterval(-7 * LedgerRange.day)
-        var after: UUID?
-        if let text = query.pageToken {
-            let values = try token.values(in: text, count: 3)
-            range.from = try PostgresTimestamp(token: values[0]).date
-            since = try PostgresTimestamp(token: values[1]).date
-            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
-            after = id
-        }
-        guard range.from <= since else {
-            throw .invalidArgument(field: "from", reason: "'from' must not be later than 'unusedSince'.")
-        }
-        var rows = try await ledger.execute(
+    /// Reads live allow grants with their use, newest first.
+    public func grantUse(
+        _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
+    ) async throws(GatewayError) -> [GrantUse] {
+        try await ledger.execute(
             query.includesUsed ? Self.grantUse : Self.unusedGrants,
             GrantUseRequest(
-                query: query, from: PostgresTimestamp(range.from), since: PostgresTimestamp(since), after: after,
-                limit: limit + 1))
-        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
-        rows.removeLast()
-        let next = rows.last.map { last in
-            token.text(after: [
-                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(since).tokenText,
-                last.grant.id.lowercaseText,
-            ])
-        }
-        return LedgerPage(items: rows, nextPageToken: next, range: range)
+                query: query, from: PostgresTimestamp(from), since: PostgresTimestamp(since), after: place,
+                limit: limit))
     }
 
     /// Counts the live issuances that rest on a grant or a storage credential, or that a principal asked for.
@@ -155,48 +94,5 @@ public struct PostgresLedgerReports: LedgerReports {
             principalCount: total.principalCount, principals: shares("principal"), deliveries: shares("delivery"),
             buckets: shares("bucket"), credentials: shares("credential"), grants: shares("grant"),
             sessionCount: sessions.first?.total ?? 0, sessions: sessions.map(\.session))
-    }
-}
-
-extension LedgerRange {
-    /// Lets the range begin at a whole hour or day (UTC), so that sums tell all of it.
-    fileprivate mutating func beginEarlier(at step: TimeInterval) {
-        from = Date(timeIntervalSince1970: (from.timeIntervalSince1970 / step).rounded(.down) * step)
-    }
-}
-
-extension UsageQuery {
-    /// All filters and dimensions, as texts by name.
-    fileprivate var texts: [String: String] {
-        var texts = filter.texts
-        texts["by"] = step.rawValue
-        texts["groupBy"] = dimensions.map(\.rawValue).sorted().joined(separator: ",")
-        return texts
-    }
-}
-
-extension DenialQuery {
-    fileprivate var texts: [String: String] {
-        var texts: [String: String] = [:]
-        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
-        texts["to"] = to.map { PostgresTimestamp($0).tokenText }
-        texts["principal"] = principal?.rawValue
-        texts["bucket"] = bucket?.rawValue
-        texts["code"] = code
-        texts["by"] = step.rawValue
-        texts["groupBy"] = dimensions.map(\.rawValue).sorted().joined(separator: ",")
-        return texts
-    }
-}
-
-extension GrantUseQuery {
-    fileprivate var texts: [String: String] {
-        var texts: [String: String] = [:]
-        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
-        texts["unusedSince"] = unusedSince.map { PostgresTimestamp($0).tokenText }
-        texts["includeUsed"] = includesUsed ? "true" : nil
-        texts["principal"] = principal?.rawValue
-        texts["bucket"] = bucket?.rawValue
-        return texts
     }
 }

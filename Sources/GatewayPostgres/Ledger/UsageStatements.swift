@@ -384,7 +384,7 @@ struct UsageRequest: Sendable {
         ) { row throws(PostgresError) in
             Usage(
                 start: try row.next(), principal: try row.next(), bucket: try row.next(),
-                grantID: try row.next(), action: try row.next(), delivery: try row.next(),
+                grantID: try row.next(), actions: try row.nextActions(), delivery: try row.next(),
                 urls: try row.next(), bytesBound: try row.next(), bytesReserved: try row.next(),
                 bytesUnsettled: try row.next(), bytesLanded: try row.next())
         }

@@ -23,28 +23,12 @@ public struct PostgresQuotaUses: QuotaUses {
         return Dictionary(rows.map { ($0.id, $0.summary) }) { first, _ in first }
     }
 
-    /// Reads a page of holders, highest use first.
-    public func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
-        try query.reach.requireAll()
-        for (name, value) in query.filters where name != "holder" || value.utf8.contains(0) {
-            throw .invalidArgument(field: name, reason: "The filter or its value does not exist.")
-        }
-        let tokens = PageToken(of: "QuotaUse \(quota.lowercaseText)", filters: query.filters)
-        var after: (used: Int64, holder: String)?
-        if let text = query.pageToken {
-            let values = try tokens.values(in: text, count: 2)
-            guard let used = Int64(values[0]), !values[1].utf8.contains(0) else { throw PageToken.foreign }
-            after = (used, values[1])
-        }
-        let limit = min(max(query.pageSize, 1), 1000)
-        var rows = try await execute(
-            Self.readUses,
-            // One extra row shows whether there is a next page.
-            QuotaUseQuestion(quota: quota, holder: query.filters["holder"], after: after, limit: Int64(limit) + 1))
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        rows.removeLast()
-        return Page(
-            items: rows, nextPageToken: rows.last.map { tokens.text(after: [String($0.used), $0.holder.rawValue]) })
+    /// Reads holders, highest use first.
+    public func uses(
+        of quota: UUID, holder: String?, after place: QuotaUse.Place?, limit: Int
+    ) async throws(GatewayError) -> [QuotaUse] {
+        try await execute(
+            Self.readUses, QuotaUseQuestion(quota: quota, holder: holder, after: place, limit: Int64(limit)))
     }
 
     /// Sets the current period's counters to zero, for one holder or for all.
@@ -96,7 +80,7 @@ public struct PostgresQuotaUses: QuotaUses {
 struct QuotaUseQuestion: Sendable {
     var quota: UUID
     var holder: String?
-    var after: (used: Int64, holder: String)?
+    var after: QuotaUse.Place?
     var limit: Int64
 }
 

@@ -8,7 +8,6 @@ import StrictJSON
 /// `POST /admin/v1/explain`: a question that changes nothing.
 struct ExplainEndpoints: Sendable {
     let useCase: Explainer
-    let now: @Sendable () -> Date
 
     /// Explains a request, or an issuance.
     @Sendable func explain(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -45,33 +44,32 @@ struct ExplainEndpoints: Sendable {
             throw body.invalid(
                 "delivery", "A redirect is for one object to download, and has no other members than those of its URL.")
         }
-        var question: ExplainQuestion
+        func question(for subject: Subject, in groups: [Principal]) -> ExplainQuestion {
+            ExplainQuestion(
+                subject: subject, groups: groups, fields: fields, delivery: delivery.delivery, sourceAddress: source,
+                at: at)
+        }
         switch (principal, issuer) {
         case (let principal?, nil):
             guard principal.isUser else { throw body.invalid("principal", "The value must be a user.") }
             let subject = Subject(principal: principal, claims: try Self.texts(claimed))
-            question = ExplainQuestion(subject: subject, groups: groups, fields: fields)
+            return try await useCase.explain(question(for: subject, in: groups), within: reach)
         case (nil, let issuer?):
             guard groups.isEmpty else {
                 throw body.invalid("groups", "Omit 'groups': with an issuer, the claims name the groups.")
             }
-            do throws(GatewayError) {
-                let token = try await token(of: issuer, claims: claimed, at: at ?? now(), within: reach)
+            guard case .object(let claims)? = claimed else {
+                throw body.invalid("claims", "The value must be an object with the claims of a token.")
+            }
+            return try await useCase.explain(tokenOf: issuer, at: at, within: reach) {
+                (row, instant) throws(GatewayError) in
+                let token = try Self.token(claims, of: row, at: instant)
                 let subject = Subject(principal: token.principal, claims: token.claims)
-                question = ExplainQuestion(subject: subject, groups: token.groups, fields: fields)
-            } catch {
-                switch error {
-                case .unauthenticated, .expiredToken: return Explanation(.unauthenticated, error: error)
-                default: throw error
-                }
+                return question(for: subject, in: token.groups)
             }
         default:
             throw body.invalid("principal", "Send either 'principal', or 'issuer' with the claims of its token.")
         }
-        question.delivery = delivery.delivery
-        question.sourceAddress = source
-        question.at = at
-        return try await useCase.explain(question, within: reach)
     }
 
     private func sourceAddress(_ body: inout JSONObject) throws(GatewayError) -> IPAddress? {
@@ -112,21 +110,18 @@ struct ExplainEndpoints: Sendable {
     }
 
     /// Makes the token that these claims would give. If audience or expiry are left out, they count as correct.
-    private func token(
-        of name: String, claims: JSONValue?, at instant: Date, within reach: AdminReach
-    ) async throws(GatewayError) -> VerifiedToken {
-        guard case .object(var members)? = claims else {
-            throw .invalidArgument(field: "claims", reason: "The value must be an object with the claims of a token.")
-        }
-        guard 1...512 ~= name.utf8.count, !name.utf8.contains(0),
-            let row = try await useCase.issuer(name, within: reach)
-        else { throw TokenAuthenticator.refusal(Cause(.unknownIssuer)) }
-        if claims?["aud"] == nil { members.append(.init(name: "aud", value: .string(row.audiences.first ?? ""))) }
-        if claims?["exp"] == nil {
+    private static func token(
+        _ claims: [JSONValue.Member], of issuer: Issuer?, at instant: Date
+    ) throws(GatewayError) -> VerifiedToken {
+        guard let issuer else { throw TokenAuthenticator.refusal(Cause(.unknownIssuer)) }
+        let stated = JSONValue.object(claims)
+        var claims = claims
+        if stated["aud"] == nil { claims.append(.init(name: "aud", value: .string(issuer.audiences.first ?? ""))) }
+        if stated["exp"] == nil {
             let end = Int64(instant.timeIntervalSince1970) + 3600
-            members.append(.init(name: "exp", value: .number(String(end))))
+            claims.append(.init(name: "exp", value: .number(String(end))))
         }
-        return try VerifiedToken(payload: .object(members), issuer: row, keys: KeySet([]), at: instant, skew: 60)
+        return try VerifiedToken(payload: .object(claims), issuer: issuer, keys: KeySet([]), at: instant, skew: 60)
     }
 }
 

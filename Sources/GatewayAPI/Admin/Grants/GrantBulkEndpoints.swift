@@ -17,7 +17,7 @@ struct GrantBulkEndpoints: Sendable {
     /// Longest time until the first line of an export.
     static let exportDeadline = Duration.seconds(120)
 
-    let store: any GrantBulkStore
+    let useCase: GrantBatches
     let newRow: @Sendable (Caller) throws -> NewRow
     let authenticate: Authenticate
 
@@ -26,7 +26,7 @@ struct GrantBulkEndpoints: Sendable {
         try request.allowQuery([])
         var body = try request.jsonObject()
         let batch = try GrantBatchItems.read(&body, as: newRow(caller))
-        let result = try await store.apply(batch, by: caller.change(in: request))
+        let result = try await useCase.apply(batch, by: caller.change(in: request))
         return .json(.ok) { json in
             json.member("dryRun", batch.isDryRun)
             result.counts.write(to: &json)
@@ -47,7 +47,7 @@ struct GrantBulkEndpoints: Sendable {
         let filters = try request.listFilters(Grant.filters, besides: ["format"])
         try Grant.check(filters)
         let format = try request.exportFormat()
-        let reader = try await store.export(filters, within: request.reach(of: caller))
+        let reader = try await useCase.export(filters, within: request.reach(of: caller))
         return .records(format, name: "grants") { writer in
             while case let grants = try await reader.next(), !grants.isEmpty { try await writer.write(grants) }
         }
@@ -67,7 +67,7 @@ struct GrantBulkEndpoints: Sendable {
         let lines = GrantLines(
             request.bodyStream, maxBytes: Self.maxImportBytes, parser: parser, new: try newRow(caller),
             options: options)
-        let result = try await store.importGrants(options, by: caller.change(in: request)) {
+        let result = try await useCase.importGrants(options, by: caller.change(in: request)) {
             if let grants = try await lines.next() { return grants }
             // The lines may arrive for hours. An admin's key may have been removed meanwhile.
             let caller = try await authenticate.caller(of: request)

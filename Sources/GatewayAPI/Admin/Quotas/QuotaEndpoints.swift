@@ -7,14 +7,14 @@ import StrictJSON
 /// `/admin/v1/quotas`: the rows, and operations that read and reset their use.
 struct QuotaEndpoints: Sendable {
     let rows: AdminEndpoints<Quota>
-    let uses: any QuotaUses
+    let counters: QuotaCounters
 
     /// `GET /admin/v1/quotas/{id}`: one row, with its use.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let stored = try await rows.store.get(
             request.rowID(of: .quota).lowercaseText, within: request.reach(of: caller))
-        let summary = try await uses.summaries(of: [stored.id])[stored.id]
+        let summary = try await counters.summaries(of: [stored.id])[stored.id]
         var response = ServerResponse.json(.ok) { json in
             stored.row.write(to: &json)
             summary?.write(to: &json)
@@ -26,7 +26,7 @@ struct QuotaEndpoints: Sendable {
     /// `GET /admin/v1/quotas`: rows, each with its use.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let page = try await rows.store.list(request.listQuery(request.listFilters(Quota.filters), for: caller))
-        let summaries = page.items.isEmpty ? [:] : try await uses.summaries(of: page.items.map(\.id))
+        let summaries = page.items.isEmpty ? [:] : try await counters.summaries(of: page.items.map(\.id))
         return .json(.ok) { json in
             page.write(to: &json) { quota, json in
                 quota.write(to: &json)
@@ -40,7 +40,7 @@ struct QuotaEndpoints: Sendable {
         let query = try request.listQuery(request.listFilters([.principal("holder")]), for: caller)
         let id = try request.rowID(of: .quota)
         let quota = try await rows.store.get(id.lowercaseText, within: request.reach(of: caller)).row
-        let page = try await uses.uses(of: id, query)
+        let page = try await counters.uses(of: id, query)
         return .json(.ok) { json in
             page.write(to: &json) { use, json in
                 json.member("holder", use.holder.rawValue)
@@ -58,7 +58,7 @@ struct QuotaEndpoints: Sendable {
         let holder = try body.principal("holder")
         let isForAll = try body.bool("all") ?? false
         try body.end()
-        let reset = try await uses.reset(
+        let reset = try await counters.reset(
             request.rowID(of: .quota), of: QuotaHolders(holder: holder, isForAll: isForAll),
             by: caller.change(in: request))
         return .json(.ok) { json in

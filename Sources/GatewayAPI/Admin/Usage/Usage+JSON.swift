@@ -10,10 +10,7 @@ extension Usage {
         json.member("principal", principal)
         json.member("bucket", bucket)
         json.member("grantID", grantID?.lowercaseText)
-        if let action {
-            json.name("actions")
-            json.array(action.utf8.split(separator: UInt8(ascii: ","))) { $0.string(String(Substring($1))) }
-        }
+        if let actions { json.member("actions", actions.map(\.rawValue)) }
         json.member("delivery", delivery)
         json.member("urls", urls)
         json.member("bytesBound", bytesBound)

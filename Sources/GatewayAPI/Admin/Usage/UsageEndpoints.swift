@@ -6,7 +6,7 @@ import StrictJSON
 
 /// Sums over the ledger: usage, refusals, unused grants, and the reach of a leaked credential or a wrong grant.
 struct UsageEndpoints: Sendable {
-    let reports: any LedgerReports
+    let useCase: LedgerReporting
     let radius: GrantRadius
 
     /// `GET /admin/v1/usage`.
@@ -18,7 +18,7 @@ struct UsageEndpoints: Sendable {
             try IssuanceFilter(request, for: caller), by: try request.word("by", UsageQuery.Step.self) ?? .hour,
             try request.words("groupBy", UsageQuery.Dimension.self), pageSize: page.pageSize,
             pageToken: page.pageToken)
-        let found = try await reports.usage(query)
+        let found = try await useCase.usage(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
 
@@ -36,14 +36,14 @@ struct UsageEndpoints: Sendable {
             try request.query("groupBy") == nil
                 ? Set(DenialQuery.Dimension.allCases) : try request.words("groupBy", DenialQuery.Dimension.self),
             pageSize: page.pageSize, pageToken: page.pageToken, reach: page.reach)
-        let found = try await reports.denials(query)
+        let found = try await useCase.denials(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
 
     /// `GET /admin/v1/settling-backlog`.
     @Sendable func settlingBacklog(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let backlog = try await reports.settlingBacklog()
+        let backlog = try await useCase.settlingBacklog()
         return .json(.ok) { backlog.write(to: &$0) }
     }
 
@@ -59,7 +59,7 @@ struct UsageEndpoints: Sendable {
             principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
             bucket: try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) },
             pageSize: page.pageSize, pageToken: page.pageToken, reach: page.reach)
-        let found = try await reports.grantUse(query)
+        let found = try await useCase.grantUse(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
 
@@ -75,7 +75,7 @@ struct UsageEndpoints: Sendable {
     @Sendable func blastRadiusOfCredential(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let id = try request.rowID(of: .storageCredential)
-        let radius = try await reports.blastRadius(of: .credential(id), within: request.reach(of: caller))
+        let radius = try await useCase.blastRadius(ofCredential: id, within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }
 }

@@ -10,9 +10,7 @@ import StrictJSON
 /// The path is a prefix of keys, which may be empty, and one of the operations: `objects/batch`, `objects/verify` and
 /// those of locks, which do not exist here.
 struct GitLFSEndpoints: Sendable {
-    let urls: PresignedURLs
-    let uploads: MissingUploads
-    let confirmation: UploadConfirmation
+    let useCase: GitLFSLinks
     let metrics: RequestMetrics
     /// Longest time that a link may wait to be recorded.
     let timeout: Duration
@@ -64,31 +62,9 @@ struct GitLFSEndpoints: Sendable {
     private func batch(_ request: APIRequest, _ caller: Caller, below prefix: String) async throws -> ServerResponse {
         let batch = try GitLFSBatch(request.jsonObject(orOf: GitLFSAnswer.mediaType))
         try rate.check(items: batch.objects.count, of: caller, for: request)
-        let bucket = request.parameter(0)
-        let checksSizesAlone = try await uploads.checksSizesAlone(in: BucketName(bucket), by: .gitLFSVerify)
-        var context = request.context(of: caller, timeout: timeout)
-        if checksSizesAlone { context = context.with(clientProtocol: .gitLFSVerify) }
-        let wishes = batch.objects.map { object in
-            Result { () throws(GatewayError) in
-                try IssueRequest(
-                    object.fields(to: batch.operation, in: bucket, below: prefix, bindsDigest: !checksSizesAlone))
-            }
-        }
-        let requests = wishes.compactMap { try? $0.get() }
-        var outcomes =
-            switch batch.operation {
-            case .download: await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }[...]
-            case .upload where checksSizesAlone && publicURL == nil:
-                // Only callers who may upload learn what the bucket lacks.
-                try await uploads.refusals(of: requests, in: context)
-                    .map { Result<MissingUploads.Outcome, GatewayError>.failure($0 ?? .noVerification) }[...]
-            case .upload: try await uploads.issue(requests, in: context, timeout: timeout)[...]
-            }
-        let answers = wishes.map { wish -> Result<MissingUploads.Outcome, GatewayError> in
-            wish.flatMap { _ in
-                outcomes.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "an object has no answer"))
-            }
-        }
+        let answers = try await useCase.answers(
+            for: batch.objects, to: batch.operation, in: BucketName(request.parameter(0)), below: prefix,
+            context: request.context(of: caller, timeout: timeout), timeout: timeout)
         return answer(request, batch, answers)
     }
 
@@ -162,27 +138,16 @@ struct GitLFSEndpoints: Sendable {
         guard let id = try request.query("issuance").flatMap(UUID.init(uuidString:)) else {
             throw GatewayError.notFound(.issuance)
         }
-        let upload = try await confirmation.confirm(id, by: caller)
-        guard upload.record.bucket == request.parameter(0), upload.record.key == object.key(below: prefix) else {
-            throw GatewayError.notFound(.issuance)
-        }
-        guard let finding = upload.finding, finding.kind != .absent else {
-            return GitLFSAnswer.refusal(.notFound, "The object is not at the store.", request.id)
-        }
-        guard finding.kind != .mismatched, finding.size == object.size else {
+        switch try await useCase.verify(
+            object, issuedAs: id, in: request.parameter(0), below: prefix, by: caller)
+        {
+        case .arrived: return GitLFSAnswer.object { _ in }
+        case .absent: return GitLFSAnswer.refusal(.notFound, "The object is not at the store.", request.id)
+        case .different:
             return GitLFSAnswer.refusal(
                 .unprocessableContent, "The object at the store is not the one that was announced.", request.id)
         }
-        return GitLFSAnswer.object { _ in }
     }
-}
-
-extension GatewayError {
-    fileprivate static let noVerification = GatewayError.notEnforceable(
-        reason: """
-            The store cannot bind the SHA-256 of an upload, and the gateway has no public URL at which clients could have \
-            its size verified.
-            """)
 }
 
 extension JSONWriter {

@@ -11,8 +11,6 @@ final class PresignedURLEndpoints: Sendable {
     /// Number of batch items that are read before other tasks have a turn.
     private static let itemsPerTurn = 64
 
-    private static let unanswered = GatewayError.unavailable(retryAfter: 1, cause: "an item has no answer")
-
     let useCase: PresignedURLs
     let metrics: RequestMetrics
     /// Longest time that a request may wait to be recorded.
@@ -59,10 +57,7 @@ final class PresignedURLEndpoints: Sendable {
             if place % Self.itemsPerTurn == Self.itemsPerTurn - 1 { await Task.yield() }
             wishes.append(Result { () throws(GatewayError) in try wanted(item, at: place, in: context) })
         }
-        var results = await useCase.issue(wishes.compactMap { try? $0.get() }, in: context)[...]
-        let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
-            wish.flatMap { _ in results.popFirst() ?? .failure(Self.unanswered) }
-        }
+        let answers = wishes.answered(by: await useCase.issue(wishes.compactMap { try? $0.get() }, in: context))
         metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.name("results")

@@ -28,10 +28,35 @@ public struct Explainer: Sendable {
         self.now = now
     }
 
-    /// Reads an issuer from committed policy; `nil` if there is none. Delegated admins see no issuers.
+    /// Explains how a request with a token of an issuer would be decided, or that the token would not be accepted.
     ///
-    /// - Throws: `outsideAdminScope`, `slowDown`, `unavailable`.
-    public func issuer(_ name: String, within reach: AdminReach) async throws(GatewayError) -> Issuer? {
+    /// - Parameters:
+    ///   - issuer: The `iss` claim.
+    ///   - instant: The time of the request; `nil` for now.
+    ///   - reach: What the admin who asks may see. Delegated admins see no issuers.
+    ///   - question: Reads the token under the row of its issuer, `nil` if there is none, at the time of the request.
+    ///     It throws the errors of authentication.
+    /// - Throws: The errors of ``explain(_:within:)``.
+    public func explain(
+        tokenOf issuer: String, at instant: Date?, within reach: AdminReach,
+        _ question: (Issuer?, Date) throws(GatewayError) -> ExplainQuestion
+    ) async throws(GatewayError) -> Explanation {
+        let asked: ExplainQuestion
+        do throws(GatewayError) {
+            let row = try await self.issuer(issuer, within: reach)
+            asked = try question(row, instant ?? now())
+        } catch {
+            switch error {
+            case .unauthenticated, .expiredToken: return Explanation(.unauthenticated, error: error)
+            default: throw error
+            }
+        }
+        return try await explain(asked, within: reach)
+    }
+
+    /// Reads an issuer from committed policy; `nil` if there is none.
+    private func issuer(_ name: String, within reach: AdminReach) async throws(GatewayError) -> Issuer? {
+        guard 1...512 ~= name.utf8.count, !name.utf8.contains(0) else { return nil }
         try reach.requireAll()
         try await cache.advance()
         return try await cache.issuer(name).rows

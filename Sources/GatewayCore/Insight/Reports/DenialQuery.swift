@@ -16,6 +16,14 @@ public struct DenialQuery: Sendable {
         case code
     }
 
+    /// A row, as the last of a page.
+    public struct Place: Sendable {
+        /// Start of the minute, hour or day.
+        public var start: Date
+        /// Principal, bucket and code. Those that the query does not group by are empty.
+        public var names: [String]
+    }
+
     /// The refusals that may be seen. Their keys are not known, so those of whole buckets only.
     public var reach: AdminReach
     /// Start of the period, inclusive; one day before its end if absent.

@@ -27,4 +27,20 @@ public struct IssuanceFilter: Sendable, Equatable {
 
     /// Creates a filter that matches all issuances.
     public init() {}
+
+    /// All filters, as texts by name, for page tokens.
+    package var texts: [String: String] {
+        var texts: [String: String] = [:]
+        texts["from"] = from.map { PageToken.text(of: $0) }
+        texts["to"] = to.map { PageToken.text(of: $0) }
+        texts["principal"] = principal?.rawValue
+        texts["bucket"] = bucket?.rawValue
+        texts["prefix"] = prefix?.rawValue
+        texts["action"] = action?.rawValue
+        texts["delivery"] = delivery?.rawValue
+        texts["grantID"] = grantID?.lowercaseText
+        texts["credentialID"] = credentialID?.lowercaseText
+        texts["alive"] = isAlive ? "true" : nil
+        return texts
+    }
 }

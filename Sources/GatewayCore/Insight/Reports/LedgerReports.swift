@@ -1,19 +1,39 @@
-/// Aggregates the ledger into reports.
+/// Aggregates the ledger into reports. ``LedgerReporting`` has resolved the queries: periods, page sizes and tokens in
+/// them mean nothing here.
 public protocol LedgerReports: Sendable {
     /// Counts issuances by hour or day and by the requested dimensions, newest first; or those of the whole period, the
     /// largest counts first.
     ///
-    /// - Throws: The errors of ``IssuanceReader/issuances(_:)``, like the methods below unless they say otherwise.
-    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage>
+    /// - Parameters:
+    ///   - query: What to count, and by what.
+    ///   - range: The period.
+    ///   - place: The row after which to begin; `nil` for the first.
+    ///   - limit: Maximum number of rows.
+    /// - Throws: `slowDown` if the query takes too long, `unavailable`; like the methods below unless they say
+    ///   otherwise.
+    func usage(
+        _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [Usage]
 
-    /// Reads a page of refusals, counted by time and by the requested dimensions, newest first.
-    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial>
+    /// Counts refusals by time and by the requested dimensions, newest first.
+    func denials(
+        _ query: DenialQuery, in range: LedgerRange, after place: DenialQuery.Place?, limit: Int
+    ) async throws(GatewayError) -> [CountedDenial]
 
     /// Counts the reservations that are not settled yet.
     func settlingBacklog() async throws(GatewayError) -> SettlingBacklog
 
-    /// Reads a page of live allow grants with the use of each, newest first.
-    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
+    /// Reads live allow grants with the use of each, newest first.
+    ///
+    /// - Parameters:
+    ///   - query: Which grants.
+    ///   - from: Start of the ledger period to examine.
+    ///   - since: Unless the query includes used grants, only those not used since this time.
+    ///   - place: The grant after which to begin; `nil` for the first.
+    ///   - limit: Maximum number of rows.
+    func grantUse(
+        _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
+    ) async throws(GatewayError) -> [GrantUse]
 
     /// Counts the usable issuances that result from a grant or a storage credential, or that a principal asked for, as
     /// far as they may be seen.

@@ -19,6 +19,16 @@ public struct UsageQuery: Sendable {
         case delivery
     }
 
+    /// A row, as the last of a page.
+    public struct Place: Sendable {
+        /// Start of the hour, the day or the period.
+        public var start: Date
+        /// Number of issuances.
+        public var urls: Int64
+        /// Principal, bucket, grant, actions and delivery. Those that the report does not group by are empty.
+        public var names: [String]
+    }
+
     /// The issuances to count. Without `from`, the period begins one day before its end for hours and for the whole
     /// period, and 31 days before it for days.
     public var filter: IssuanceFilter
@@ -54,8 +64,8 @@ public struct Usage: Sendable, Equatable {
     public var bucket: String?
     /// The grant that decided, if grouped by grant.
     public var grantID: UUID?
-    /// The action, if grouped by action; for temporary credentials that permit both, the two separated by a comma.
-    public var action: String?
+    /// The permitted actions, if grouped by action; several for temporary credentials.
+    public var actions: [Action]?
     /// The delivery, if grouped by delivery.
     public var delivery: String?
     /// Number of issuances.
@@ -71,7 +81,7 @@ public struct Usage: Sendable, Equatable {
 
     /// Creates a count.
     public init(
-        start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, action: String? = nil,
+        start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, actions: [Action]? = nil,
         delivery: String? = nil, urls: Int64, bytesBound: Int64, bytesReserved: Int64, bytesUnsettled: Int64,
         bytesLanded: Int64
     ) {
@@ -79,7 +89,7 @@ public struct Usage: Sendable, Equatable {
         self.principal = principal
         self.bucket = bucket
         self.grantID = grantID
-        self.action = action
+        self.actions = actions
         self.delivery = delivery
         self.urls = urls
         self.bytesBound = bytesBound

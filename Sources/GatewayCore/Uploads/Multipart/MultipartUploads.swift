@@ -130,11 +130,7 @@ public struct MultipartUploads: Sendable {
             zip(parts, results).compactMap { part, result in
                 result.isRefusal && context.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
             })
-        var rest = results[...]
-        return drafts.map { draft in
-            draft.flatMap { _ in rest.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "a part has no answer"))
-            }
-        }
+        return drafts.answered(by: results)
     }
 
     /// Completes an upload from its parts. Repeating the call changes nothing.

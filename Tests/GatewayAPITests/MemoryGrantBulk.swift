@@ -42,10 +42,12 @@ final class MemoryGrantBulk: GrantBulkStore {
 
     func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
+        renewing renew: nonisolated(nonsending) @Sendable () async throws(GatewayError) -> ChangeContext,
         _ nextLines: nonisolated(nonsending) @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
         self.options.withLock { $0.append(options) }
         while let lines = try await nextLines() { self.lines.withLock { $0 += lines } }
+        _ = try await renew()
         imports.withLock { $0 += 1 }
         if let failure = failure.withLock({ $0 }) { throw failure }
         let lines = lines.withLock { $0 }

@@ -40,10 +40,14 @@ import Testing
 
     @Test func `only an admin without limits imports`() async throws {
         let options = GrantImportOptions(prunes: true, isDryRun: false)
-        _ = try await batches.importGrants(options, by: change(reaching: nil)) { nil }
+        let (unlimited, delegated) = (try change(reaching: nil), try change(reaching: ""))
+        _ = try await batches.importGrants(options, by: unlimited, renewing: { unlimited }) { nil }
         #expect(store.calls.withLock { $0 } == 1)
         await #expect(throws: GatewayError.outsideAdminScope) {
-            try await batches.importGrants(options, by: change(reaching: "")) { nil }
+            try await batches.importGrants(options, by: delegated, renewing: { unlimited }) { nil }
+        }
+        await #expect(throws: GatewayError.outsideAdminScope, "the role was limited while the lines arrived") {
+            try await batches.importGrants(options, by: unlimited, renewing: { delegated }) { nil }
         }
         #expect(store.calls.withLock { $0 } == 1)
     }
@@ -64,8 +68,10 @@ private final class WillingBulkStore: GrantBulkStore {
 
     func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
+        renewing renew: nonisolated(nonsending) @Sendable () async throws(GatewayError) -> ChangeContext,
         _ nextLines: nonisolated(nonsending) @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
+        _ = try await renew()
         calls.withLock { $0 += 1 }
         return GrantImportResult(change: nil, counts: GrantCounts(), samples: [])
     }

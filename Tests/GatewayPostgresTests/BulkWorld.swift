@@ -36,7 +36,8 @@ extension AdminWorld {
     ) async throws -> GrantImportResult {
         let rest = Mutex(lines.enumerated().map { ProposedGrant(place: $0 + 1, id: $1.id, grant: $1.grant) }[...])
         return try await bulk().importGrants(
-            GrantImportOptions(scope: scope, prunes: prunes, isDryRun: isDryRun), by: Self.change
+            GrantImportOptions(scope: scope, prunes: prunes, isDryRun: isDryRun), by: Self.change,
+            renewing: { Self.change }
         ) {
             rest.withLock { rest in
                 defer { rest = rest.dropFirst(size) }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct CredentialProofTests {
     /// A way to change something.
     enum Act: String, CaseIterable {
-        case create, update, delete, revokeTickets, offboard, apply, importLines, rotateSecret, removeSecret
+        case create, update, delete, revokeTickets, offboard, apply, importLines, resetQuota, rotateSecret, removeSecret
     }
 
     /// What the log of policy tells of the time since the credential was checked.
@@ -34,6 +34,13 @@ import Testing
         let grant = try await world.stores.grants.create(.plain(note: "first"), by: AdminWorld.change)
         _ = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
         _ = try await Self.events().rotate(Self.secret(of: bucket), overlap: 0, by: AdminWorld.change)
+        let quota = Quota.sample(limit: 10)
+        try await world.connection.insert(quota)
+        try await world.connection.runScript(
+            """
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            VALUES ('\(quota.id)', 'user:alice', quota_period_start('day', now()), false, 5)
+            """)
         var position = try await world.connection.position()
         switch meanwhile {
         case .nothing: break
@@ -50,11 +57,11 @@ import Testing
         let before = try await Self.state(of: world)
         if meanwhile.endsCredential {
             let error = await #expect(throws: GatewayError.self) {
-                try await Self.perform(act, on: grant, in: bucket, world, by: change)
+                try await Self.perform(act, on: grant, quota, in: bucket, world, by: change)
             }
             #expect(error?.code == "SlowDown")
         } else {
-            try await Self.perform(act, on: grant, in: bucket, world, by: change)
+            try await Self.perform(act, on: grant, quota, in: bucket, world, by: change)
         }
         #expect(try await Self.state(of: world) == before == meanwhile.endsCredential)
     }
@@ -64,12 +71,13 @@ import Testing
         try await world.connection.texts(
             """
             SELECT t::text FROM grants t UNION ALL SELECT t::text FROM tickets t UNION ALL SELECT t::text FROM admin_audit t
-            UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
+            UNION ALL SELECT t::text FROM quota_usage t UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
             """)
     }
 
     private static func perform(
-        _ act: Act, on grant: Stored<Grant>, in bucket: Bucket, _ world: AdminWorld, by change: ChangeContext
+        _ act: Act, on grant: Stored<Grant>, _ quota: Quota, in bucket: Bucket, _ world: AdminWorld,
+        by change: ChangeContext
     ) async throws {
         let user = grant.row.principal
         switch act {
@@ -91,10 +99,11 @@ import Testing
             line.yield([ProposedGrant(place: 1, id: nil, grant: try .plain("user:bob"))])
             line.finish()
             _ = try await world.bulk().importGrants(
-                GrantImportOptions(scope: .init(), prunes: false, isDryRun: false), by: { change }
+                GrantImportOptions(scope: .init(), prunes: false, isDryRun: false), by: change, renewing: { change }
             ) {
                 await lines.first { _ in true }
             }
+        case .resetQuota: _ = try await quotaUses().reset(quota.id, of: .all, by: change)
         case .rotateSecret: _ = try await events().rotate(secret(of: bucket), overlap: 0, by: change)
         case .removeSecret: #expect(try await events().removeSecret(of: bucket.name, by: change))
         }
@@ -106,10 +115,18 @@ import Testing
             createdAt: Date())
     }
 
-    private static func events() throws -> PostgresStoreEvents {
+    private static func pool() throws -> PostgresPool {
         let settings = PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")]
-        let pool = PostgresPool(
+        return PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
+    }
+
+    private static func events() throws -> PostgresStoreEvents {
+        let pool = try pool()
         return PostgresStoreEvents(pool: pool, lookUps: pool, logger: .silent, now: { Date() })
+    }
+
+    private static func quotaUses() throws -> PostgresQuotaUses {
+        PostgresQuotaUses(pool: try pool(), logger: .silent, now: { Date() })
     }
 }

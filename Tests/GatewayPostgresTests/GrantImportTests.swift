@@ -191,7 +191,8 @@ import Testing
         let isFirst = Mutex(true)
         await #expect(throws: Broken.self) {
             try await world.bulk().importGrants(
-                GrantImportOptions(prunes: true, isDryRun: false), by: AdminWorld.change
+                GrantImportOptions(prunes: true, isDryRun: false), by: AdminWorld.change,
+                renewing: { AdminWorld.change }
             ) {
                 guard
                     isFirst.withLock({ isFirst in

@@ -4,9 +4,10 @@
 --   p_proof  {"seq": …, "tag": …, "scopes": […]}: number and tag of the line up to which policy was known when the
 --            credential was checked, and the scopes that it rests on; 'all' is implied. NULL where nothing has to be
 --            proved, as for the bootstrap key
--- Result: true. Locks: the policy lock, shared, until the transaction ends; so call it after all other locks are taken.
--- Callers: write_policy_log, which holds that lock exclusively; the gateway's role, at the end of a change that
--- policy_log does not tell.
+-- Result: true. Locks: the policy lock, shared, until the transaction ends. Whoever also locks what changes of policy
+-- lock calls it after that; whoever locks counters, before.
+-- Callers: write_policy_log, which holds that lock exclusively; the gateway's role, in a change that policy_log does not
+-- tell.
 -- Errors: SL001 where the credential may not stand any more.
 CREATE OR REPLACE FUNCTION prove_actor(p_proof jsonb) RETURNS boolean
 LANGUAGE plpgsql VOLATILE

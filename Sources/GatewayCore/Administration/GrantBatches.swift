@@ -30,15 +30,23 @@ public struct GrantBatches: Sendable {
     /// - Parameters:
     ///   - options: The grants that the import may change, and how.
     ///   - change: The admin and request that import.
-    ///   - nextLines: Returns the next lines in order; `nil` after the last, if the admin still may import. An error
-    ///     that it throws ends the import.
+    ///   - renew: Authenticates the admin again. The lines may arrive for hours, and the admin's key may have been removed
+    ///     meanwhile. An error that it throws ends the import.
+    ///   - nextLines: Returns the next lines in order; `nil` after the last. An error that it throws ends the import.
     /// - Throws: `outsideAdminScope` for a delegated admin, and the errors of
-    ///   ``GrantBulkStore/importGrants(_:by:_:)``. If it throws, nothing was changed.
+    ///   ``GrantBulkStore/importGrants(_:by:renewing:_:)``. If it throws, nothing was changed.
     public func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
+        renewing renew: @Sendable () async throws(GatewayError) -> ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
         try change.authority.changes.requireAll()
-        return try await store.importGrants(options, by: change, nextLines)
+        return try await store.importGrants(
+            options, by: change,
+            renewing: { () async throws(GatewayError) in
+                let change = try await renew()
+                try change.authority.changes.requireAll()
+                return change
+            }, nextLines)
     }
 }

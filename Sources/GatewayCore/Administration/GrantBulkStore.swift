@@ -21,11 +21,13 @@ public protocol GrantBulkStore: Sendable {
     /// - Parameters:
     ///   - options: The grants that the import may change, and how.
     ///   - change: The admin and request that import.
-    ///   - nextLines: Returns the next lines in order; `nil` after the last, if the admin still may import. An error
-    ///     that it throws ends the import.
-    /// - Throws: The errors of `nextLines` and those of ``apply(_:by:)``. If it throws, nothing was changed.
+    ///   - renew: Authenticates the admin again. It is called after the last line, and whenever the credential may have
+    ///     been changed before the commit.
+    ///   - nextLines: Returns the next lines in order; `nil` after the last. An error that it throws ends the import.
+    /// - Throws: The errors of `renew` and `nextLines`, and those of ``apply(_:by:)``. If it throws, nothing was changed.
     func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
+        renewing renew: @Sendable () async throws(GatewayError) -> ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult
 }

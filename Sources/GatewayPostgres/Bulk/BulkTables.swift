@@ -10,7 +10,6 @@ enum BulkTables {
     /// the live grants that may be affected. `bulk_diff` holds the result: one row for each grant sent or removed, with
     /// the version that it replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a
     /// refusal.
-    /// refusal.
     static let make = """
         CREATE TEMP TABLE bulk_grants (
             place integer NOT NULL,

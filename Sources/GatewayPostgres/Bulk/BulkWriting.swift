@@ -225,7 +225,8 @@ struct BulkWriting {
         }
         // The claim of the request's idempotency key may have expired during so much work.
         try transaction.mark(change)
-        let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID, attempts: Self.maxAttempts)
+        let line = PolicyChange(
+            scopes: scopes, actor: actor, requestID: change.requestID, proof: change.proof, attempts: Self.maxAttempts)
         try transaction.perform(PolicyLogTable.append, line)
         return id
     }

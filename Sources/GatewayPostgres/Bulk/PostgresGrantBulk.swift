@@ -68,6 +68,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
     /// Makes the grants match the lines of an import.
     public func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
+        renewing renew: @Sendable () async throws(GatewayError) -> ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
         let matching = ImportMatching(options: options)
@@ -80,12 +81,18 @@ public struct PostgresGrantBulk: GrantBulkStore {
             try await translating(change.requestID) { try await stage(arrived[...], over: lease.connection) }
             lines = try await next
         }
-        let writing = BulkWriting(change: change) { .line($0) }
-        return try await translating(change.requestID) {
-            try await attempt(over: lease.connection) { transaction in
-                try Self.bring(matching, writing, in: transaction)
-            }
+        for _ in 1...Self.maxAttempts {
+            let writing = BulkWriting(change: try await renew()) { .line($0) }
+            do {
+                return try await translating(change.requestID) {
+                    try await attempt(over: lease.connection) { transaction in
+                        try Self.bring(matching, writing, in: transaction)
+                    }
+                }
+            } catch GatewayError.staleCaller {}
         }
+        // Only the lines can be sent again, and only by the admin.
+        throw GatewayError.slowDown(retryAfter: 1, cause: "the admin's credential was changed in every attempt")
     }
 
     private static func bring(
@@ -207,6 +214,7 @@ extension PostgresGrantBulk {
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {
         if let error = error as? GatewayError { return error }
+        if let error = error as? PostgresError, error.isOfStaleCaller { return .staleCaller }
         logger.report(
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])

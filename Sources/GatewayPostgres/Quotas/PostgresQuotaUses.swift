@@ -54,6 +54,7 @@ public struct PostgresQuotaUses: QuotaUses {
             }
             return outcome
         } catch {
+            if error.isOfStaleCaller { throw .staleCaller }
             guard error.sqlState == "40001" else { throw refusal(error, call.change.requestID) }
             return nil
         }
@@ -144,12 +145,18 @@ extension PostgresQuotaUses {
         QuotaUse(holder: try row.nextParsed(Principal.init(_:)), used: try row.next(), reserved: try row.next())
     }
 
+    /// Proves the admin's credential before the counters are locked, in the order of recordings: these hold the policy
+    /// lock while they wait for counters.
     static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
-        "SELECT is_claimed, holders, released FROM reset_quota($1, $2, $3, $4, $5, $6, $7, $8)"
+        """
+        SELECT r.is_claimed, r.holders, r.released
+        FROM (SELECT prove_actor($9::text::jsonb) AS is_proved OFFSET 0) p
+        CROSS JOIN LATERAL reset_quota(CASE WHEN p.is_proved THEN $1 END, $2, $3, $4, $5, $6, $7, $8) r
+        """
     ) {
         [
             $0.quota, $0.holder?.rawValue, $0.entry, $0.change.actor.rawValue, $0.change.requestID, $0.change.claim?.id,
-            $0.change.claim?.attempt, $0.change.credential?.rawValue,
+            $0.change.claim?.attempt, $0.change.credential?.rawValue, $0.change.proof?.json,
         ]
     } decode: { row throws(PostgresError) in
         var outcome = QuotaResetCall.Outcome(isClaimed: try row.next())

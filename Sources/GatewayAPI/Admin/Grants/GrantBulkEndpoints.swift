@@ -67,13 +67,14 @@ struct GrantBulkEndpoints: Sendable {
         let lines = GrantLines(
             request.bodyStream, maxBytes: Self.maxImportBytes, parser: parser, new: try newRow(caller),
             options: options)
-        let result = try await useCase.importGrants(options, by: caller.change(in: request)) {
-            if let grants = try await lines.next() { return grants }
-            // The lines may arrive for hours. An admin's key may have been removed meanwhile.
-            let caller = try await authenticate.caller(of: request)
-            try RequireRole.check(caller, for: request)
-            return nil
-        }
+        let result = try await useCase.importGrants(
+            options, by: caller.change(in: request),
+            renewing: { () async throws(GatewayError) in
+                let caller = try await authenticate.caller(of: request)
+                try RequireRole.check(caller, for: request)
+                return caller.change(in: request)
+            }
+        ) { try await lines.next() }
         return .json(.ok) { json in
             json.member("dryRun", options.isDryRun)
             result.counts.write(to: &json)

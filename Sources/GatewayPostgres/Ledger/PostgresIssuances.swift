@@ -28,12 +28,9 @@ public struct PostgresIssuances: IssuanceReader {
     /// Reads a page of issuances, the newest first.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let filter = query.filter
-        let range = try LedgerRange(
-            from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
-            now: ledger.now())
         return try await ledger.page(
-            of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken, in: range, passing: filter,
-            limit: PageSize.rows(query.pageSize), id: \.id
+            of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken,
+            in: query.range(now: ledger.now()), passing: filter, limit: PageSize.rows(query.pageSize), id: \.id
         ) { request async throws(GatewayError) in
             let parameters = PageRequest(filter: filter, request: request)
             let day = request.day

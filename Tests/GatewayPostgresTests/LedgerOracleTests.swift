@@ -84,18 +84,24 @@ import Testing
     // MARK: - The oracle
 
     /// Lists what passes a filter by a look at every row, in the order of lists.
-    private static let listed = Statement<(filter: IssuanceFilter, from: Date), UUID>(
-        """
-        SELECT i.id FROM issuances i WHERE \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$11"))
-        ORDER BY date_trunc('day', i.issued_at, 'UTC') DESC, i.id DESC
-        """
-    ) {
-        $0.filter.parameters(
-            from: PostgresTimestamp($0.from), to: PostgresTimestamp($0.filter.to ?? Date().addingTimeInterval(3600)))
-            + [$0.filter.reach.parameter]
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
+    private static let listed: Statement<(filter: IssuanceFilter, from: Date), UUID> = {
+        var list = ParameterList<(filter: IssuanceFilter, from: Date)>()
+        let names = FilterParameters(
+            in: &list, from: { PostgresTimestamp($0.from) },
+            to: { PostgresTimestamp($0.filter.to ?? Date().addingTimeInterval(3600)) }, filter: { $0.filter })
+        let reach = list.add { $0.filter.reach.parameter }
+        let parameters = list
+        return Statement(
+            """
+            SELECT i.id FROM issuances i WHERE \(names.condition) AND \(IssuanceFilter.isInside(reach))
+            ORDER BY date_trunc('day', i.issued_at, 'UTC') DESC, i.id DESC
+            """
+        ) {
+            parameters.encode($0)
+        } decode: { row throws(PostgresError) in
+            try row.next()
+        }
+    }()
 
     /// Tells of each grant what the rows tell: newest grant first, with the use since `from`.
     private static let used = Statement<(query: GrantUseQuery, from: Date, since: Date), String>(

@@ -45,6 +45,15 @@ public struct IssuanceQuery: Sendable {
         self.pageSize = pageSize
         self.pageToken = pageToken
     }
+
+    /// Returns the period to search.
+    ///
+    /// - Throws: `invalidArgument` if the period is empty.
+    package func range(now: Date) throws(GatewayError) -> LedgerRange {
+        try LedgerRange(
+            from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
+            now: now)
+    }
 }
 
 /// A row of the ledger, as it was recorded.

@@ -32,11 +32,9 @@ public struct LedgerReporting: Sendable {
         let limit = PageSize.rows(query.pageSize)
         let rows = try await reports.usage(query, in: range, after: place, limit: limit + 1)
         return LedgerPage(rows, limit: limit, in: range) { last in
-            let actions = last.actions.map { $0.map(\.rawValue).joined(separator: ",") }
-            let names = [last.principal, last.bucket, last.grantID?.lowercaseText, actions, last.delivery]
-            return token.text(
+            token.text(
                 after: [PageToken.text(of: range.from), PageToken.text(of: last.start), String(last.urls)]
-                    + names.map { $0 ?? "" })
+                    + UsageQuery.Dimension.allCases.map { last.name(of: $0) ?? "" })
         }
     }
 
@@ -113,6 +111,19 @@ extension UsageQuery {
         texts["by"] = step.rawValue
         texts["groupBy"] = dimensions.map(\.rawValue).sorted().joined(separator: ",")
         return texts
+    }
+}
+
+extension Usage {
+    /// What all issuances of the row have in common in a dimension; `nil` if the report does not group by it.
+    fileprivate func name(of dimension: UsageQuery.Dimension) -> String? {
+        switch dimension {
+        case .principal: principal
+        case .bucket: bucket
+        case .grant: grantID?.lowercaseText
+        case .action: actions.map { $0.map(\.rawValue).joined(separator: ",") }
+        case .delivery: delivery
+        }
     }
 }
 

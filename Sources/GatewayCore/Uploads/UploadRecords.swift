@@ -50,6 +50,13 @@ public struct UploadQuery: Sendable {
         self.pageSize = pageSize
         self.pageToken = pageToken
     }
+
+    /// Returns the period to search. Without `from`, it begins one day before its end.
+    ///
+    /// - Throws: `invalidArgument` if the period is empty.
+    package func range(now: Date) throws(GatewayError) -> LedgerRange {
+        try LedgerRange(from: from, to: to, span: LedgerRange.day, now: now)
+    }
 }
 
 /// An upload with its known result.

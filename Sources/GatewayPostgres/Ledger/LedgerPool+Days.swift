@@ -47,44 +47,80 @@ extension LedgerPool {
         try await execute(request.statement, request, deadline: deadline)
     }
 
-    static let days = days(
-        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false FROM days d WHERE d.starts_at < d.ends_at"
-    ) { _ in [] }
+    /// The parameters of a list of days: the period, and what is compared with sums.
+    private struct DaysParameters: Sendable {
+        private(set) var list: ParameterList<LedgerDaysRequest>
+        let from: String
+        let to: String
+
+        init() {
+            var list = ParameterList<LedgerDaysRequest>()
+            from = list.add { $0.from }
+            to = list.add { $0.to }
+            self.list = list
+        }
+
+        /// Adds the parameters of the condition on sums without callers.
+        mutating func ofKinds() -> String {
+            SumCondition.ofKinds(
+                bucket: list.add { $0.filter.bucket?.rawValue }, action: list.add { $0.filter.action?.rawValue },
+                delivery: list.add { $0.filter.delivery?.rawValue }, credential: list.add { $0.filter.credentialID })
+        }
+
+        /// Adds the parameters of the condition on sums with callers.
+        mutating func ofCallers() -> String {
+            let kinds = ofKinds()
+            let callers = SumCondition.ofCallers(
+                principal: list.add { $0.filter.principal?.rawValue }, grant: list.add { $0.filter.grantID },
+                named: list.add { $0.filter.reach.onlyPrincipals })
+            return "\(kinds)\nAND \(callers)"
+        }
+
+        /// Adds the parameter that says whether only sums of what has not expired are wanted.
+        mutating func isAlive() -> String { list.add { $0.filter.isAlive } }
+    }
+
+    static let days: Statement<LedgerDaysRequest, LedgerDay> = list(
+        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false FROM days d WHERE d.starts_at < d.ends_at",
+        DaysParameters())
 
     /// Looks among the sums by the hour, which know callers and grants.
-    static let daysOfCallers = days(
-        among: """
-            SELECT date_trunc('day', m.hour, 'UTC') AS day, min(m.hour) AS first, max(m.hour) + interval '1 hour' AS last,
-                sum(m.urls)::bigint AS count
-            FROM caller_sums m
-            WHERE m.hour > $1 - interval '1 hour' AND m.hour < $2 AND \(SumCondition.ofCallers)
-                AND (NOT $10 OR m.last_expires_at > now())
-            GROUP BY 1
-            """, isOver: "EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.day)"
-    ) {
-        SumCondition.callerParameters($0) + [$0.isAlive]
-    }
+    static let daysOfCallers: Statement<LedgerDaysRequest, LedgerDay> = {
+        var names = DaysParameters()
+        let condition = names.ofCallers()
+        let isAlive = names.isAlive()
+        return list(
+            among: """
+                SELECT date_trunc('day', m.hour, 'UTC') AS day, min(m.hour) AS first,
+                    max(m.hour) + interval '1 hour' AS last, sum(m.urls)::bigint AS count
+                FROM caller_sums m
+                WHERE m.hour > \(names.from) - interval '1 hour' AND m.hour < \(names.to) AND \(condition)
+                    AND (NOT \(isAlive) OR m.last_expires_at > now())
+                GROUP BY 1
+                """, isOver: "EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.day)", names)
+    }()
 
     /// Looks among the sums by the minute.
-    static let daysOfKinds = days(
-        among: """
-            SELECT date_trunc('day', m.minute, 'UTC') AS day, min(m.minute) AS first,
-                max(m.minute) + interval '1 minute' AS last, NULL::bigint AS count
-            FROM issuance_sums m
-            WHERE m.minute > $1 - interval '1 minute' AND m.minute < $2 AND \(SumCondition.ofKinds)
-            GROUP BY 1
-            """,
-        isOver: """
-            EXISTS (SELECT FROM summed_days s WHERE s.starts_at = d.day AND s.summed_to = d.day + interval '24 hours')
-            """
-    ) {
-        SumCondition.kindParameters($0)
-    }
+    static let daysOfKinds: Statement<LedgerDaysRequest, LedgerDay> = {
+        var names = DaysParameters()
+        let condition = names.ofKinds()
+        return list(
+            among: """
+                SELECT date_trunc('day', m.minute, 'UTC') AS day, min(m.minute) AS first,
+                    max(m.minute) + interval '1 minute' AS last, NULL::bigint AS count
+                FROM issuance_sums m
+                WHERE m.minute > \(names.from) - interval '1 minute' AND m.minute < \(names.to) AND \(condition)
+                GROUP BY 1
+                """,
+            isOver: """
+                EXISTS (SELECT FROM summed_days s WHERE s.starts_at = d.day AND s.summed_to = d.day + interval '24 hours')
+                """, names)
+    }()
 
-    private static func days(
-        among sums: String, isOver: String, encode: @escaping @Sendable (IssuanceFilter) -> [any PostgresValue]
+    private static func list(
+        among sums: String, isOver: String, _ names: DaysParameters
     ) -> Statement<LedgerDaysRequest, LedgerDay> {
-        days(
+        list(
             """
             SELECT p.starts_at, p.ends_at, p.day_ends_at,
                 p.is_over AND p.ends_at - p.starts_at <= interval '1 hour', coalesce(p.is_over AND p.count <= 5000, false)
@@ -100,28 +136,30 @@ extension LedgerPool {
                 WHERE k.day IS NOT NULL OR NOT o.is_over
             ) p
             WHERE p.starts_at < p.ends_at
-            """, encode: encode)
+            """, names)
     }
 
     /// A table of the starts of the days that have a partition.
     static let partitions =
         "(SELECT i.day::timestamp AT TIME ZONE 'UTC' AS day FROM issuances_partitions() i)"
 
-    private static func days(
-        _ selection: String, encode: @escaping @Sendable (IssuanceFilter) -> [any PostgresValue]
+    private static func list(
+        _ selection: String, _ names: DaysParameters
     ) -> Statement<LedgerDaysRequest, LedgerDay> {
-        Statement(
+        let parameters = names.list
+        return Statement(
             """
             WITH days AS MATERIALIZED (
-                SELECT p.day, greatest(p.day, $1) AS starts_at, least(p.day + interval '24 hours', $2) AS ends_at
+                SELECT p.day, greatest(p.day, \(names.from)) AS starts_at,
+                    least(p.day + interval '24 hours', \(names.to)) AS ends_at
                 FROM \(partitions) p
-                WHERE p.day < $2 AND p.day + interval '24 hours' > $1
+                WHERE p.day < \(names.to) AND p.day + interval '24 hours' > \(names.from)
             )
             \(selection)
             ORDER BY 1 DESC
             """, onlyReads: true
         ) {
-            [$0.from, $0.to] + encode($0.filter)
+            parameters.encode($0)
         } decode: { row throws(PostgresError) in
             LedgerDay(
                 from: try row.next(), to: try row.next(), end: try row.next(), isShort: try row.next(),

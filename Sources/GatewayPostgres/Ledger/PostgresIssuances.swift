@@ -28,12 +28,9 @@ public struct PostgresIssuances: IssuanceReader {
     /// Reads a page of issuances, the newest first.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let filter = query.filter
-        let range = try LedgerRange(
-            from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
-            now: ledger.now())
         return try await ledger.page(
-            of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken, in: range, passing: filter,
-            limit: PageSize.rows(query.pageSize), id: \.id
+            of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken,
+            in: query.range(now: ledger.now()), passing: filter, limit: PageSize.rows(query.pageSize), id: \.id
         ) { request async throws(GatewayError) in
             let parameters = PageRequest(filter: filter, request: request)
             let day = request.day
@@ -91,6 +88,29 @@ extension PostgresIssuances {
         var request: LedgerDayRequest
     }
 
+    /// The parameters of a page, by their names in SQL.
+    private struct PageParameters: Sendable {
+        let list: ParameterList<PageRequest>
+        let filter: FilterParameters
+        let before: String
+        let limit: String
+        let reach: String
+        let onlyUsers: String
+
+        init() {
+            var list = ParameterList<PageRequest>()
+            filter = FilterParameters(
+                in: &list, from: { $0.request.day.from }, to: { $0.request.day.to }, filter: { $0.filter })
+            before = list.add { $0.request.before }
+            limit = list.add { Int64($0.request.limit) }
+            reach = list.add { $0.filter.reach.parameter }
+            onlyUsers = list.add { $0.filter.reach.onlyUsers }
+            self.list = list
+        }
+    }
+
+    private static let names = PageParameters()
+
     /// Reads a page of a day. Walks from the newest row on, as long as most rows pass.
     static let page = page(from: "issuances i", where: isListed)
 
@@ -99,7 +119,8 @@ extension PostgresIssuances {
         from: """
             (
                 SELECT \(IssuanceTable.stored) FROM issuances i
-                WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($11::uuid IS NULL OR i.id < $11)
+                WHERE i.issued_at >= \(names.filter.from) AND i.issued_at < \(names.filter.to)
+                    AND (\(names.before)::uuid IS NULL OR i.id < \(names.before))
                 ORDER BY i.id DESC LIMIT 50000
             ) i
             """, where: isListed)
@@ -110,22 +131,23 @@ extension PostgresIssuances {
         from: "(SELECT \(IssuanceTable.stored) FROM issuances i WHERE \(isListed) OFFSET 0) i", where: "true")
 
     private static let isListed = """
-        \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11) AND \(IssuanceFilter.isInside("$13"))
-            AND ($14::text[] IS NULL OR i.principal = ANY ($14))
+        \(names.filter.condition) AND (\(names.before)::uuid IS NULL OR i.id < \(names.before))
+            AND \(IssuanceFilter.isInside(names.reach))
+            AND (\(names.onlyUsers)::text[] IS NULL OR i.principal = ANY (\(names.onlyUsers)))
         """
 
     private static func page(
         from source: String, where condition: String
     ) -> Statement<PageRequest, RecordedIssuance> {
-        Statement(
+        let parameters = names.list
+        return Statement(
             """
             SELECT \(IssuanceTable.columns) FROM \(source)
             WHERE \(condition)
-            ORDER BY i.id DESC LIMIT $12
+            ORDER BY i.id DESC LIMIT \(names.limit)
             """, onlyReads: true
         ) {
-            $0.filter.parameters(from: $0.request.day.from, to: $0.request.day.to)
-                + [$0.request.before, Int64($0.request.limit), $0.filter.reach.parameter, $0.filter.reach.onlyUsers]
+            parameters.encode($0)
         } decode: { row throws(PostgresError) in
             try RecordedIssuance(&row)
         }

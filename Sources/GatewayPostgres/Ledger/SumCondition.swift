@@ -1,26 +1,7 @@
-import GatewayCore
-import LibPQ
-
 /// The condition that a row `m` of `issuance_sums`, `caller_sums` or another table of sums may count rows of the ledger
 /// that pass a filter. No sum knows keys, so prefixes do not narrow it.
 enum SumCondition {
-    /// The condition on sums without callers. It has the parameters `$3` to `$6`.
-    static let ofKinds = ofKinds(bucket: "$3", action: "$4", delivery: "$5", credential: "$6")
-
-    /// The condition on sums with callers. It has the parameters `$3` to `$9`.
-    static let ofCallers = "\(ofKinds)\nAND \(ofCallers(principal: "$7", grant: "$8", named: "$9"))"
-
-    /// The values of `$3` to `$6`.
-    static func kindParameters(_ filter: IssuanceFilter) -> [any PostgresValue] {
-        [filter.bucket?.rawValue, filter.action?.rawValue, filter.delivery?.rawValue, filter.credentialID]
-    }
-
-    /// The values of `$3` to `$9`.
-    static func callerParameters(_ filter: IssuanceFilter) -> [any PostgresValue] {
-        kindParameters(filter) + [filter.principal?.rawValue, filter.grantID, filter.reach.onlyPrincipals]
-    }
-
-    /// Makes the condition on bucket, action, delivery and credential.
+    /// Makes the condition on bucket, action, delivery and credential. All arguments are names of parameters.
     static func ofKinds(bucket: String, action: String, delivery: String, credential: String) -> String {
         """
         (\(bucket)::text IS NULL OR m.bucket = \(bucket))

@@ -51,8 +51,8 @@ public struct PostgresUploads: UploadRecords {
     public func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
         try await ledger.page(
             of: PageToken(of: "uploads", filters: query.texts), after: query.pageToken,
-            in: LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now()),
-            passing: query.ledgerFilter, limit: PageSize.rows(query.pageSize), id: \.record.id
+            in: query.range(now: ledger.now()), passing: query.ledgerFilter, limit: PageSize.rows(query.pageSize),
+            id: \.record.id
         ) { request async throws(GatewayError) in
             let parameters = LandingTable.PageRequest(
                 query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit)

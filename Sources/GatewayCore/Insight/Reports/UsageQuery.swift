@@ -25,7 +25,8 @@ public struct UsageQuery: Sendable {
         public var start: Date
         /// Number of issuances.
         public var urls: Int64
-        /// Principal, bucket, grant, actions and delivery. Those that the report does not group by are empty.
+        /// One text for each dimension, in the order of their declaration. Those that the report does not group by are
+        /// empty.
         public var names: [String]
     }
 

@@ -63,7 +63,7 @@ import Testing
             let changed = "SELECT count(*) FROM grants WHERE removed_at IS NULL AND note = 'stolen'"
             #expect(try await site.number(changed) == (isRemoved ? 0 : 1))
             let audited = "SELECT count(*) FROM admin_audit WHERE actor = 'user:thief'"
-            #expect(try await site.number(audited) > 0 == !isRemoved)
+            #expect((try await site.number(audited) > 0) == !isRemoved)
         }
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import Synchronization
 import Testing
+
+@testable import GatewayCore
 
 /// What an admin may change of many grants at once, whatever the store would do.
 @Suite struct GrantBatchesTests {
@@ -21,7 +22,7 @@ import Testing
 
     private func batch(_ prefixes: [String]) throws -> GrantBatch {
         let writes = try prefixes.enumerated().map { index, prefix in
-            ProposedGrant(place: index, id: nil, grant: try Fixture.grant(index, on: prefix))
+            ProposedGrant(place: index, id: nil, grant: Validated(unchecked: try Fixture.grant(index, on: prefix)))
         }
         return GrantBatch(writes: writes, removals: [], isDryRun: false)
     }

@@ -63,7 +63,8 @@ import Testing
         } else {
             try await Self.perform(act, on: grant, quota, in: bucket, world, by: change)
         }
-        #expect(try await Self.state(of: world) == before == meanwhile.endsCredential)
+        let isUnchanged = try await Self.state(of: world) == before
+        #expect(isUnchanged == meanwhile.endsCredential)
     }
 
     /// Everything that the acts change, with the audit.

@@ -42,7 +42,7 @@ import Testing
             call.yield(number)
             if number == 1 { throw GatewayError.unavailable(retryAfter: 1) }
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Void.self) { group in
             group.addTask { await listener.run() }
             var iterator = calls.makeAsyncIterator()
             #expect(await iterator.next() == 1)

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Aggregates the ledger into reports. ``LedgerReporting`` has resolved the queries: periods, page sizes and tokens in
 /// them mean nothing here.
 public protocol LedgerReports: Sendable {

@@ -836,6 +836,30 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.prove_actor(p_proof jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_seq bigint := (p_proof -> 'seq')::bigint;
+BEGIN
+    IF p_proof IS NULL THEN
+        RETURN true;
+    END IF;
+    -- A statement of its own, so that the next one sees every change that was answered before.
+    PERFORM pg_advisory_xact_lock_shared(advisory_lock('policy'));
+    IF NOT EXISTS (SELECT FROM policy_log l WHERE l.seq = v_seq AND l.tag = (p_proof ->> 'tag')::uuid)
+        OR EXISTS (
+            SELECT FROM policy_log l
+            WHERE l.seq > v_seq
+                AND l.scopes && ARRAY(SELECT jsonb_array_elements_text(p_proof -> 'scopes') UNION ALL SELECT 'all')
+        )
+    THEN
+        RAISE EXCEPTION 'the credential of the change may have been changed' USING ERRCODE = 'SL001';
+    END IF;
+    RETURN true;
+END
+$$;
+
 CREATE FUNCTION public.prove_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_charge_ends integer[], p_charge_amounts bigint[]) RETURNS integer[]
     LANGUAGE plpgsql
     AS $$
@@ -2303,6 +2327,7 @@ BEGIN
             END IF;
         END;
     END LOOP;
+    PERFORM prove_actor(nullif(current_setting('sluice.proof', true), '')::jsonb);
     INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
     SELECT max(l.seq) + 1, NEW.id, ARRAY(SELECT jsonb_array_elements_text(v_line -> 'scopes')), v_line ->> 'actor',
         v_line ->> 'request'

@@ -21,7 +21,7 @@ import Testing
                     ["writes": [grant.with(["note": "stolen"])], "deletes": []])
             case .importLines:
                 let line =
-                    #"{"id":"\#(id)","principal":"user:alice","bucket":"b","prefix":"p/","actions":["GetObject"],"#
+                    #"{"id":"\#(id)","principal":"user:alice","bucket":"demo-bucket","prefix":"p/","actions":["GetObject"],"#
                     + #""note":"stolen"}"#
                 var request = RawRequest(
                     "POST", "/admin/v1/grants:import",
@@ -41,12 +41,13 @@ import Testing
         way: Way, isRemoved: Bool
     ) async throws {
         try await Deployment.with { site in
-            try await site.makeBucket("b")
-            let id = try await site.grant(["GetObject"], to: "user:alice", in: "b", prefix: "p/")
+            try await site.makeBucket("demo-bucket")
+            let id = try await site.grant(["GetObject"], to: "user:alice", in: "demo-bucket", prefix: "p/")
             let thief = try await site.makeUser("thief", roles: ["admin"])
             let other = try await site.makeUser("other", roles: ["admin"])
             let grant: JSON = [
-                "id": "\(id)", "principal": "user:alice", "bucket": "b", "prefix": "p/", "actions": ["GetObject"],
+                "id": "\(id)", "principal": "user:alice", "bucket": "demo-bucket", "prefix": "p/",
+                "actions": ["GetObject"],
             ]
             // Another change holds the row, as a large one may for long.
             let holder = try site.session()

@@ -105,39 +105,22 @@ import Testing
         }
     }
 
-    /// Knows the callers that a test has made, each by a token of its own.
-    private final class KnownCallers: Authenticator {
-        let callers = Mutex<[String: Caller]>([:])
-
-        func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
-            guard let caller = callers.withLock({ $0[token.reveal()] }) else {
-                throw .unauthenticated(reason: "The token is not accepted.")
-            }
-            return caller
-        }
-    }
-
-    private let known = KnownCallers()
-
     private func useCase(
-        maxLife: Int = 3600, revocation: Revocations = Revocations(),
-        advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void = {}
+        maxLife: Int = 3600, revocation: Revocations = Revocations()
     ) -> Tickets {
         Tickets(
-            rows: tickets, revocation: revocation, authenticator: known, advancePolicy: advancePolicy,
-            maxLife: maxLife, now: { Self.now }, randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
+            rows: tickets, revocation: revocation, maxLife: maxLife, now: { Self.now },
+            randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
     }
 
     private func caller(
         _ name: String, groups: [String] = [], claims: [String: String] = [:], issuedAt: Date? = nil,
-        expiresAt: Date? = nil, scope: PolicyScope? = .apiKey(prefix: "k"), token: String = UUID().uuidString
+        expiresAt: Date? = nil, scope: PolicyScope? = .apiKey(prefix: "k")
     ) throws -> Caller {
-        let caller = Caller(
+        Caller(
             principal: try .user(name), groups: try groups.map { try Principal("group:" + $0) }, roles: [],
-            claims: claims, expiresAt: expiresAt, issuedAt: issuedAt, token: Secret(token), scope: scope,
+            claims: claims, expiresAt: expiresAt, issuedAt: issuedAt, token: Secret("token"), scope: scope,
             position: .init(sequence: 1, tag: UUID()))
-        known.callers.withLock { $0[token] = caller }
-        return caller
     }
 
     private func request() throws -> TicketRequest {
@@ -201,46 +184,6 @@ import Testing
         // One that comes while the ticket is made takes it away again.
         #expect(try await !makes(issuedAt: -1, told: nil, revokedAt))
         #expect(try await makes(issuedAt: -1, told: nil, nil))
-    }
-
-    @Test func `a ticket is made only by what the credential is once all changes are known`() async throws {
-        let request = try request()
-        func made(
-            by caller: Caller, with revocation: Revocations = Revocations(),
-            _ change: @escaping @Sendable (KnownCallers) throws -> Void
-        ) async throws -> GatewayError? {
-            let known = known
-            // The change was answered before the ticket is asked for, but the gateway learns of it only now.
-            let useCase = useCase(revocation: revocation) { () async throws(GatewayError) in try? change(known) }
-            do throws(GatewayError) {
-                _ = try await useCase.create(request, for: caller, by: ChangeContext(actor: .user("a"), requestID: "r"))
-                return nil
-            } catch {
-                return error
-            }
-        }
-        let old = try caller("alice", groups: ["staff"], claims: ["tenant": "a"], token: "t")
-        #expect(try await made(by: old) { _ in } == nil)
-        #expect(tickets.count == 1)
-        let others = try [
-            caller("alice", claims: ["tenant": "a"], token: "1"),
-            caller("alice", groups: ["staff"], claims: ["tenant": "b"], token: "2"),
-            caller("bob", groups: ["staff"], claims: ["tenant": "a"], token: "3"),
-            caller("alice", groups: ["staff"], claims: ["tenant": "a"], scope: .apiKey(prefix: "l"), token: "4"),
-        ]
-        for other in others {
-            let error = try await made(by: old) { $0.callers.withLock { $0["t"] = other } }
-            guard case .conflict? = error else {
-                Issue.record("\(other.principal) \(other.groups) \(other.claims): \(String(describing: error))")
-                continue
-            }
-        }
-        let gone = try await made(by: old) { $0.callers.withLock { $0["t"] = nil } }
-        guard case .unauthenticated? = gone else {
-            Issue.record("\(String(describing: gone))")
-            return
-        }
-        #expect(tickets.count == 1)
     }
 
     @Test func `the bootstrap key makes no tickets, because nothing would end them`() async throws {

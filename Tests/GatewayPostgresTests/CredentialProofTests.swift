@@ -11,7 +11,8 @@ import Testing
 @Suite struct CredentialProofTests {
     /// A way to change something.
     enum Act: String, CaseIterable {
-        case create, update, delete, revokeTickets, offboard, apply, importLines, resetQuota, rotateSecret, removeSecret
+        case create, update, delete, createTicket, revokeTickets, offboard, apply, importLines, resetQuota,
+            rotateSecret, removeSecret
     }
 
     /// What the log of policy tells of the time since the credential was checked.
@@ -88,6 +89,7 @@ import Testing
             row.note = "second"
             _ = try await world.stores.grants.update(row, from: grant.revision, by: change)
         case .delete: try await world.stores.grants.delete(grant.row.id.lowercaseText, revision: nil, by: change)
+        case .createTicket: _ = try await world.stores.tickets.create(.sample(), by: change)
         case .revokeTickets: #expect(try await world.stores.tickets.revokeTickets(of: user, by: change) == 1)
         case .offboard:
             let tag = try await world.stores.offboarding.rows(of: user).tag

@@ -9,20 +9,12 @@ import Testing
 /// Tickets against revocations of all of a user's tickets, by admins and by offboarding. Random histories are compared
 /// with a plain account; races are judged by what is left at their end.
 @Suite struct TicketRevocationTests {
-    /// Accepts one caller again and again.
-    private struct SameCaller: Authenticator {
-        let caller: Caller
-
-        func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller { caller }
-    }
-
     fileprivate static func tickets(
         _ world: AdminWorld, for caller: Caller, revocation: (any TicketRevocation)? = nil
     ) -> Tickets {
         Tickets(
             rows: world.stores.tickets, revocation: revocation ?? world.stores.tickets,
-            authenticator: SameCaller(caller: caller), advancePolicy: {}, maxLife: 604_800,
-            now: { Date() }, randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
+            maxLife: 604_800, now: { Date() }, randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
     }
 
     private static func live(_ user: Principal, _ world: AdminWorld) async throws -> [Ticket] {

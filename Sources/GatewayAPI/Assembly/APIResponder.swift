@@ -105,7 +105,7 @@ public final class APIResponder: HTTPResponder {
                 guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
                 return try await idempotency.answer(request, from: caller, endpoint)
             } catch GatewayError.staleCaller {
-                return try await authenticateAndAct(request, endpoint)
+                return try await authenticateAndAct(request, afterPolicy: true, endpoint)
             }
         }
     }
@@ -113,15 +113,19 @@ public final class APIResponder: HTTPResponder {
     /// Identifies the caller and runs the endpoint, again where the caller's credential may have been changed before
     /// what it was to change was committed.
     private func authenticateAndAct(
-        _ request: APIRequest, _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
+        _ request: APIRequest, afterPolicy: Bool = false,
+        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
+        var afterPolicy = afterPolicy
         for _ in 0..<Self.maxAttempts {
-            let caller = try await authenticate.caller(of: request)
+            let caller = try await authenticate.caller(of: request, afterPolicy: afterPolicy)
             try RequireRole.check(caller, for: request)
             do {
                 guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
                 return try await idempotency.answer(request, from: caller, endpoint)
-            } catch GatewayError.staleCaller {}
+            } catch GatewayError.staleCaller {
+                afterPolicy = true
+            }
         }
         throw GatewayError.staleCaller
     }

@@ -55,9 +55,8 @@ extension Routes {
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
             useCase: Tickets(
-                rows: stores.tickets, revocation: stores.ticketRevocation, authenticator: parts.authenticator,
-                advancePolicy: parts.advancePolicy, maxLife: settings.ticketMaxAge, now: parts.now,
-                randomBytes: parts.randomBytes),
+                rows: stores.tickets, revocation: stores.ticketRevocation, maxLife: settings.ticketMaxAge,
+                now: parts.now, randomBytes: parts.randomBytes),
             rows: RowEndpoints(store: stores.tickets),
             revocations: RequestRate("revocations", perSecond: 1, burst: 20, from: .now))
         admin = AdminRoutes(

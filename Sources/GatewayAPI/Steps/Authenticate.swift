@@ -17,10 +17,14 @@ final class Authenticate: Sendable {
 
     /// Returns the caller of an operation, by the token or the ticket that the operation accepts.
     ///
+    /// - Parameter afterPolicy: Whether policy changes are read first for any operation, not only where nothing that it
+    ///   does later proves the credential.
     /// - Throws: `unauthenticated`, `expiredToken`, `unavailable`, `slowDown`.
-    func caller(of request: APIRequest) async throws(GatewayError) -> Caller {
+    func caller(of request: APIRequest, afterPolicy: Bool = false) async throws(GatewayError) -> Caller {
         let token = try Self.token(of: request, for: request.route.access)
-        if request.route.readsPolicyFirst || Idempotency.mayHaveKept(request) { try await advancePolicy() }
+        if afterPolicy || request.route.readsPolicyFirst || Idempotency.mayHaveKept(request) {
+            try await advancePolicy()
+        }
         return try Self.admit(await authenticator.authenticate(token), to: request)
     }
 

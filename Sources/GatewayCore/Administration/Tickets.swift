@@ -33,8 +33,6 @@ public struct TicketRequest: Sendable {
 public struct Tickets: Sendable {
     private let rows: any AdminStore<Ticket>
     private let revocation: any TicketRevocation
-    private let authenticator: any Authenticator
-    private let advancePolicy: @Sendable () async throws(GatewayError) -> Void
     private let maxLife: Int
     private let now: @Sendable () -> Date
     private let random: RandomSource
@@ -44,20 +42,15 @@ public struct Tickets: Sendable {
     /// - Parameters:
     ///   - rows: The rows.
     ///   - revocation: Revokes all tickets of a user at once.
-    ///   - authenticator: Checks the caller's token again once the ticket is made.
-    ///   - advancePolicy: Reads the policy changes that were committed before the call.
     ///   - maxLife: The longest lifetime, in seconds.
     ///   - now: The gateway's clock.
     ///   - randomBytes: Returns the given number of unpredictable bytes.
     public init(
-        rows: any AdminStore<Ticket>, revocation: any TicketRevocation, authenticator: any Authenticator,
-        advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void, maxLife: Int,
+        rows: any AdminStore<Ticket>, revocation: any TicketRevocation, maxLife: Int,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
         self.rows = rows
         self.revocation = revocation
-        self.authenticator = authenticator
-        self.advancePolicy = advancePolicy
         self.maxLife = maxLife
         self.now = now
         random = RandomSource(randomBytes)
@@ -65,16 +58,14 @@ public struct Tickets: Sendable {
 
     /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
     ///
-    /// A ticket has the caller's groups and claims for its whole life. So the caller is authenticated again after the
-    /// ticket is on record, by all changes of policy that were answered before: no ticket is asked for after a change
-    /// and made by what was true before it.
+    /// A ticket has the caller's groups and claims for its whole life. The store proves that the credential still stands
+    /// as it makes the ticket: none is asked for after a change and made by what was true before it.
     ///
     /// A token from before a revocation of all the user's tickets can be in the hands of another person. It makes no
     /// ticket that outlives it.
     ///
     /// - Throws: `invalidArgument`, `conflict` if the caller came by the bootstrap key, the user has too many live
-    ///   tickets, the ticket would outlive such a token, or the caller's groups or claims changed meanwhile;
-    ///   `unauthenticated`, `expiredToken`, `slowDown`, `unavailable`.
+    ///   tickets, or the ticket would outlive such a token; `staleCaller`, `slowDown`, `unavailable`.
     public func create(
         _ request: TicketRequest, for caller: Caller, by change: ChangeContext
     ) async throws(GatewayError) -> (stored: Stored<Ticket>, text: TicketText) {
@@ -103,21 +94,14 @@ public struct Tickets: Sendable {
         do throws(GatewayError) {
             // A revocation that came meanwhile may have missed the ticket.
             try await checkRevocation(of: caller, end: expiresAt)
-            try await checkIdentity(of: caller)
         } catch {
             // Nobody has its text, so it does no harm if it stays.
-            try? await revoke(ticket, revision: nil, by: change)
+            var withdrawal = change
+            withdrawal.proof = nil
+            try? await revoke(ticket, revision: nil, by: withdrawal)
             throw error
         }
         return (stored, text)
-    }
-
-    private func checkIdentity(of caller: Caller) async throws(GatewayError) {
-        try await advancePolicy()
-        let again = try await authenticator.authenticate(caller.token)
-        guard again.principal == caller.principal, again.groups == caller.groups, again.claims == caller.claims,
-            again.scope == caller.scope
-        else { throw .conflict(reason: "The groups or claims of the credential changed meanwhile. Ask again.") }
     }
 
     /// Seconds by which the clocks of an issuer and of the database may differ.

@@ -30,7 +30,11 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
         do throws(GatewayError) {
             return try await perform(change) { transaction in
                 try table.insert(resource, transaction)
-                guard table.isLoggedWhenCreated else { return try written(entry.resourceID, in: transaction) }
+                guard table.isLoggedWhenCreated else {
+                    let stored = try written(entry.resourceID, in: transaction)
+                    try transaction.prove(change)
+                    return stored
+                }
                 return try end(entry, of: change, scopes: [], in: transaction)
             }
         } catch {

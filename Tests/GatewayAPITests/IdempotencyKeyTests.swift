@@ -79,6 +79,27 @@ struct IdempotencyKeyTests {
         }
     }
 
+    @Test("a kept answer is for credentials with the same groups and claims; what is issued again is decided again")
+    func otherIdentity() async {
+        let tokens = ["user-token", "grouped-token", "tenant-token"]
+        for first in tokens {
+            for second in tokens {
+                let gateway = TestGateway()
+                let wish = #"{"bucket": "photos", "prefix": "uploads/"}"#
+                let made = await post("/v1/tickets", wish, key: "nightly", to: gateway, token: first)
+                #expect(made.status == 201, "\(made.text)")
+                let again = await post("/v1/tickets", wish, key: "nightly", to: gateway, token: second)
+                #expect(again.status == (first == second ? 201 : 422), "\(first) \(second): \(again.text)")
+                #expect(again.text.contains(made.string("ticket") ?? "none") == (first == second))
+                for token in [first, second] {
+                    let link = await post(
+                        "/v1/presigned-urls", Self.download, key: "nightly", to: gateway, token: token)
+                    #expect(link.status == 201, "\(link.text)")
+                }
+            }
+        }
+    }
+
     @Test(
         "hostile keys are refused before anything happens",
         arguments: ["", " ", "a b", "ä", String(repeating: "k", count: 256)])

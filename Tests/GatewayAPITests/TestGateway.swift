@@ -214,17 +214,21 @@ private final class Pieces: ResponseBodyWriter {
 /// Knows fixed tokens: `user`, `auditor`, `admin`, and `expired`.
 struct StubAuthenticator: Authenticator {
     func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
-        let roles: Set<Role>
+        var roles: Set<Role> = []
+        var groups: [Principal] = []
+        var claims: [String: String] = [:]
         switch token.reveal() {
-        case "user-token": roles = []
+        case "user-token": break
+        case "grouped-token": groups = [try Principal("group:release")]
+        case "tenant-token": claims = ["tenant": "a"]
         case "auditor-token": roles = [.auditor]
         case "admin-token": roles = [.admin]
         case "expired-token": throw .expiredToken
         default: throw .unauthenticated(reason: "The token is not accepted.")
         }
         return Caller(
-            principal: try .user("alice"), groups: [], roles: roles.map { .unlimited($0) }, claims: [:], expiresAt: nil,
-            token: token, scope: .apiKey(prefix: "stub"), position: StubPolicy.position
+            principal: try .user("alice"), groups: groups, roles: roles.map { .unlimited($0) }, claims: claims,
+            expiresAt: nil, token: token, scope: .apiKey(prefix: "stub"), position: StubPolicy.position
         )
     }
 }

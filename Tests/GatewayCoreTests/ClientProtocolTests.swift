@@ -100,6 +100,22 @@ struct ClientProtocolTests {
         }
     }
 
+    /// A gateway that does not know yet that the scheme has changed asks for links without a SHA-256.
+    @Test func `sizes alone are checked only where no SHA-256 can be bound`() async throws {
+        let name = try BucketName("demo-bucket")
+        source.change([.bucket(name)]) { ($0.bucket?.protocols, $0.bucket?.scheme) = ([.gitLFSVerify], .ossV4) }
+        let cache = PolicyCache(source: source)
+        let ledger = ScriptedLedger()
+        try await issue(.link, by: .gitLFSVerify, cache, ledger)
+        #expect(ledger.proposals.count == 1)
+        source.change([.bucket(name)]) { $0.bucket?.scheme = .awsV4 }
+        let racing = ScriptedLedger { _, count in count == 0 ? .stale : .recorded(remaining: []) }
+        await #expect(throws: GatewayError.accessDenied) {
+            try await issue(.link, by: .gitLFSVerify, cache, racing)
+        }
+        #expect(racing.proposals.count == 1, "the first was refused by the ledger")
+    }
+
     @Test func `a form without a size takes the largest that the grant allows`() async throws {
         for (limit, largest) in [(Int64(1000), Int64(1000)), (nil, IssueRequest.maxContentLength)] {
             let ledger = ScriptedLedger()

@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Without the second reading, a gateway would not learn of the change until a request needs the log.
-    @Test(.database(.migrated)) func readsAgainAfterAFailure() async throws {
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func readsAgainAfterAFailure() async throws {
         let database = try TestDatabase.current
         let (calls, call) = AsyncStream<Int>.makeStream()
         let count = Atomic(0)

@@ -20,7 +20,7 @@ EXECUTE "AuditTable.insert"(
     '00000000-0000-7000-8000-000000000003', NULL, '{}'
 );
 SELECT set_config('scenario.before', (SELECT max(seq) FROM policy_log)::text, false);
-EXECUTE "PolicyLogTable.append"('{user:scenario,bucket:scenario}', 'user:admin', 'request-1', 1);
+EXECUTE "PolicyLogTable.append"('{user:scenario,bucket:scenario}', 'user:admin', 'request-1', 1, NULL);
 -- Then
 -- A gateway announces itself and reads the end of the log, what changed, and the rows of a caller and a bucket.
 EXECUTE "Heartbeat.note"(
@@ -101,7 +101,9 @@ $$;
 -- Then
 -- An admin revokes the grant.
 EXECUTE "GrantTable.remove"('00000000-0000-7000-8000-000000000003', 'user:admin');
-EXECUTE "PolicyLogTable.append"('{user:scenario}', 'user:admin', 'request-5', 1);
+EXECUTE "PolicyLogTable.append"(
+    '{user:scenario}', 'user:admin', 'request-5', 1,
+    jsonb_build_object('seq', pg_temp.seq(), 'tag', pg_temp.tag(), 'scopes', '["apikey:scenario"]'::jsonb)::text);
 -- Then
 -- What was decided before is stale, and the gateway learns why.
 CREATE TEMP TABLE late AS EXECUTE "RecordBatch.recordOne"(

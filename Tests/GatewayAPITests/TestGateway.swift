@@ -70,7 +70,7 @@ struct TestGateway {
                 advances.count.withLock { $0 += 1 }
                 try await cache.advance()
             },
-            presignedURLs: urls,
+            presignedURLs: urls, browserForms: BrowserForms(issuing), cdnCookies: CDNCookies(issuing),
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
             missingUploads: MissingUploads(urls: urls, objects: objects, instant: instant),

@@ -8,6 +8,8 @@ struct UseCases {
     /// The stores of the rows that admins manage.
     let stores: AdminStores
     let presignedURLs: PresignedURLs
+    let browserForms: BrowserForms
+    let cdnCookies: CDNCookies
     let multipartUploads: MultipartUploads
     let missingUploads: MissingUploads
     let uploadConfirmation: UploadConfirmation
@@ -33,7 +35,11 @@ struct UseCases {
             cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, denials: parts.denials,
             now: now, randomBytes: parts.random)
         issued = issuing.issued
-        presignedURLs = PresignedURLs(issuing)
+        // One signer, so that each signing key is derived and kept once.
+        let signer = URLSigner()
+        presignedURLs = PresignedURLs(issuing, signer: signer)
+        browserForms = BrowserForms(issuing, signer: signer)
+        cdnCookies = CDNCookies(issuing, signer: signer)
         multipartUploads = MultipartUploads(
             urls: presignedURLs, rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),

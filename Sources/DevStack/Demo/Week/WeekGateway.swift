@@ -8,6 +8,7 @@ public struct WeekGateway: Sendable {
     let store: WeekStore
     let stores: AdminStores
     let presignedURLs: PresignedURLs
+    let browserForms: BrowserForms
     let multipartUploads: MultipartUploads
     let confirmation: UploadConfirmation
     let sessions: Sessions
@@ -31,7 +32,9 @@ public struct WeekGateway: Sendable {
         self.clock = clock
         self.store = store
         self.stores = stores
-        presignedURLs = PresignedURLs(issuing)
+        let signer = URLSigner()
+        presignedURLs = PresignedURLs(issuing, signer: signer)
+        browserForms = BrowserForms(issuing, signer: signer)
         multipartUploads = MultipartUploads(
             urls: presignedURLs, rows: multipartRows, store: store, life: .seconds(86_400), now: now)
         confirmation = UploadConfirmation(records: uploadRecords, objects: store)

@@ -3,7 +3,7 @@ public struct PresignedURLs: Sendable {
     /// Maximum number of requests in a batch.
     public static let maxBatch = 1000
 
-    let issuing: ProvenIssuing
+    private let issuing: ProvenIssuing
     private let signer: URLSigner
 
     /// Creates the use case from its parts.

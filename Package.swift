@@ -143,16 +143,21 @@ let package = Package(
         ),
         // What a terminal can show.
         .target(name: "Terminal", swiftSettings: strict),
+        // Requests to a gateway that a user chose, with the user's key, and why they have no answer.
+        .target(name: "GatewayTransport", dependencies: ["LibCurl"], swiftSettings: strict),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
         .target(
             name: "AdminCommands",
-            dependencies: ["Bytes", "ContractModel", "LibCurl", "LocalFiles", "Terminal", argumentParser],
+            dependencies: [
+                "Bytes", "ContractModel", "GatewayTransport", "LibCurl", "LocalFiles", "Terminal", argumentParser,
+            ],
             swiftSettings: strict),
         .target(
             name: "SigningCommands", dependencies: ["LocalFiles", "Signing", argumentParser], swiftSettings: strict),
         // What app users do: uploads and downloads by a gateway's links. The client knows the contract alone.
         .target(
-            name: "ObjectClient", dependencies: ["Bytes", "EventLoops", "LibCrypto", "LibCurl", "LocalFiles"],
+            name: "ObjectClient",
+            dependencies: ["Bytes", "EventLoops", "GatewayTransport", "LibCrypto", "LibCurl", "LocalFiles"],
             swiftSettings: strict),
         .target(
             name: "ObjectCommands",
@@ -197,11 +202,14 @@ let package = Package(
         .testTarget(
             name: "CommandTests", dependencies: ["GatewayCore", "LibPQ", "sluice", logging], swiftSettings: strict),
         .testTarget(
-            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
+            name: "AdminCommandsTests",
+            dependencies: ["AdminCommands", "ContractModel", "GatewayTransport", "LibCurl", "Terminal"],
             swiftSettings: strict),
         .testTarget(
             name: "ObjectClientTests",
-            dependencies: ["LibCrypto", "LibCurl", "LocalFiles", "ObjectClient", "ObjectCommands", "Terminal"],
+            dependencies: [
+                "GatewayTransport", "LibCrypto", "LibCurl", "LocalFiles", "ObjectClient", "ObjectCommands", "Terminal",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",

@@ -2,8 +2,13 @@ import Synchronization
 
 /// The body of an answer, kept in memory as it arrives.
 public final class ReceivedBody: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var isTooLong = false
+    }
+
     private let limit: Int
-    private let state = Mutex<[UInt8]>([])
+    private let state = Mutex(State())
 
     /// Creates an empty body.
     ///
@@ -11,13 +16,19 @@ public final class ReceivedBody: Sendable {
     public init(atMost limit: Int) { self.limit = limit }
 
     /// What has arrived.
-    public var bytes: [UInt8] { state.withLock { $0 } }
+    public var bytes: [UInt8] { state.withLock { $0.bytes } }
+
+    /// Whether more arrived than what is kept.
+    public var isTooLong: Bool { state.withLock { $0.isTooLong } }
 
     /// Appends bytes. Returns `false`, and keeps none of them, if the body becomes too long.
     public func append(_ more: [UInt8]) -> Bool {
-        state.withLock { kept in
-            guard kept.count + more.count <= limit else { return false }
-            kept += more
+        state.withLock { state in
+            guard state.bytes.count + more.count <= limit else {
+                state.isTooLong = true
+                return false
+            }
+            state.bytes += more
             return true
         }
     }

@@ -1,22 +1,15 @@
 import Bytes
 import FoundationEssentials
+import GatewayTransport
 import LibCurl
-import Synchronization
 
 /// Calls the operations of a gateway that are for app users. It knows the contract and nothing else of the gateway.
 ///
 /// Each `POST` carries an `Idempotency-Key`, so that it can be repeated when its answer is lost.
 public struct GatewayClient: Sendable {
-    /// The gateway's origin, followed by a path if a proxy serves the gateway below one.
-    public let origin: String
-    /// Whether the key travels unencrypted to another machine.
-    public let sendsKeyInClear: Bool
     let retries: Retries
     let timeout: Duration
-    private let key: String
-
-    /// Most bytes of an answer that are kept.
-    static let maxBytes = 16 << 20
+    private let gateway: RemoteGateway
 
     /// Creates a client.
     ///
@@ -26,18 +19,20 @@ public struct GatewayClient: Sendable {
     ///   - timeout: Time without any progress after which a request has failed.
     ///   - retries: How often requests are repeated.
     public init(url: String, key: String, timeout: Duration, retries: Retries) throws(ClientFailure) {
-        guard let origin = ServerOrigin(url) else {
-            throw .usage("'\(url)' is not the URL of a gateway. An example: https://gateway.example")
+        do throws(TransportFailure) {
+            gateway = try RemoteGateway(url: url, key: key, timeout: timeout)
+        } catch {
+            throw ClientFailure(error)
         }
-        guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw .usage("The key is not a valid bearer token.")
-        }
-        self.origin = origin.text
-        sendsKeyInClear = origin.isInClear
-        self.key = key
         self.timeout = timeout
         self.retries = retries
     }
+
+    /// What a user should know before the first request; `nil` if there is nothing to warn about.
+    public var warning: String? { gateway.warning }
+
+    /// The gateway's origin, followed by a path if a proxy serves the gateway below one.
+    var origin: String { gateway.origin }
 
     /// Asks for a link.
     public func link(_ request: LinkRequest) async throws(ClientFailure) -> Link {
@@ -120,7 +115,7 @@ extension GatewayClient {
 
     /// Sends a request until it has an answer.
     private func send(_ method: String, _ path: String, _ body: [UInt8]?) async throws(ClientFailure) -> [UInt8] {
-        var fields = [HTTPTransfer.Field("Authorization", "Bearer \(key)")]
+        var fields: [HTTPTransfer.Field] = []
         if body != nil { fields.append(.init("Content-Type", "application/json")) }
         if method == "POST" { fields.append(.init("Idempotency-Key", UUID().uuidString.lowercased())) }
         return try await retries.run { () async throws(ClientFailure) -> [UInt8] in
@@ -131,41 +126,40 @@ extension GatewayClient {
     private func attempt(
         _ method: String, _ path: String, _ fields: [HTTPTransfer.Field], _ body: [UInt8]?
     ) async throws(ClientFailure) -> [UInt8] {
-        let transfer = StreamedTransfer(
-            method, origin + path, fields: fields,
-            upload: body.map { .bytes($0) } ?? .none,
-            connectTimeout: min(timeout, .seconds(30)), idleTimeout: timeout)
-        let kept = ReceivedBody(atMost: Self.maxBytes)
-        let result = await blocking(until: retries.stop) {
-            () -> Result<StreamedTransfer.Head, StreamedTransfer.Failure> in
-            Result { () throws(StreamedTransfer.Failure) in try transfer.perform { _, bytes in kept.append(bytes) } }
+        let gateway = gateway
+        let upload = body.map { StreamedTransfer.Upload.bytes($0) } ?? StreamedTransfer.Upload.none
+        let result = await blocking(until: retries.stop) { () -> Result<RemoteGateway.Answer, TransportFailure> in
+            Result { () throws(TransportFailure) in
+                try gateway.send(method, path, fields: fields, upload: upload)
+            }
         }
         switch result {
         case nil: throw .stopped("Interrupted.")
-        case .failure(let failure): throw ClientFailure(failure, at: origin)
-        case .success(let head) where 200..<300 ~= head.status: return kept.bytes
-        case .success(let head):
-            let problem =
-                (try? JSONDecoder().decode(Problem.self, from: Data(kept.bytes)))
-                ?? (try? JSONDecoder().decode(ProtocolRefusal.self, from: Data(kept.bytes)))?.problem(head.status)
-                ?? Problem(
-                    status: head.status, code: "HTTP",
-                    detail: "The answer is not one of a gateway. Is '\(origin)' its URL?")
-            throw .gateway(problem, retryAfter: head["Retry-After"].flatMap { Int($0) })
+        case .failure(let failure): throw ClientFailure(failure)
+        case .success(let answer) where answer.isSuccess: return answer.body
+        case .success(let answer): throw refusal(answer)
         }
+    }
+
+    /// The refusal that an answer holds.
+    func refusal(_ answer: RemoteGateway.Answer) -> ClientFailure {
+        let status = answer.head.status
+        let problem =
+            (try? JSONDecoder().decode(Problem.self, from: Data(answer.body)))
+            ?? (try? JSONDecoder().decode(ProtocolRefusal.self, from: Data(answer.body)))?.problem(status)
+            ?? Problem(status: status, code: RemoteGateway.unknownAnswerCode, detail: gateway.unknownAnswerText)
+        return .gateway(problem, retryAfter: answer.head["Retry-After"].flatMap { Int($0) })
     }
 }
 
 extension ClientFailure {
     /// Describes a request without a whole answer.
-    init(_ failure: StreamedTransfer.Failure, at origin: String) {
+    init(_ failure: TransportFailure) {
         self =
             switch failure {
-            case .malformedHeader: .unreachable("A header that the gateway asked for contains a line break.")
-            case .givenUp: .unreachable("\(origin): the answer is too long")
-            case .notFound(let reason), .notConnected(let reason), .notTrusted(let reason), .notSecured(let reason),
-                .late(let reason), .failed(let reason):
-                .unreachable("\(origin): \(reason)")
+            case .url(let text), .key(let text), .header(let text): .usage(text)
+            case .givenUp(let text): .file(text)
+            case .unanswered(let text): .unreachable(text)
             }
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GatewayTransport
 import LibCurl
 import LocalFiles
 import Synchronization
@@ -80,7 +81,10 @@ struct LinkTransfer: Sendable {
         case .failure(let failure):
             if stop.isSet { throw .stopped("Interrupted.") }
             if failure == .givenUp { throw .file("A file cannot be read or written, or changed meanwhile.") }
-            throw ClientFailure(failure, at: Self.origin(of: link.url))
+            if failure == .malformedHeader {
+                throw .unreachable("A header that the gateway asked for contains a line break.")
+            }
+            throw ClientFailure(TransportFailure(failure, at: Self.origin(of: link.url)))
         }
     }
 

@@ -48,7 +48,7 @@ struct GatewayOptions: ParsableArguments {
         let client = try GatewayClient(
             url: url ?? environment["SLUICE_URL"].flatMap { $0.isEmpty ? nil : $0 } ?? "http://127.0.0.1:8080",
             key: try key(environment), timeout: .seconds(timeout), retries: Retries(limit: retries, stop: stop))
-        if client.sendsKeyInClear { warn("the key is sent unencrypted to \(client.origin)") }
+        if let warning = client.warning { warn(warning) }
         return client
     }
 

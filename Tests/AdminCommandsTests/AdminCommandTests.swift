@@ -3,6 +3,8 @@ import Terminal
 import Testing
 
 @testable import AdminCommands
+@testable import GatewayTransport
+@testable import LibCurl
 
 /// The commands that are derived from the contract.
 @Suite struct AdminCommandTests {
@@ -144,6 +146,21 @@ import Testing
         let codes =
             [400: 2, 401: 3, 403: 3, 404: 4, 409: 5, 412: 5, 428: 5, 422: 2, 429: 6, 500: 6, 503: 6] as [Int: Int32]
         for (status, code) in codes { #expect(AdminFailure.refused(status: status, problem: .null).exitCode == code) }
+    }
+
+    @Test func `a refusal that is not a gateway's has a code, and tells where its URL comes from`() throws {
+        let access = try AdminAccess(url: "http://127.0.0.1:1/", environment: ["SLUICE_ADMIN_KEY": "k"])
+        let client = try AdminClient(access, role: "admin", timeout: 1)
+        let head = StreamedTransfer.Head(status: 502, fields: [])
+        for body in ["<html>", "{}", ""] {
+            let failure = #expect(throws: AdminFailure.self) {
+                try client.check(RemoteGateway.Answer(head: head, body: Array(body.utf8)))
+            }
+            let document = failure?.document
+            #expect(document?["code"]?.text == "UnknownAnswer" && document?["status"]?.integer == 502)
+            #expect(document?["detail"]?.text?.hasPrefix("http://127.0.0.1:1 does not answer as a gateway") == true)
+            #expect(failure?.exitCode == 6 && failure?.message(on: nil).contains("'--url' sets this URL.") == true)
+        }
     }
 
     @Test func `every option has a text, and a name of its own`() {

@@ -70,10 +70,12 @@ struct TestGateway {
                 advances.count.withLock { $0 += 1 }
                 try await cache.advance()
             },
-            presignedURLs: urls,
+            presignedURLs: urls, browserForms: BrowserForms(issuing), cdnCookies: CDNCookies(issuing),
             multipartUploads: MultipartUploads(
-                urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
-            missingUploads: MissingUploads(urls: urls, objects: objects, instant: instant),
+                issuing, urls: urls, cache: cache, rows: uploads, store: uploads, life: .seconds(3600),
+                now: { Self.now }),
+            missingUploads: MissingUploads(
+                issuing, urls: urls, cache: cache, objects: objects, instant: instant),
             uploadConfirmation: UploadConfirmation(records: records, objects: objects),
             storeEvents: StoreEvents(
                 records: events, objects: objects,
@@ -87,7 +89,7 @@ struct TestGateway {
             sessions: Sessions(
                 issuing, sessions: SessionCache(opener: opener, now: { Self.now })),
             remoteSignatures: RemoteSignatures(
-                issuing, uploads: NoRemoteUploads()),
+                issuing, cache: cache, uploads: NoRemoteUploads()),
             issuances: StubLedgerReader(),
             reports: StubLedgerReader(),
             accessReview: AccessReview(

@@ -22,12 +22,12 @@ final class UploadDesk: Sendable {
         calls = MultipartCalls(
             client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)), cache: cache,
             now: { Self.now })
-        let urls = PresignedURLs(
-            ProvenIssuing(
-                cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), denials: Recorder(),
-                now: { Self.now },
-                randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } }))
-        uploads = MultipartUploads(urls: urls, rows: rows, store: calls, life: .seconds(3600), now: { Self.now })
+        let issuing = ProvenIssuing(
+            cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), denials: Recorder(),
+            now: { Self.now }, randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } })
+        uploads = MultipartUploads(
+            issuing, urls: PresignedURLs(issuing), cache: cache, rows: rows, store: calls, life: .seconds(3600),
+            now: { Self.now })
     }
 
     private var request: RequestContext {

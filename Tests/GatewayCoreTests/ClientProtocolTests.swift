@@ -49,9 +49,10 @@ struct ClientProtocolTests {
             (fields.bucket, fields.keyPrefix) = ("demo-bucket", "team/")
             fields.contentTypes = ["image/png"]
             fields.takesLargestAllowed = true
-            _ = try await urls.issue(urls.request(fields, in: context), in: context)
+            let forms = BrowserForms(issuing)
+            _ = try await forms.issue(forms.request(fields, in: context), in: context)
         case .cookies:
-            _ = try await urls.issue(
+            _ = try await CDNCookies(issuing).issue(
                 CookieRequest(bucket: BucketName("demo-bucket"), prefix: "team/", expiresIn: nil), in: context)
         case .session:
             let sessions = Sessions.scripted(cache, ledger).sessions

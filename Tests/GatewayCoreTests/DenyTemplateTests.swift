@@ -101,7 +101,7 @@ import Testing
         ]
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)
-        let urls = PresignedURLs(
+        let forms = BrowserForms(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
                 randomBytes: { [UInt8](repeating: 0xff, count: $0) }))
@@ -111,7 +111,7 @@ import Testing
         }
         do throws(GatewayError) {
             let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
-            _ = try await urls.issue(urls.request(fields, in: context), in: context)
+            _ = try await forms.issue(forms.request(fields, in: context), in: context)
             return nil
         } catch {
             return error

@@ -40,13 +40,13 @@ import Testing
         _ change: (inout PostPolicyRequest.Fields) -> Void = { _ in }
     ) async throws -> IssuedPostPolicy {
         let authenticator = CacheAuthenticator(cache: cache ?? self.cache)
-        let urls = PresignedURLs(
+        let forms = BrowserForms(
             ProvenIssuing(
                 cache: cache ?? self.cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
                 randomBytes: { [UInt8](repeating: 0xff, count: $0) }))
         let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
-        return try await urls.issue(
-            urls.request(Self.fields(change), in: context), in: context
+        return try await forms.issue(
+            forms.request(Self.fields(change), in: context), in: context
         )
     }
 

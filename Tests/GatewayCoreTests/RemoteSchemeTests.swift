@@ -98,7 +98,7 @@ struct RemoteSchemeTests {
         let useCase = RemoteSignatures(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), cache: cache, uploads: uploads)
         do {
             _ = try await useCase.sign(
                 string, scheme: words.scheme,

@@ -35,7 +35,7 @@ struct RemoteSecrecyTests {
         let useCase = RemoteSignatures(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), cache: cache, uploads: uploads)
         let context = RequestContext.test(try await authenticator.authenticate(Secret(user)), requestID: "r")
             .with(clientProtocol: .awsRemoteSigning)
         do throws(GatewayError) {

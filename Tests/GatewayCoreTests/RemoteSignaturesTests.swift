@@ -69,7 +69,7 @@ struct RemoteSignaturesTests {
         let useCase = RemoteSignatures(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, now: { now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads ?? self.uploads)
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), cache: cache, uploads: uploads ?? self.uploads)
         return try await useCase.sign(
             RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme), scheme: scheme,
             in: .test(try await authenticator.authenticate(Secret(user)), requestID: "request-1"))

@@ -5,6 +5,7 @@ import Synchronization
 import Terminal
 import Testing
 
+@testable import GatewayTransport
 @testable import LibCurl
 @testable import ObjectClient
 @testable import ObjectCommands
@@ -260,6 +261,47 @@ import Testing
             Issue.record("\(String(describing: failure))")
             return
         }
+    }
+
+    private func client(at url: String, key: String = "key") throws(ClientFailure) -> GatewayClient {
+        try GatewayClient(url: url, key: key, timeout: .seconds(1), retries: Retries(limit: 0, stop: StopFlag()))
+    }
+
+    @Test func `each way to get no answer is told apart, and names the server`() throws {
+        let origin = "https://gateway.example"
+        let failures: [StreamedTransfer.Failure] = [
+            .notFound("why"), .notConnected("why"), .notTrusted("why"), .notSecured("why"), .late("why"),
+            .failed("why"),
+        ]
+        let told = failures.map { ClientFailure(TransportFailure($0, at: origin)) }
+        for failure in told {
+            #expect(failure.exitCode == 7 && failure.told.code == "Unreachable")
+            #expect(failure.told.detail.contains(origin) && failure.told.detail.contains(": why."))
+        }
+        #expect(Set(told.map(\.told.detail)).count == failures.count)
+    }
+
+    @Test func `where no gateway listens, the failure says so`() async throws {
+        let client = try self.client(at: "http://127.0.0.1:1")
+        let request = LinkRequest(downloading: try ObjectAddress("photos/a"))
+        let failure = await #expect(throws: ClientFailure.self) { _ = try await client.link(request) }
+        #expect(failure?.told.detail.hasPrefix("Nothing answers at http://127.0.0.1:1: ") == true)
+        for (url, key) in [("gateway.example", "key"), ("http://127.0.0.1:1", "a b"), ("http://127.0.0.1:1", "")] {
+            let refused = #expect(throws: ClientFailure.self) { _ = try self.client(at: url, key: key) }
+            #expect(refused?.exitCode == 64 && refused?.told.code == "CommandLine")
+        }
+    }
+
+    @Test func `a refusal that is not a gateway's has the code of an unknown answer`() throws {
+        let client = try self.client(at: "http://127.0.0.1:1")
+        let head = StreamedTransfer.Head(status: 502, fields: [("Retry-After", "3")])
+        let failure = client.refusal(RemoteGateway.Answer(head: head, body: Array("<html>".utf8)))
+        #expect(failure.exitCode == 6 && failure.told.code == "UnknownAnswer" && failure.told.retryAfter == 3)
+        #expect(failure.told.detail.hasPrefix("http://127.0.0.1:1 does not answer as a gateway does."))
+        let told = #"{"code": "AccessDenied", "status": 403, "detail": "No grant."}"#
+        let refusal = client.refusal(
+            RemoteGateway.Answer(head: .init(status: 403, fields: []), body: Array(told.utf8)))
+        #expect(refusal.exitCode == 3 && refusal.told.code == "AccessDenied" && refusal.told.detail == "No grant.")
     }
 
     @Test func `types follow the extension`() {

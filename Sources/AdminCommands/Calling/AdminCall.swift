@@ -1,6 +1,7 @@
 import Bytes
 import ContractModel
 import FoundationEssentials
+import GatewayTransport
 import LibCurl
 import Terminal
 

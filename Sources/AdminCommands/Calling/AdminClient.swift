@@ -1,25 +1,13 @@
 import ContractModel
-import FoundationEssentials
+import GatewayTransport
 import LibCurl
 import LocalFiles
 
 /// Calls a gateway with an admin's key.
 struct AdminClient: Sendable {
-    private let origin: String
+    private let gateway: RemoteGateway
     private let access: AdminAccess
     private let role: String
-    private let timeout: Int
-    private let sendsKeyInClear: Bool
-    /// The largest body that is kept. No page of a list is longer.
-    private static let maxBytes = 64 << 20
-
-    /// An answer whose body is kept in memory.
-    struct Answer: Sendable {
-        let head: StreamedTransfer.Head
-        let body: [UInt8]
-
-        var json: ContractValue? { ContractValue(json: body) }
-    }
 
     /// The body of a request.
     enum Body {
@@ -33,35 +21,28 @@ struct AdminClient: Sendable {
     /// - Parameters:
     ///   - access: The gateway's origin, followed by a path if a proxy serves the gateway below one, and the key.
     ///   - role: The role that the operation requires, for error messages.
-    ///   - timeout: Time allowed for a request, in seconds.
+    ///   - timeout: Time without any progress after which a request has failed, in seconds.
     init(_ access: AdminAccess, role: String, timeout: Int) throws(AdminFailure) {
-        guard let origin = ServerOrigin(access.url) else {
-            throw .usage(
-                "'\(access.url)' is not the URL of a gateway. An example: https://gateway.example. \(access.urlSource)")
+        do throws(TransportFailure) {
+            gateway = try RemoteGateway(url: access.url, key: access.key, timeout: .seconds(timeout))
+        } catch {
+            throw AdminFailure(error, access)
         }
-        guard !access.key.contains(where: \.isNewline), access.key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw .usage("The key is not a valid bearer token. It comes from \(access.keySource).")
-        }
-        self.origin = origin.text
-        sendsKeyInClear = origin.isInClear
         self.access = access
         self.role = role
-        self.timeout = timeout
     }
 
     /// Warns a user whose key travels in the clear.
     func warnAboutPlainHTTP() {
-        guard sendsKeyInClear else { return }
-        writeToStandardError("warning: the key is sent unencrypted to \(origin)\n")
+        guard let warning = gateway.warning else { return }
+        writeToStandardError("warning: \(warning)\n")
     }
 
     /// Sends a request and returns the answer, whatever its status.
     func call(
         _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: Body = .none
-    ) throws(AdminFailure) -> Answer {
-        let kept = ReceivedBody(atMost: Self.maxBytes)
-        let head = try send(method, target, headers: headers, body) { _, bytes in kept.append(bytes) }
-        return Answer(head: head, body: kept.bytes)
+    ) throws(AdminFailure) -> RemoteGateway.Answer {
+        try send(method, target, headers: headers, body)
     }
 
     /// Sends a request and passes on the body of a successful answer as it arrives.
@@ -71,44 +52,40 @@ struct AdminClient: Sendable {
         _ method: String, _ target: String, headers: [(name: String, value: String)],
         _ take: @escaping @Sendable ([UInt8]) -> Bool
     ) throws(AdminFailure) {
-        let kept = ReceivedBody(atMost: Self.maxBytes)
-        let head = try send(method, target, headers: headers, .none) { head, bytes in
-            200..<300 ~= head.status ? take(bytes) : kept.append(bytes)
-        }
-        try check(Answer(head: head, body: kept.bytes))
+        try check(send(method, target, headers: headers, .none, taking: take))
     }
 
     /// Throws the problem that a refusing answer holds, with advice where the line or the environment is the cause.
-    func check(_ answer: Answer) throws(AdminFailure) {
+    func check(_ answer: RemoteGateway.Answer) throws(AdminFailure) {
+        guard !answer.isSuccess else { return }
         let status = answer.head.status
-        guard !(200..<300 ~= status) else { return }
         let problem = answer.json ?? .null
         guard problem["code"]?.text != nil else {
-            throw .refused(
-                status: status,
-                problem: .object([.init("detail", .string("\(origin) does not answer as a gateway does."))]),
-                advice: access.urlSource)
+            let told = ContractValue.object([
+                .init("code", .string(RemoteGateway.unknownAnswerCode)),
+                .init("detail", .string(gateway.unknownAnswerText)), .init("status", .integer(status)),
+            ])
+            throw .refused(status: status, problem: told, advice: access.urlSource)
         }
         throw .refused(status: status, problem: problem, advice: advice(on: status, problem))
     }
 
     private func advice(on status: Int, _ problem: ContractValue) -> String? {
         switch (status, problem["code"]?.text) {
-        case (401, _): "The key in \(access.keySource) was sent to \(origin)."
+        case (401, _): "The key in \(access.keySource) was sent to \(gateway.origin)."
         case (403, _) where problem["type"]?.text?.hasSuffix("role-required") == true:
             "The command requires the role '\(role)'. The key comes from \(access.keySource)."
         case (404, "NoSuchRoute"):
-            "Is \(origin) the listener for admins (SLUICE_ADMIN_LISTEN)? \(access.urlSource)"
+            "Is \(gateway.origin) the listener for admins (SLUICE_ADMIN_LISTEN)? \(access.urlSource)"
         default: nil
         }
     }
 
     private func send(
         _ method: String, _ target: String, headers: [(name: String, value: String)], _ body: Body,
-        receive: @escaping @Sendable (StreamedTransfer.Head, [UInt8]) -> Bool
-    ) throws(AdminFailure) -> StreamedTransfer.Head {
-        var fields = [HTTPTransfer.Field("Authorization", "Bearer \(access.key)")]
-        fields += headers.map { HTTPTransfer.Field($0.name, $0.value) }
+        taking take: (@Sendable ([UInt8]) -> Bool)? = nil
+    ) throws(AdminFailure) -> RemoteGateway.Answer {
+        var fields = headers.map { HTTPTransfer.Field($0.name, $0.value) }
         let upload: StreamedTransfer.Upload
         switch body {
         case .none:
@@ -128,26 +105,29 @@ struct AdminClient: Sendable {
                 }
             }
         }
-        let transfer = StreamedTransfer(
-            method, origin + target, fields: fields, upload: upload, connectTimeout: .seconds(min(timeout, 30)),
-            idleTimeout: .seconds(timeout))
-        do {
-            return try transfer.perform(receive: receive)
+        do throws(TransportFailure) {
+            return try gateway.send(method, target, fields: fields, upload: upload, taking: take)
         } catch {
-            switch error {
-            case .malformedHeader: throw .usage("A header cannot contain a line break.")
-            case .givenUp: throw .file("A file could not be read or written completely, or the answer is too long.")
-            case .notFound(let reason): throw unreachable("The host of \(origin) cannot be found: \(reason).")
-            case .notConnected(let reason): throw unreachable("Nothing answers at \(origin): \(reason).")
-            case .notTrusted(let reason):
-                throw unreachable("The certificate of \(origin) is not trusted: \(reason).")
-            case .notSecured(let reason):
-                throw unreachable("\(origin) does not speak TLS as expected: \(reason). Is it an http URL?")
-            case .late(let reason): throw unreachable("\(origin) did not answer in time: \(reason).")
-            case .failed(let reason): throw unreachable("The connection to \(origin) failed: \(reason).")
-            }
+            throw AdminFailure(error, access)
         }
     }
+}
 
-    private func unreachable(_ text: String) -> AdminFailure { .unreachable(text, advice: access.urlSource) }
+extension RemoteGateway.Answer {
+    /// The body; `nil` if it is not JSON.
+    var json: ContractValue? { ContractValue(json: body) }
+}
+
+extension AdminFailure {
+    /// Describes a request without a whole answer, and names the setting to look at.
+    fileprivate init(_ failure: TransportFailure, _ access: AdminAccess) {
+        self =
+            switch failure {
+            case .url(let text): .usage("\(text) \(access.urlSource)")
+            case .key(let text): .usage("\(text) It comes from \(access.keySource).")
+            case .header(let text): .usage(text)
+            case .givenUp(let text): .file(text)
+            case .unanswered(let text): .unreachable(text, advice: access.urlSource)
+            }
+    }
 }

@@ -1,4 +1,5 @@
 import ContractModel
+import GatewayTransport
 import Terminal
 
 /// The reason why a command failed.
@@ -62,7 +63,7 @@ enum AdminFailure: Error, Sendable {
         case .declined: return ["Nothing was changed."]
         case .unreachable(let text, let advice): return [text] + (advice.map { ["  " + $0] } ?? [])
         case .refused(let status, let problem, let advice, let option):
-            let code = problem["code"]?.text ?? "HTTP"
+            let code = problem["code"]?.text ?? RemoteGateway.unknownAnswerCode
             var lines = ["\(code) (\(status)): \(problem["detail"]?.text ?? problem["title"]?.text ?? "")"]
             var known: Set<String> = ["type", "title", "status", "detail", "code", "requestId"]
             if let option {
@@ -99,7 +100,7 @@ enum AdminFailure: Error, Sendable {
             case .file: "File"
             case .declined: "Declined"
             case .unreachable: "Unreachable"
-            case .refused: "UnknownAnswer"
+            case .refused: RemoteGateway.unknownAnswerCode
             }
         var document = ContractValue.object([.init("code", .string(code))])
         let texts = lines.map { $0.drop { $0 == " " } }

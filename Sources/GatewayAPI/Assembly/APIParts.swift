@@ -8,8 +8,12 @@ public struct APIParts: Sendable {
     public var authenticator: any Authenticator
     /// Reads the policy changes committed so far. It runs before an admin or auditor is accepted.
     public var advancePolicy: @Sendable () async throws(GatewayError) -> Void
-    /// Issues presigned URLs and browser forms.
+    /// Issues presigned URLs.
     public var presignedURLs: PresignedURLs
+    /// Issues browser forms.
+    public var browserForms: BrowserForms
+    /// Issues cookies of content delivery networks.
+    public var cdnCookies: CDNCookies
     /// Manages multipart uploads.
     public var multipartUploads: MultipartUploads
     /// Issues links for objects that are not at the store yet.
@@ -68,8 +72,8 @@ public struct APIParts: Sendable {
     /// Puts the parts together.
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, missingUploads: MissingUploads,
-        uploadConfirmation: UploadConfirmation,
+        presignedURLs: PresignedURLs, browserForms: BrowserForms, cdnCookies: CDNCookies,
+        multipartUploads: MultipartUploads, missingUploads: MissingUploads, uploadConfirmation: UploadConfirmation,
         storeEvents: StoreEvents, eventSecrets: EventSecrets, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
         reports: any LedgerReports, accessReview: AccessReview, explainer: Explainer, simulator: Simulator,
@@ -84,6 +88,8 @@ public struct APIParts: Sendable {
         self.authenticator = authenticator
         self.advancePolicy = advancePolicy
         self.presignedURLs = presignedURLs
+        self.browserForms = browserForms
+        self.cdnCookies = cdnCookies
         self.multipartUploads = multipartUploads
         self.missingUploads = missingUploads
         self.uploadConfirmation = uploadConfirmation

@@ -18,8 +18,8 @@ extension Routes {
         let stores = parts.stores
         urls = PresignedURLEndpoints(
             useCase: parts.presignedURLs, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
-        postPolicies = PostPolicyEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
-        cdnCookies = CDNCookieEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
+        postPolicies = PostPolicyEndpoints(useCase: parts.browserForms, timeout: Self.recordTimeout)
+        cdnCookies = CDNCookieEndpoints(useCase: parts.cdnCookies, timeout: Self.recordTimeout)
         objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
@@ -40,7 +40,7 @@ extension Routes {
         webIdentity = WebIdentityEndpoints(
             useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
         companion = CompanionEndpoints(
-            urls: parts.presignedURLs, uploads: parts.multipartUploads, sessions: parts.sessions,
+            forms: parts.browserForms, uploads: parts.multipartUploads, sessions: parts.sessions,
             timeout: Self.recordTimeout, sessionTimeout: Self.sessionTimeout, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(

@@ -1,14 +1,19 @@
-/// Issues presigned URLs and browser forms.
+/// Issues presigned URLs.
 public struct PresignedURLs: Sendable {
     /// Maximum number of requests in a batch.
     public static let maxBatch = 1000
 
-    let issuing: ProvenIssuing
-    let signer = URLSigner()
+    private let issuing: ProvenIssuing
+    private let signer: URLSigner
 
-    /// Creates the use case on top of the shared issuing steps.
-    public init(_ issuing: ProvenIssuing) {
+    /// Creates the use case from its parts.
+    ///
+    /// - Parameters:
+    ///   - issuing: Proves and records.
+    ///   - signer: Signs the URLs.
+    public init(_ issuing: ProvenIssuing, signer: URLSigner = URLSigner()) {
         self.issuing = issuing
+        self.signer = signer
     }
 
     /// Validates the fields of a request. If the gateway is to name the object, this generates the name.

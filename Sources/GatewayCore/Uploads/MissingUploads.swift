@@ -10,7 +10,9 @@ public struct MissingUploads: Sendable {
         case link(IssuedURL)
     }
 
+    private let issuing: ProvenIssuing
     private let urls: PresignedURLs
+    private let cache: PolicyCache
     private let objects: any StoredObjects
     private let instant: @Sendable () -> ContinuousClock.Instant
     /// Users decide when stores are asked, so the gate limits the batches, and each batch its requests and its time.
@@ -22,11 +24,19 @@ public struct MissingUploads: Sendable {
 
     /// Creates the use case from its parts.
     ///
-    /// - Parameter instant: Returns the current instant, which limits the time of a batch.
+    /// - Parameters:
+    ///   - issuing: Decides whether the caller may upload, before the store is asked.
+    ///   - urls: Issues the links.
+    ///   - cache: Knows the protocols that a bucket opens.
+    ///   - objects: Asks stores what is there.
+    ///   - instant: Returns the current instant, which limits the time of a batch.
     public init(
-        urls: PresignedURLs, objects: any StoredObjects, instant: @escaping @Sendable () -> ContinuousClock.Instant
+        _ issuing: ProvenIssuing, urls: PresignedURLs, cache: PolicyCache, objects: any StoredObjects,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
+        self.issuing = issuing
         self.urls = urls
+        self.cache = cache
         self.objects = objects
         self.instant = instant
     }
@@ -40,7 +50,7 @@ public struct MissingUploads: Sendable {
     public func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol
     ) async throws(GatewayError) -> Bool {
-        guard let bucket = try await urls.issuing.cache.location(of: bucket)?.bucket else { return false }
+        guard let bucket = try await cache.location(of: bucket)?.bucket else { return false }
         return bucket.opens(clientProtocol)
     }
 
@@ -50,7 +60,7 @@ public struct MissingUploads: Sendable {
     public func refusals(
         of requests: [IssueRequest], in context: RequestContext
     ) async throws(GatewayError) -> [GatewayError?] {
-        try await urls.issuing.check(requests, in: context)
+        try await issuing.check(requests, in: context)
     }
 
     /// Issues links for the objects that are not at the store, independently of each other, and records them together.
@@ -67,7 +77,7 @@ public struct MissingUploads: Sendable {
         _ requests: [IssueRequest], in context: RequestContext, timeout: Duration
     ) async throws(GatewayError) -> [Result<Outcome, GatewayError>] {
         let requests = requests.enumerated().map { $1.identified(at: $0, in: context) }
-        let refusals = try await urls.issuing.check(requests, in: context)
+        let refusals = try await issuing.check(requests, in: context)
         var outcomes: [Result<Outcome, GatewayError>?] = refusals.map { $0.map { .failure($0) } }
         let permitted = requests.indices.filter { outcomes[$0] == nil }
         let found = try await gate.pass(for: context.caller.principal) { () async throws(GatewayError) in

@@ -75,6 +75,7 @@ private struct WeekParts {
             issuing: ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, denials: denials, now: now,
                 randomBytes: { dice.bytes(count: $0) }),
+            cache: cache,
             multipartRows: PostgresMultipartUploads(pool: pool, now: now),
             uploadRecords: PostgresUploads(pool: pool, ledgerPool: pool, logger: logger, now: now),
             remoteUploads: PostgresRemoteUploads(pool: pool, logger: logger),

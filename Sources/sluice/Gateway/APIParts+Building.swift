@@ -14,7 +14,8 @@ extension APIParts {
         self.init(
             authenticator: parts.authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
-            presignedURLs: useCases.presignedURLs, multipartUploads: useCases.multipartUploads,
+            presignedURLs: useCases.presignedURLs, browserForms: useCases.browserForms,
+            cdnCookies: useCases.cdnCookies, multipartUploads: useCases.multipartUploads,
             missingUploads: useCases.missingUploads, uploadConfirmation: useCases.uploadConfirmation,
             storeEvents: useCases.storeEvents,
             eventSecrets: useCases.eventSecrets, accessOverview: useCases.accessOverview,

@@ -8,6 +8,8 @@ struct UseCases {
     /// The stores of the rows that admins manage.
     let stores: AdminStores
     let presignedURLs: PresignedURLs
+    let browserForms: BrowserForms
+    let cdnCookies: CDNCookies
     let multipartUploads: MultipartUploads
     let missingUploads: MissingUploads
     let uploadConfirmation: UploadConfirmation
@@ -33,13 +35,18 @@ struct UseCases {
             cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, denials: parts.denials,
             now: now, randomBytes: parts.random)
         issued = issuing.issued
-        presignedURLs = PresignedURLs(issuing)
+        // One signer, so that each signing key is derived and kept once.
+        let signer = URLSigner()
+        presignedURLs = PresignedURLs(issuing, signer: signer)
+        browserForms = BrowserForms(issuing, signer: signer)
+        cdnCookies = CDNCookies(issuing, signer: signer)
         multipartUploads = MultipartUploads(
-            urls: presignedURLs, rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
+            issuing, urls: presignedURLs, cache: parts.cache,
+            rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
             life: .seconds(settings.multipartMaxAge), now: now)
         missingUploads = MissingUploads(
-            urls: presignedURLs, objects: parts.stored, instant: { ContinuousClock.now })
+            issuing, urls: presignedURLs, cache: parts.cache, objects: parts.stored, instant: { ContinuousClock.now })
         uploadConfirmation = UploadConfirmation(
             records: PostgresUploads(
                 pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),
@@ -52,7 +59,8 @@ struct UseCases {
             cache: parts.cache, usage: PostgresQuotaUsage(pool: connections.queryPool))
         sessions = Self.sessions(issuing, settings, parts)
         remoteSignatures = RemoteSignatures(
-            issuing, uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
+            issuing, cache: parts.cache,
+            uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
         accessReview = AccessReview(
             cache: parts.cache, rows: PostgresAccess(pool: connections.adminPool, logger: logger),
             usage: PostgresQuotaUsage(pool: connections.queryPool), now: now)

@@ -31,7 +31,7 @@ struct CookieProofTests {
         let context = RequestContext(
             caller: try await authenticator.authenticate(Secret("key")), sourceAddress: IPAddress("203.0.113.7"),
             requestID: "request-1", deadline: .now + .seconds(10), repeatable: repeatable)
-        return try await PresignedURLs(issuing).issue(CookieDecisionTests.request(prefix), in: context)
+        return try await CDNCookies(issuing).issue(CookieDecisionTests.request(prefix), in: context)
     }
 
     @Test func `what is recorded is what was signed, and by which key`() async throws {

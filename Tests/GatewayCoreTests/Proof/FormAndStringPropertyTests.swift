@@ -80,13 +80,13 @@ extension BindingPropertyTests {
     ) async throws -> IssuedPostPolicy {
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)
-        let urls = PresignedURLs(
+        let forms = BrowserForms(
             ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
                 randomBytes: { [UInt8](repeating: 7, count: $0) }))
         do {
             let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
-            return try await urls.issue(urls.request(fields, in: context), in: context)
+            return try await forms.issue(forms.request(fields, in: context), in: context)
         } catch {
             if case .unproven(let gap) = error { Issue.record("no proof of \(gap): \(fields)") }
             throw error

@@ -8,6 +8,7 @@ public struct WeekGateway: Sendable {
     let store: WeekStore
     let stores: AdminStores
     let presignedURLs: PresignedURLs
+    let browserForms: BrowserForms
     let multipartUploads: MultipartUploads
     let confirmation: UploadConfirmation
     let sessions: Sessions
@@ -22,7 +23,7 @@ public struct WeekGateway: Sendable {
 
     /// Puts the use cases together.
     public init(
-        clock: WeekClock, store: WeekStore, stores: AdminStores, issuing: ProvenIssuing,
+        clock: WeekClock, store: WeekStore, stores: AdminStores, issuing: ProvenIssuing, cache: PolicyCache,
         multipartRows: any MultipartUploadRows, uploadRecords: any UploadRecords, remoteUploads: any RemoteUploadStore,
         storeEvents: any StoreEventRecords, authenticator: WeekAuthenticator, refusals: any RefusalJournal,
         writeRefusals: @escaping @Sendable () async -> Void, settle: @escaping @Sendable () async -> Void
@@ -31,12 +32,15 @@ public struct WeekGateway: Sendable {
         self.clock = clock
         self.store = store
         self.stores = stores
-        presignedURLs = PresignedURLs(issuing)
+        let signer = URLSigner()
+        presignedURLs = PresignedURLs(issuing, signer: signer)
+        browserForms = BrowserForms(issuing, signer: signer)
         multipartUploads = MultipartUploads(
-            urls: presignedURLs, rows: multipartRows, store: store, life: .seconds(86_400), now: now)
+            issuing, urls: presignedURLs, cache: cache, rows: multipartRows, store: store, life: .seconds(86_400),
+            now: now)
         confirmation = UploadConfirmation(records: uploadRecords, objects: store)
         sessions = Sessions(issuing, sessions: SessionCache(opener: store, now: now))
-        remoteSignatures = RemoteSignatures(issuing, uploads: remoteUploads)
+        remoteSignatures = RemoteSignatures(issuing, cache: cache, uploads: remoteUploads)
         self.storeEvents = storeEvents
         self.authenticator = authenticator
         self.refusals = refusals

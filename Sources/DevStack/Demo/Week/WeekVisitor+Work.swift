@@ -110,7 +110,7 @@ extension WeekVisitor {
         case 2:
             let request = try form(below: folder, visit)
             let issued = try await ask("/v1/post-policies", visit) { () async throws(GatewayError) in
-                try await gateway.presignedURLs.issue(request, in: visit.context)
+                try await gateway.browserForms.issue(request, in: visit.context)
             }
             guard let issued, dice.chance(0.8) else { return }
             let key = try ObjectKey(issued.key)
@@ -144,7 +144,7 @@ extension WeekVisitor {
         fields.key = "\(folder)avatar-\(number()).png"
         fields.contentTypes = ["image/png"]
         fields.maxBytes = 1 << 20
-        return try gateway.presignedURLs.request(fields, in: visit.context)
+        return try gateway.browserForms.request(fields, in: visit.context)
     }
 
     /// Asks for what nobody allowed.

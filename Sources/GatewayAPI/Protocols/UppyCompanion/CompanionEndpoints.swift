@@ -15,7 +15,7 @@ struct CompanionEndpoints: Sendable {
     /// Most parts of one request for links.
     static let maxParts = PresignedURLs.maxBatch
 
-    let urls: PresignedURLs
+    let forms: BrowserForms
     let uploads: MultipartUploads
     let sessions: Sessions
     /// Longest time that a request may wait to be recorded.
@@ -37,7 +37,7 @@ struct CompanionEndpoints: Sendable {
         fields.successActionStatus = 201
         fields.takesLargestAllowed = true
         let context = request.context(of: caller, timeout: timeout)
-        let issued = try await urls.issue(urls.request(fields, in: context), in: context)
+        let issued = try await forms.issue(forms.request(fields, in: context), in: context)
         var response = ServerResponse.json(.ok) { json in
             json.member("method", "POST")
             json.member("url", issued.url + (issued.url.utf8.last == UInt8(ascii: "/") ? "" : "/"))

@@ -6,7 +6,7 @@ import StrictJSON
 
 /// `POST /v1/cdn-cookies`: cookies with which a client downloads from a bucket's CDN.
 struct CDNCookieEndpoints: Sendable {
-    let useCase: PresignedURLs
+    let useCase: CDNCookies
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 

@@ -6,7 +6,7 @@ import StrictJSON
 
 /// `POST /v1/post-policies`: the fields of a browser form.
 struct PostPolicyEndpoints: Sendable {
-    let useCase: PresignedURLs
+    let useCase: BrowserForms
     /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 

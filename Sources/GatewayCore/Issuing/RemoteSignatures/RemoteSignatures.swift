@@ -36,15 +36,18 @@ public struct RemoteSignatures: Sendable {
     }
 
     private let issuing: ProvenIssuing
+    private let cache: PolicyCache
     private let uploads: any RemoteUploadStore
 
     /// Creates the use case from its parts.
     ///
     /// - Parameters:
     ///   - issuing: Proves and records.
+    ///   - cache: Finds the bucket to which the URL of a request leads.
     ///   - uploads: Remembers which principal started which multipart upload.
-    public init(_ issuing: ProvenIssuing, uploads: any RemoteUploadStore) {
+    public init(_ issuing: ProvenIssuing, cache: PolicyCache, uploads: any RemoteUploadStore) {
         self.issuing = issuing
+        self.cache = cache
         self.uploads = uploads
     }
 
@@ -80,7 +83,7 @@ public struct RemoteSignatures: Sendable {
         var found = try await places(of: request)
         if found.count != 1 {
             // The bucket may be newer than what memory holds.
-            try await issuing.cache.advance()
+            try await cache.advance()
             found = try await places(of: request)
         }
         guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
@@ -94,7 +97,7 @@ public struct RemoteSignatures: Sendable {
     ) async throws(GatewayError) -> [(bucket: BucketName, key: String)] {
         var places: [(BucketName, String)] = []
         for name in Set(request.bucketNames) {
-            guard let name = try? BucketName(name), let bucket = try await issuing.cache.location(of: name)?.bucket,
+            guard let name = try? BucketName(name), let bucket = try await cache.location(of: name)?.bucket,
                 let key = bucket.addresses.lazy.compactMap({ request.key(at: $0) }).first
             else { continue }
             places.append((name, key))

@@ -71,7 +71,7 @@ extension MultipartUploads {
         do throws(GatewayError) {
             guard let upload = try await rows.find(id), upload.state == .aborted,
                 let storeUploadID = upload.storeUploadID,
-                try await urls.issuing.cache.location(of: upload.bucket) != nil
+                try await cache.location(of: upload.bucket) != nil
             else { return }
             found = (storeUploadID, upload)
         } catch {

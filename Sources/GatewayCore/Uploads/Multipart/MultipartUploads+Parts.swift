@@ -27,7 +27,7 @@ extension MultipartUploads {
             }
             last = number
         }
-        try await urls.issuing.check(IssueRequest(listing: upload, storeUploadID: storeUploadID), in: context)
+        try await issuing.check(IssueRequest(listing: upload, storeUploadID: storeUploadID), in: context)
         let found: StoredParts
         do throws(GatewayError) {
             found = try await store.parts(of: upload, after: last, atMost: query.pageSize)

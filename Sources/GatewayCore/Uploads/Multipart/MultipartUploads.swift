@@ -9,22 +9,28 @@ public struct MultipartUploads: Sendable {
     let rows: any MultipartUploadRows
     let store: any MultipartStore
     let now: @Sendable () -> Date
-    let urls: PresignedURLs
+    let issuing: ProvenIssuing
+    let cache: PolicyCache
+    private let urls: PresignedURLs
     private let life: Duration
 
     /// Creates the use case from its parts.
     ///
     /// - Parameters:
-    ///   - urls: Decides, signs and records.
+    ///   - issuing: Decides about steps for which nothing is signed, and generates names and identifiers.
+    ///   - urls: Issues the URLs of the other steps and of the parts.
+    ///   - cache: Knows where the buckets are.
     ///   - rows: Stores the uploads.
     ///   - store: Performs operations at stores.
     ///   - life: Time after which an uncompleted upload is aborted.
     ///   - now: The gateway's clock.
     public init(
-        urls: PresignedURLs, rows: any MultipartUploadRows, store: any MultipartStore, life: Duration,
-        now: @escaping @Sendable () -> Date
+        _ issuing: ProvenIssuing, urls: PresignedURLs, cache: PolicyCache, rows: any MultipartUploadRows,
+        store: any MultipartStore, life: Duration, now: @escaping @Sendable () -> Date
     ) {
+        self.issuing = issuing
         self.urls = urls
+        self.cache = cache
         self.rows = rows
         self.store = store
         self.life = life
@@ -41,7 +47,7 @@ public struct MultipartUploads: Sendable {
         _ fields: IssueRequest.Fields, in context: RequestContext
     ) async throws(GatewayError) -> MultipartUpload {
         let wanted = try IssueRequest(starting: fields) { () throws(GatewayError) in
-            try urls.issuing.newName(at: 0, in: context.repeatable)
+            try issuing.newName(at: 0, in: context.repeatable)
         }
         guard let contentType = wanted.contentType else {
             throw .unavailable(retryAfter: 1, cause: "an upload has no content type")
@@ -86,7 +92,7 @@ public struct MultipartUploads: Sendable {
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {
-        guard let bucket = try await urls.issuing.cache.location(of: upload.bucket)?.bucket,
+        guard let bucket = try await cache.location(of: upload.bucket)?.bucket,
             let endpoint = try? StoreEndpoint(bucket.endpoint),
             let address = try? BucketAddress(
                 endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)
@@ -112,7 +118,7 @@ public struct MultipartUploads: Sendable {
         var drafts: [Result<IssueRequest, GatewayError>] = []
         for (place, wish) in wishes.enumerated() {
             let repeatable = context.repeatable?.part(at: place, now: now())
-            let issuance = if let repeatable { repeatable.id(at: now()) } else { try urls.issuing.newID(at: now()) }
+            let issuance = if let repeatable { repeatable.id(at: now()) } else { try issuing.newID(at: now()) }
             drafts.append(
                 Result { () throws(GatewayError) in
                     try IssueRequest(

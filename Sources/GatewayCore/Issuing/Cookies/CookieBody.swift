@@ -1,16 +1,5 @@
-public import FoundationEssentials
-public import Signing
-
-extension PresignedURLs {
-    /// Issues cookies with which a client downloads from a bucket's content delivery network.
-    ///
-    /// - Throws: The same errors as ``issue(_:in:)`` for a URL.
-    public func issue(
-        _ request: CookieRequest, in context: RequestContext
-    ) async throws(GatewayError) -> IssuedCookies {
-        try await issuing.issue(CookieBody(request: request, signer: signer), in: context)
-    }
-}
+import FoundationEssentials
+import Signing
 
 /// Cookies of a content delivery network.
 struct CookieBody: ProvenBody {
@@ -82,31 +71,4 @@ extension IssuanceProposal {
             method: IssueRequest.Method.get.rawValue, bucket: permit.bucket.name, prefix: permit.prefix,
             expiresAt: permit.expiresAt, requestID: attempt.context.requestID, charges: permit.charges)
     }
-}
-
-/// Cookies that are recorded in the ledger and may leave the process.
-public struct IssuedCookies: Sendable, CustomStringConvertible {
-    /// Identifier of the ledger row.
-    public let id: UUID
-    /// The bucket.
-    public let bucket: BucketName
-    /// What the cookies open: all keys that begin with the prefix, or the one key that it is.
-    public let prefix: ExactText
-    /// Names and values of the cookies. Anyone who holds them can use them.
-    public let cookies: Secret<[NamedValue]>
-    /// The URL of the object, or what the URLs of all objects begin with; without a signature.
-    public let url: String
-    /// The host that must receive the cookies.
-    public let host: String
-    /// The percent-encoded path of the URL.
-    public let path: String
-    /// The instant from which the cookies are no longer valid, by the signing clock; a whole second.
-    public let expiresAt: Date
-    /// Lifetime in seconds.
-    public let expiresIn: Int
-    /// The quotas that were charged, and what remains of each.
-    public let quotas: [QuotaBalance]
-
-    /// The issuance id, without the cookies.
-    public var description: String { "IssuedCookies(\(id))" }
 }

@@ -1,30 +1,6 @@
 import FoundationEssentials
 import Signing
 
-extension PresignedURLs {
-    /// Validates the fields of a form request. If the gateway is to name the object, this generates the name.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``; `unavailable` if no random bytes are available for a
-    ///   name.
-    public func request(
-        _ fields: PostPolicyRequest.Fields, in context: RequestContext
-    ) throws(GatewayError) -> PostPolicyRequest {
-        try PostPolicyRequest(fields) { () throws(GatewayError) in
-            try issuing.newName(at: 0, in: context.repeatable)
-        }
-    }
-
-    /// Issues the fields of a browser form.
-    ///
-    /// - Throws: The same errors as ``issue(_:in:)`` for a URL.
-    public func issue(
-        _ request: PostPolicyRequest, in context: RequestContext
-    ) async throws(GatewayError) -> IssuedPostPolicy {
-        let upload = request.uploads[0].identified(at: 0, in: context)
-        return try await issuing.issue(FormBody(request: request, upload: upload, signer: signer), in: context)
-    }
-}
-
 /// The fields of a browser form with a signed policy.
 struct FormBody: ProvenBody {
     struct Content {

@@ -104,7 +104,10 @@ struct ClientProtocolTests {
     /// A gateway that does not know yet that the scheme has changed asks for links without a SHA-256.
     @Test func `sizes alone are checked only where no SHA-256 can be bound`() async throws {
         let name = try BucketName("demo-bucket")
-        source.change([.bucket(name)]) { ($0.bucket?.protocols, $0.bucket?.scheme) = ([.gitLFSVerify], .ossV4) }
+        source.change([.bucket(name)]) { tables in
+            tables.bucket?.protocols = [.gitLFSVerify]
+            tables.bucket?.scheme = .ossV4
+        }
         let cache = PolicyCache(source: source)
         let ledger = ScriptedLedger()
         try await issue(.link, by: .gitLFSVerify, cache, ledger)

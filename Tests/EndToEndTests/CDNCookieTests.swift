@@ -229,6 +229,7 @@ import Testing
             #expect(first.status == 201, "\(first.text)")
             let second = try await ask(from: "198.51.100.2")
             #expect(second.status == 201 && second.json["id"] != first.json["id"], "\(second.text)")
+            #expect(second["Idempotency-Replayed"] == nil)
             #expect(try await ask(from: "198.51.100.3").code == "QuotaExceeded")
             for (address, answer) in [("198.51.100.1", first), ("198.51.100.2", second)] {
                 let again = try await ask(from: address)

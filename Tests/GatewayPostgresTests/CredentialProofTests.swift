@@ -11,19 +11,19 @@ import Testing
 @Suite struct CredentialProofTests {
     /// A way to change something.
     enum Act: String, CaseIterable {
-        case create, update, delete, createTicket, revokeTickets, offboard, apply, importLines, resetQuota,
+        case create, update, delete, createTicket, revokeTickets, offboard, noteAbort, apply, importLines, resetQuota,
             rotateSecret, removeSecret
     }
 
     /// What the log of policy tells of the time since the credential was checked.
     enum Meanwhile: String, CaseIterable {
-        case nothing, anotherKey, thisKey, thisKeyAndMore, everything, anotherLog
+        case nothing, anotherKey, manyGrants, thisKey, thisKeyAndMore, manyRowsAndThisKey, everything, anotherLog
 
         /// Whether the credential may not stand any more, as the document on administration reads.
         var endsCredential: Bool {
             switch self {
-            case .nothing, .anotherKey: false
-            case .thisKey, .thisKeyAndMore, .everything, .anotherLog: true
+            case .nothing, .anotherKey, .manyGrants: false
+            case .thisKey, .thisKeyAndMore, .manyRowsAndThisKey, .everything, .anotherLog: true
             }
         }
     }
@@ -37,8 +37,11 @@ import Testing
         _ = try await Self.events().rotate(Self.secret(of: bucket), overlap: 0, by: AdminWorld.change)
         let quota = Quota.sample(limit: 10)
         try await world.connection.insert(quota)
+        let upload = UUID()
         try await world.connection.runScript(
             """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            VALUES ('\(upload)', 'user:alice', 'demo', 'k', 'text/plain', 'open', now() + interval '1 day', now());
             INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
             VALUES ('\(quota.id)', 'user:alice', quota_period_start('day', now()), false, 5)
             """)
@@ -46,6 +49,9 @@ import Testing
         switch meanwhile {
         case .nothing: break
         case .anotherKey: try await world.connection.append(scopes: ["apikey:other", "user:alice"])
+        case .manyGrants: try await world.connection.append(scopes: (0...1000).map { "user:\($0)" })
+        case .manyRowsAndThisKey:
+            try await world.connection.append(scopes: ["apikey:mine"] + (0...1000).map { "user:\($0)" })
         case .thisKey: try await world.connection.append(scopes: ["apikey:mine"])
         case .thisKeyAndMore:
             try await world.connection.append(scopes: ["user:alice", "apikey:mine"])
@@ -58,11 +64,11 @@ import Testing
         let before = try await Self.state(of: world)
         if meanwhile.endsCredential {
             let error = await #expect(throws: GatewayError.self) {
-                try await Self.perform(act, on: grant, quota, in: bucket, world, by: change)
+                try await Self.perform(act, on: grant, quota, upload, in: bucket, world, by: change)
             }
             #expect(error?.code == "SlowDown")
         } else {
-            try await Self.perform(act, on: grant, quota, in: bucket, world, by: change)
+            try await Self.perform(act, on: grant, quota, upload, in: bucket, world, by: change)
         }
         let isUnchanged = try await Self.state(of: world) == before
         #expect(isUnchanged == meanwhile.endsCredential)
@@ -73,12 +79,14 @@ import Testing
         try await world.connection.texts(
             """
             SELECT t::text FROM grants t UNION ALL SELECT t::text FROM tickets t UNION ALL SELECT t::text FROM admin_audit t
-            UNION ALL SELECT t::text FROM quota_usage t UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
+            UNION ALL SELECT t::text FROM quota_usage t UNION ALL SELECT t::text FROM ticket_revocations t
+            UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
             """)
     }
 
     private static func perform(
-        _ act: Act, on grant: Stored<Grant>, _ quota: Quota, in bucket: Bucket, _ world: AdminWorld,
+        _ act: Act, on grant: Stored<Grant>, _ quota: Quota, _ upload: UUID,
+        in bucket: Bucket, _ world: AdminWorld,
         by change: ChangeContext
     ) async throws {
         let user = grant.row.principal
@@ -94,6 +102,8 @@ import Testing
         case .offboard:
             let tag = try await world.stores.offboarding.rows(of: user).tag
             _ = try await world.stores.offboarding.remove(allOf: user, seenAs: tag, by: change)
+        case .noteAbort:
+            try await PostgresMultipartUploads(pool: try pool(), now: { Date() }).noteAbort(of: upload, by: change)
         case .apply:
             let writes = [ProposedGrant(place: 0, id: nil, grant: try .plain("user:bob"))]
             _ = try await world.bulk().apply(GrantBatch(writes: writes, removals: [], isDryRun: false), by: change)

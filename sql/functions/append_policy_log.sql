@@ -5,7 +5,8 @@
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
 --   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused, the buckets and
---                 credentials among them, or 'buckets' if these are too many as well
+--                 credentials among them, or 'buckets' if these are too many as well; and for prove_actor, 'callers' and
+--                 the API keys, issuers and tickets among them, unless these are too many
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between
@@ -19,6 +20,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     v_scopes text[] := p_scopes;
+    v_callers text[];
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -28,6 +30,10 @@ BEGIN
         v_scopes := ARRAY['all'] || ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
         IF cardinality(v_scopes) > 1000 THEN
             v_scopes := '{all,buckets}';
+        END IF;
+        v_callers := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(apikey|issuer|ticket):');
+        IF cardinality(v_callers) <= 1000 THEN
+            v_scopes := v_scopes || 'callers'::text || v_callers;
         END IF;
     END IF;
     v_lines := v_lines || jsonb_build_object(

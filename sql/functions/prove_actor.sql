@@ -2,8 +2,8 @@
 -- checked, and no later line about the issuer or API key that vouches for it.
 --
 --   p_proof  {"seq": …, "tag": …, "scopes": […]}: number and tag of the line up to which policy was known when the
---            credential was checked, and the scopes that it rests on; 'all' is implied. NULL where nothing has to be
---            proved, as for the bootstrap key
+--            credential was checked, and the scopes that it rests on. NULL where nothing has to be proved, as for the
+--            bootstrap key
 -- Result: true. Locks: the policy lock, shared, until the transaction ends. Whoever also locks what changes of policy
 -- lock calls it after that; whoever locks counters, before.
 -- Callers: write_policy_log, which holds that lock exclusively; the gateway's role, in a change that policy_log does not
@@ -24,7 +24,11 @@ BEGIN
         OR EXISTS (
             SELECT FROM policy_log l
             WHERE l.seq > v_seq
-                AND l.scopes && ARRAY(SELECT jsonb_array_elements_text(p_proof -> 'scopes') UNION ALL SELECT 'all')
+                AND (
+                    l.scopes && ARRAY(SELECT jsonb_array_elements_text(p_proof -> 'scopes'))
+                    -- A change of many grants lists those who vouch for callers: mostly none.
+                    OR 'all' = ANY (l.scopes) AND 'callers' <> ALL (l.scopes)
+                )
         )
     THEN
         RAISE EXCEPTION 'the credential of the change may have been changed' USING ERRCODE = 'SL001';

@@ -86,7 +86,8 @@ struct Routes {
                 .speaking(.awsContainerCredentials, refusing: ContainerCredentialsEndpoints.refusal),
             Route(
                 .post, "/lfs/{bucket}/{path}", .user, maxBodyBytes: GitLFSBatch.maxBytes, takesRest: true, gitLFS.post
-            ).speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
+            ).readingPolicyFirst().speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(
+                by: GitLFSEndpoints.credential),
             Route(.get, "/lfs/{bucket}/{path}", .user, takesRest: true, gitLFS.get)
                 .speaking(.gitLFS, refusing: GitLFSAnswer.refusal).signingIn(by: GitLFSEndpoints.credential),
             Route(.post, "/v1/aws/s3/sign", .user, remoteSigning.sign)

@@ -31,7 +31,7 @@ final class Idempotency: Sendable {
 
     /// Whether an answer to a request may have been kept, which nothing proves again before it is handed out.
     static func mayHaveKept(_ request: APIRequest) -> Bool {
-        concerns(request) && request.route.repetition == .kept
+        request.route.repetition == .kept && concerns(request)
     }
 
     /// Answers a request with a key.
@@ -50,9 +50,11 @@ final class Idempotency: Sendable {
             try? await store.abandon(claim)
             throw GatewayError.idempotency(.answerGone)
         case (.answered(let claim, _), .issuedAgain):
-            return replayed(try await endpoint(claimed(request, by: claim), caller), by: claim)
+            let request = claimed(request, by: claim)
+            return replayed(try await endpoint(request, caller), to: request, by: claim)
         case (.fresh(let claim), _), (.interrupted(let claim), .issuedAgain):
-            return replayed(try await act(for: claim, claimed(request, by: claim), caller, endpoint), by: claim)
+            let request = claimed(request, by: claim)
+            return replayed(try await act(for: claim, request, caller, endpoint), to: request, by: claim)
         }
     }
 
@@ -60,8 +62,10 @@ final class Idempotency: Sendable {
         request.claimed(claim, RepeatableIssuing(claim, ledger: store.ledger(for: claim)))
     }
 
-    private func replayed(_ response: ServerResponse, by claim: IdempotencyClaim) -> ServerResponse {
-        claim.issuances.isEmpty ? response : response.replayed
+    private func replayed(
+        _ response: ServerResponse, to request: APIRequest, by claim: IdempotencyClaim
+    ) -> ServerResponse {
+        claim.issuances.isEmpty || request.repeatable?.issuesAnother == true ? response : response.replayed
     }
 
     private func act(
@@ -137,8 +141,10 @@ final class Idempotency: Sendable {
 extension JSONWriter {
     /// Writes who a caller is beside its principal: its groups and claims, each in one order.
     fileprivate mutating func identity(of caller: Caller) {
-        member("groups", caller.groups.map(\.rawValue).sorted())
-        member("claims", caller.claims.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] })
+        if !caller.groups.isEmpty { member("groups", caller.groups.map(\.rawValue).sorted()) }
+        if !caller.claims.isEmpty {
+            member("claims", caller.claims.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] })
+        }
     }
 }
 

@@ -5,30 +5,31 @@ import LibCrypto
 final class RepeatableIssuance: Sendable, Equatable {
     let tag: [UInt8]
     private let fixed: UUID?
-    /// The issuances that earlier attempts at the request recorded.
-    private let recorded: [UUID]
+    /// The request that it belongs to; `nil` for one whose identifier is known from elsewhere.
+    private let issuing: RepeatableIssuing?
 
-    /// Makes an issuance that may be one of those recorded.
-    init(tag: [UInt8], among recorded: [UUID]) {
+    /// Makes an issuance that may be on record.
+    init(tag: [UInt8], of issuing: RepeatableIssuing) {
         self.tag = tag
-        self.recorded = recorded
-        fixed = recorded.first { $0.hasTag(of: tag) }
+        self.issuing = issuing
+        fixed = issuing.recorded(tag)
     }
 
     /// Makes an issuance whose identifier is known.
     init(tag: [UInt8], fixed: UUID) {
         self.tag = tag
         self.fixed = fixed
-        recorded = []
+        issuing = nil
     }
 
     /// The issuance of a credential that works from one address alone. One for another address is another credential,
     /// which is recorded and charged by itself.
     func bound(to address: IPAddress) -> RepeatableIssuance {
-        RepeatableIssuance(
-            tag: Array(
-                DigestAlgorithm.sha256.digest(of: tag + Array(address.description.utf8)).bytes.prefix(tag.count)),
-            among: recorded)
+        guard let issuing else { return self }
+        let digest = DigestAlgorithm.sha256.digest(of: tag + Array(address.description.utf8))
+        let issuance = RepeatableIssuance(tag: Array(digest.bytes.prefix(tag.count)), of: issuing)
+        if issuance.fixed == nil { issuing.noteAnother() }
+        return issuance
     }
 
     /// The instant of the decision, if it is fixed.

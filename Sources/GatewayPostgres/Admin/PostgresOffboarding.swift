@@ -32,7 +32,7 @@ public struct PostgresOffboarding: OffboardingStore {
     ) async throws(GatewayError) -> Int64 {
         let removed: Int64?
         do {
-            try await pool.perform(TicketTable.noteRevocation, user.rawValue)
+            try await pool.perform(TicketTable.noteRevocation, (user, change))
             removed = try await pool.withChange(change) { transaction in
                 try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
             }
@@ -45,6 +45,7 @@ public struct PostgresOffboarding: OffboardingStore {
         } catch let error as PostgresError {
             // Somebody else added or changed a row meanwhile.
             guard error.sqlState != "40001" else { throw .preconditionFailed }
+            guard !error.isOfStaleCaller else { throw .staleCaller }
             throw refusal(error, requestID: change.requestID)
         } catch {
             throw .unexpected(error)

@@ -80,18 +80,10 @@ extension PostgresRow {
         return words
     }
 
-    /// Reads the next column: actions, separated by commas. Returns `nil` if it is NULL.
-    mutating func nextActions() throws(PostgresError) -> [Action]? {
-        let column = place
-        guard let text = try next(as: String?.self) else { return nil }
-        var actions: [Action] = []
-        for word in text.utf8.split(separator: UInt8(ascii: ",")) {
-            guard let action = Action(rawValue: String(Substring(word))) else {
-                throw .decoding(column: column, reason: "malformed actions")
-            }
-            actions.append(action)
-        }
-        return actions
+    /// Reads the next column: actions, separated by commas, of which a later version may know more. Returns `nil` if it
+    /// is NULL.
+    mutating func nextActions() throws(PostgresError) -> [String]? {
+        try next(as: String?.self)?.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0)) }
     }
 
     /// Reads the next column, JSON as text. Returns `nil` if it is NULL.

@@ -40,7 +40,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
             }
             try await lease.connection.perform(BulkTables.stageRemovals, batch.removals)
             let writing = BulkWriting(change: change) { .item(array: "writes", index: $0) }
-            return try await attempt(over: lease.connection) { transaction in
+            return try await attempt(over: lease.connection, until: .now + Self.patience) { transaction in
                 try Self.apply(isDryRun: batch.isDryRun, writing, in: transaction)
             }
         } catch {
@@ -81,11 +81,12 @@ public struct PostgresGrantBulk: GrantBulkStore {
             try await translating(change.requestID) { try await stage(arrived[...], over: lease.connection) }
             lines = try await next
         }
+        let deadline = ContinuousClock.now + Self.patience
         for _ in 1...Self.maxAttempts {
             let writing = BulkWriting(change: try await renew()) { .line($0) }
             do {
                 return try await translating(change.requestID) {
-                    try await attempt(over: lease.connection) { transaction in
+                    try await attempt(over: lease.connection, until: deadline) { transaction in
                         try Self.bring(matching, writing, in: transaction)
                     }
                 }
@@ -165,9 +166,9 @@ extension PostgresGrantBulk {
 
     /// Runs a transaction, and repeats it if others changed the same grants meanwhile.
     private func attempt<Result: Sendable>(
-        over connection: PostgresConnection, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
+        over connection: PostgresConnection, until deadline: ContinuousClock.Instant,
+        _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
-        let deadline = ContinuousClock.now + Self.patience
         for _ in 1...Self.maxAttempts {
             if let result = try await attemptOnce(over: connection, until: deadline, body) { return result }
         }

@@ -150,7 +150,7 @@ extension PostgresQuotaUses {
     static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
         """
         SELECT r.is_claimed, r.holders, r.released
-        FROM (SELECT prove_actor($9::text::jsonb) AS is_proved OFFSET 0) p
+        FROM \(PolicyLogTable.proof("$9"))
         CROSS JOIN LATERAL reset_quota(CASE WHEN p.is_proved THEN $1::uuid END, $2, $3, $4, $5, $6, $7, $8) r
         """
     ) {

@@ -131,12 +131,13 @@ enum MultipartUploadTable {
         SELECT $1, $3, $4, $5, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
             jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
                 'state', u.state, 'createdAt', u.created_at)
-        FROM multipart_uploads u WHERE u.id = $2
+        FROM \(PolicyLogTable.proof("$6")) JOIN multipart_uploads u ON u.id = $2 AND p.is_proved
         RETURNING id
         """
     ) {
         [
             $0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue,
+            $0.change.proof?.json,
         ]
     } decode: { row throws(PostgresError) in
         try row.next()

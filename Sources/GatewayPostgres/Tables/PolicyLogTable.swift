@@ -25,6 +25,11 @@ enum PolicyLogTable {
     /// Proves at once what a change's credential rests on, for a change that is not in the log.
     static let prove = Statement<CredentialProof, Void>("SELECT prove_actor($1::text::jsonb)") { [$0.json] }
 
+    /// SQL of a row `p` whose column `is_proved` proves a ``CredentialProof``, for statements that depend on it.
+    static func proof(_ parameter: String) -> String {
+        "(SELECT prove_actor(\(parameter)::text::jsonb) AS is_proved OFFSET 0) p"
+    }
+
     /// SQL that hands a ``CredentialProof`` to the commit.
     static func settingProof(_ parameter: String) -> String {
         "set_config('sluice.proof', coalesce(\(parameter), ''), true)"

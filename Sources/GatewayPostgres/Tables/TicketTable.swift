@@ -99,12 +99,13 @@ struct TicketTable: Sendable {
     }
 
     /// Notes that all tickets of a principal are revoked. Committed before they are looked up.
-    static let noteRevocation = Statement<String, Void>(
+    static let noteRevocation = Statement<(principal: Principal, change: ChangeContext), Void>(
         """
-        INSERT INTO ticket_revocations AS r (principal, revoked_at) VALUES ($1, clock_timestamp())
+        INSERT INTO ticket_revocations AS r (principal, revoked_at)
+        SELECT $1, clock_timestamp() FROM \(PolicyLogTable.proof("$2")) WHERE p.is_proved
         ON CONFLICT (principal) DO UPDATE SET revoked_at = greatest(r.revoked_at, excluded.revoked_at)
         """
-    ) { [$0] }
+    ) { [$0.principal.rawValue, $0.change.proof?.json] }
 
     static let lastRevocation = Statement<String, Date>(
         "SELECT r.revoked_at FROM ticket_revocations r WHERE r.principal = $1", onlyReads: true

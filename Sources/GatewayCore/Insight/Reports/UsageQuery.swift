@@ -65,8 +65,9 @@ public struct Usage: Sendable, Equatable {
     public var bucket: String?
     /// The grant that decided, if grouped by grant.
     public var grantID: UUID?
-    /// The permitted actions, if grouped by action; several for temporary credentials.
-    public var actions: [Action]?
+    /// The permitted actions by name, if grouped by action; several for temporary credentials. The ledger may have some
+    /// that only a later version knows.
+    public var actions: [String]?
     /// The delivery, if grouped by delivery.
     public var delivery: String?
     /// Number of issuances.
@@ -82,7 +83,7 @@ public struct Usage: Sendable, Equatable {
 
     /// Creates a count.
     public init(
-        start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, actions: [Action]? = nil,
+        start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, actions: [String]? = nil,
         delivery: String? = nil, urls: Int64, bytesBound: Int64, bytesReserved: Int64, bytesUnsettled: Int64,
         bytesLanded: Int64
     ) {

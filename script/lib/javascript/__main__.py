@@ -59,7 +59,7 @@ UPPY = {"uppy5": ["one.bin", "sixty.bin"], "uppy6": ["one.bin", "sixty.bin"]}
 
 def checks(binary):
     """Each check's name, and a function that raises or yields flaws."""
-    yield "sluice.js is one module of at most 12 KiB compressed, without dependencies", static.size
+    yield "sluice.js is one module of at most 13 KiB compressed, without dependencies", static.size
     yield "sluice.d.ts declares what sluice.js exports, and its types are strict", static.types
     if not binary:
         return

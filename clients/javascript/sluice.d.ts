@@ -69,7 +69,7 @@ export interface DownloadOptions extends CallOptions {
   /**
    * Where the bytes go: the path of a file in Node, or a stream. By default, the result has them as a `blob`. A file
    * gets its name once it is complete; until then its beginning is in a file beside it with `.sluice-part` at the end,
-   * from which a later download goes on.
+   * from which a later download of the same object goes on.
    */
   to?: string | WritableStream<Uint8Array>;
   onProgress?: (progress: Progress) => void;

@@ -463,19 +463,25 @@ const sinkOfStream = (stream) => {
 };
 
 // The file gets its name once it is complete. A later program can go on.
-async function sinkOfPath(path, store, name) {
+async function sinkOfPath(path, store, object) {
   const files = await node("fs/promises");
   const partial = `${path}.sluice-part`;
-  const begun = await store.get(name);
   // Appends, also after a restart.
   const file = await files.open(partial, "a");
-  if (!begun) await file.truncate();
+  // A file has the beginning of one object only, however its path is written.
+  const name = JSON.stringify(["get", await files.realpath(partial)]);
+  const begun = await store.get(name);
+  const isSame = begun?.object === object;
+  if (!isSame) {
+    await store.delete(name);
+    await file.truncate();
+  }
   return {
     size: (await file.stat()).size,
-    known: begun,
+    known: isSame ? begun : undefined,
     write: (bytes) => file.appendFile(bytes),
     restart: () => file.truncate(),
-    begin: (known) => store.set(name, known),
+    begin: (known) => store.set(name, { ...known, object }),
     async end() {
       if ((await file.stat()).size !== this.size) {
         await file.truncate();
@@ -764,7 +770,7 @@ export class Sluice {
 
   async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {
     const request = { action: "GetObject", bucket, key, versionID, response };
-    const name = JSON.stringify(["get", this.url, bucket, key, versionID, to]);
+    const name = JSON.stringify([this.url, bucket, key, versionID]);
     const sink =
       typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
     const known = sink.known ?? {};

@@ -398,6 +398,26 @@ const steps = {
     await writeFile(to, "");
   },
 
+  async otherObject(kit) {
+    const { readFile } = await import("node:fs/promises");
+    const first = { bucket: kit.bucket, key: `${kit.folder}target first` };
+    const second = { ...first, key: `${kit.folder}target second` };
+    const bytes = await readFile(kit.file("six.bin"));
+    await clientOf(kit).upload(bytes, first);
+    await clientOf(kit).upload(bytesOf(6 * MiB), second);
+    // One file, whose path is written in two ways.
+    const to = `${kit.files}/target.bin`;
+    for (const [object, path] of [[first, to], [second, `${kit.files}/./target.bin`]]) {
+      await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "target", after: 2 * MiB });
+      const error = await refused(clientOf(kit, { retries: 0 }).download(object, { to: path }));
+      expect(error.source === "network", "a download that ends early", String(error));
+      await allHappened(kit.store_);
+    }
+    await clientOf(kit).download(first, { to });
+    const found = await readFile(to);
+    expect(bytes.equals(found), "a mixture of two objects", found.length);
+  },
+
   async changed(kit) {
     const { appendFile, copyFile } = await import("node:fs/promises");
     const client = clientOf(kit);

@@ -287,7 +287,10 @@ export class Sluice {
 
   /** Uploads a file. An upload in parts that was interrupted goes on if the same file is uploaded to the same key. */
   upload(file: Source, options: UploadOptions): Promise<UploadResult>;
-  /** Downloads an object. What was cut off goes on where it stopped, unless the object has changed. */
+  /**
+   * Downloads an object. What was cut off goes on where it stopped, unless the object has changed, is decoded, or its
+   * store tells no ETag. Then it begins anew; a stream cannot, so the call fails.
+   */
   download(object: ObjectRequest, options?: DownloadOptions): Promise<DownloadResult>;
   /** Asks for the URL of a download. */
   downloadURL(object: ObjectRequest, options?: CallOptions): Promise<string>;

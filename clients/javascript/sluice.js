@@ -454,8 +454,10 @@ const sinkOfStream = (stream) => {
   return {
     size: 0,
     write: (bytes) => writer.write(bytes),
-    restart() {
-      throw failure("client", "ObjectChanged", "The object changed during the download.");
+    restart(reason) {
+      throw reason
+        ? failure("client", "NotSupported", `The download was cut off. A stream cannot begin anew, and ${reason}.`)
+        : failure("client", "ObjectChanged", "The object changed during the download.");
     },
     end: () => writer.close(),
     close: (error) => writer.abort(error).catch(() => {}),
@@ -787,12 +789,14 @@ export class Sluice {
 
   async #get(link, sink, known, signal, onProgress) {
     const headers = settable(link.headers);
-    if (sink.size) headers.range = `bytes=${sink.size}-`;
-    const watch = watched(signal, this.timeout);
-    const restart = async () => {
-      await sink.restart();
+    const restart = async (reason) => {
+      if (sink.size) await sink.restart(reason);
       sink.size = 0;
     };
+    // The rest could be that of another object.
+    if (!known.etag) await restart("the store tells no ETag");
+    if (sink.size) headers.range = `bytes=${sink.size}-`;
+    const watch = watched(signal, this.timeout);
     try {
       const answer = await fetch(link.url, { ...quiet, headers, signal: watch.signal }).catch((error) => {
         throw lost(`The store did not answer: ${error.message}`);
@@ -806,8 +810,7 @@ export class Sluice {
         throw refusedByStore(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
       }
       const etag = unquoted(answer.headers.get("etag"));
-      const isOther = known.etag && etag !== known.etag;
-      if (sink.size && (answer.status !== 206 || isOther)) {
+      if (sink.size && (answer.status !== 206 || etag !== known.etag)) {
         await restart();
         if (answer.status === 206) throw lost("The object changed.");
       }

@@ -51,6 +51,7 @@ IN_NODE = {
     "shrunk": "a file that becomes shorter during its upload ends it at once",
 }
 IN_PAGES = {
+    "hiddenTag": "a download that was cut begins anew if the store hides its tag",
     "uppy5": "the calls of Uppy 5 upload 1 MB and 60 MB",
     "uppy6": "the calls of Uppy 6 upload 1 MB and 60 MB",
     "widgets": "FilePond and Dropzone upload, fail and cancel",

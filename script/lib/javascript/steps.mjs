@@ -375,6 +375,33 @@ const steps = {
     await allHappened(kit.store_);
   },
 
+  async hiddenTag(kit) {
+    const client = clientOf(kit);
+    const object = { bucket: kit.strictBucket, key: `${kit.folder}hidden tag` };
+    const cut = { kind: "cut-answer", method: "GET", path: "hidden%20tag", after: 3 * MiB };
+    await client.upload(bytesOf(6 * MiB), object);
+    // The object is replaced while the download waits.
+    await faults(kit.store_, cut, { kind: "delay", method: "GET", path: "hidden%20tag", seconds: 4 });
+    const other = bytesOf(6 * MiB, 9);
+    let replaced;
+    const onProgress = ({ loaded }) => {
+      if (loaded > MiB) replaced ??= client.upload(other, object);
+    };
+    const { blob, size } = await client.download(object, { onProgress });
+    await replaced;
+    await allHappened(kit.store_);
+    expect(md5(kit, new Uint8Array(await blob.arrayBuffer())) === md5(kit, other), "a mixture of two objects", size);
+    // A stream has given its bytes away.
+    await faults(kit.store_, cut);
+    const { readable, writable } = new TransformStream();
+    const read = new Response(readable).arrayBuffer().catch(() => {});
+    const error = await refused(client.download(object, { to: writable }));
+    await read;
+    expect(error instanceof kit.module.SluiceError && error.source === "client", "class", String(error));
+    expect(error.code === "NotSupported" && /tells no ETag/.test(error.message), "what is thrown", error.message);
+    await allHappened(kit.store_);
+  },
+
   async paths(kit) {
     const { readFile, writeFile } = await import("node:fs/promises");
     const object = { bucket: kit.bucket, key: `${kit.folder}paths` };

@@ -268,6 +268,25 @@ async function sourceOf(file) {
   return sourceOfBlob(file instanceof Blob ? file : new Blob([file]));
 }
 
+// What `fetch` would send of a form with this file, of which only the surroundings are held in memory.
+async function sourceOfForm(data, name, source) {
+  data.append("file", new Blob([], { type: source.type }), name);
+  const form = new Response(data);
+  const text = await form.text();
+  // The file ends where the last boundary begins.
+  const at = text.lastIndexOf("\r\n--");
+  const [before, after] = [text.slice(0, at), text.slice(at)].map((part) => new TextEncoder().encode(part));
+  return {
+    size: before.length + source.size + after.length,
+    type: form.headers.get("content-type"),
+    async *read() {
+      yield before;
+      yield* source.read(0, source.size);
+      yield after;
+    },
+  };
+}
+
 async function digested(source, start, end, names, signal) {
   const digests = names.map((name) => (name === "contentMD5" ? new MD5() : new SHA256()));
   for await (const piece of source.read(start, end, new ArrayBuffer(65_536))) {
@@ -757,17 +776,22 @@ export class Sluice {
     const data = new FormData();
     for (const [name, value] of Object.entries(form.fields)) data.append(name, value);
     if (form.contentTypes) data.append(form.contentTypeField, contentType ?? source.type);
-    data.append("file", await source.blob(0, source.size), source.name?.split("/").pop() ?? "file");
-    const answer = await this.#retry(signal, async () => {
-      if (hasXHR) {
-        const { size: total } = source;
-        const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
-        return accepted(await sendXHR(form, data, { signal, timeout: this.timeout, onBytes }));
-      }
-      return accepted(await this.#fetch(form.url, { method: form.method, body: data }, signal));
-    });
+    const name = source.name?.split("/").pop() ?? "file";
+    const { size: total } = source;
+    const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
+    const options = { signal, timeout: this.timeout, onBytes };
+    let send;
+    if (hasXHR) {
+      data.append("file", await source.blob(0, total), name);
+      send = () => sendXHR(form, data, options);
+    } else {
+      const body = await sourceOfForm(data, name, source);
+      const request = { ...form, headers: { "content-type": body.type } };
+      send = () => sendNode(request, body, 0, body.size, options);
+    }
+    const answer = await this.#retry(signal, async () => accepted(await send()));
     const { id, bucket, key } = form;
-    return { id, bucket, key, size: source.size, etag: unquoted(answer.header("etag")) };
+    return { id, bucket, key, size: total, etag: unquoted(answer.header("etag")) };
   }
 
   async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {

@@ -341,6 +341,43 @@ const steps = {
     expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
   },
 
+  async slowForm(kit) {
+    const { createServer } = await import("node:http");
+    const { readFile } = await import("node:fs/promises");
+    const pieces = [];
+    let type;
+    // A store that takes 1 MiB each tenth of a second.
+    const server = createServer(async (request, response) => {
+      type = request.headers["content-type"];
+      let taken = 0;
+      for await (const piece of request) {
+        pieces.push(piece);
+        taken += piece.length;
+        if (taken < MiB) continue;
+        taken -= MiB;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      response.writeHead(204).end();
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const client = clientOf(kit, { retries: 0, timeout: 3000 });
+    const asked = await client.form({
+      bucket: kit.bucket, keyPrefix: kit.folder, contentTypes: ["image/png"], maxBytes: 60 * MiB });
+    const form = { ...asked, url: `http://127.0.0.1:${server.address().port}/` };
+    const seen = [];
+    const onProgress = ({ loaded }) => seen.push(loaded);
+    const before = performance.now();
+    const done = await client.sendForm(form, kit.file("sixty.bin"), { contentType: "image/png", onProgress });
+    const took = performance.now() - before;
+    expect(took > client.timeout, "the form was sent too fast to tell", took);
+    expect(done.size === 60 * MiB && seen.at(-1) === done.size, "progress", done, seen.at(-1));
+    const body = new Response(Buffer.concat(pieces), { headers: { "content-type": type } });
+    const file = (await body.formData()).get("file");
+    const content = [Buffer.from(await file.arrayBuffer()), await readFile(kit.file("sixty.bin"))];
+    expect(file.name === "sixty.bin" && content[0].equals(content[1]), "the file", file.name, file.size);
+    server.close();
+  },
+
   async download(kit) {
     const client = clientOf(kit);
     const file = await kit.blob("six.bin");

@@ -233,7 +233,7 @@ const sourceOfBlob = (blob) => ({
   size: blob.size,
   name: blob.name,
   type: blob.type,
-  modified: blob.lastModified,
+  version: blob.lastModified,
   blob: async (start, end) => (start === 0 && end === blob.size ? blob : blob.slice(start, end)),
   read: (start, end, buffer) => pieces(blob.slice(start, end).stream(), buffer),
   isUnchanged: async () => true,
@@ -241,7 +241,13 @@ const sourceOfBlob = (blob) => ({
 
 async function sourceOfPath(path) {
   const [{ createReadStream }, files] = [await node("fs"), await node("fs/promises")];
-  const { size, mtimeMs } = await files.stat(path);
+  const { resolve } = await node("path");
+  const state = async () => {
+    const { size, mtimeMs, ctimeMs, ino } = await files.stat(path);
+    // Programs can set mtime. They cannot set ctime.
+    return { size, version: [resolve(path), ino, mtimeMs, ctimeMs].join() };
+  };
+  const { size, version } = await state();
   async function* read(start, end) {
     if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
   }
@@ -249,7 +255,7 @@ async function sourceOfPath(path) {
     size,
     name: path,
     type: "",
-    modified: mtimeMs,
+    version,
     blob: async (start, end) => {
       const all = [];
       for await (const piece of read(start, end)) all.push(piece);
@@ -257,8 +263,8 @@ async function sourceOfPath(path) {
     },
     read,
     isUnchanged: async () => {
-      const now = await files.stat(path);
-      return now.size === size && now.mtimeMs === mtimeMs;
+      const now = await state();
+      return now.size === size && now.version === version;
     },
   };
 }
@@ -641,7 +647,7 @@ export class Sluice {
     const { source, signal, target } = job;
     const { bucket, key, keyPrefix, keyExtension, contentType, metadata } = target;
     const name = JSON.stringify([
-      "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.modified,
+      "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.version,
       Object.entries(metadata ?? {}).sort(),
     ]);
     let begun;
@@ -683,7 +689,7 @@ export class Sluice {
     }
     for (const [number, etag] of Object.entries(tags)) {
       // A file has a time at which it changed. Other bytes are compared.
-      if (source.modified !== undefined && etag && etag === begun.tags[number]) continue;
+      if (source.version !== undefined && etag && etag === begun.tags[number]) continue;
       const [found] = await digested(source, ...range(begun, source, number), ["contentMD5"], signal);
       if (hex(found) !== etag) delete tags[number];
     }

@@ -48,6 +48,7 @@ IN_NODE = {
     "restarts": "a download to a file that starts over leaves only the new bytes",
     "otherObject": "a download to the part file of another object begins anew",
     "slowForm": "a form may take longer than the time without progress",
+    "otherFile": "an upload does not go on with another file of the same length and time",
     "changed": "a file that changes during its upload makes no object",
     "shrunk": "a file that becomes shorter during its upload ends it at once",
 }

@@ -482,6 +482,29 @@ const steps = {
     expect(bytes.equals(found), "a mixture of two objects", found.length);
   },
 
+  async otherFile(kit) {
+    const { mkdir, readFile, utimes, writeFile } = await import("node:fs/promises");
+    const first = await readFile(kit.file("six.bin"));
+    const second = Buffer.from(bytesOf(6 * MiB));
+    // Files of the same length and time: one that is written again, and one of the same name elsewhere.
+    const time = new Date("2030-03-17T17:46:40Z");
+    await mkdir(`${kit.files}/elsewhere`);
+    for (const other of [`${kit.files}/same.bin`, `${kit.files}/elsewhere/same.bin`]) {
+      const client = clientOf(kit, { store: kit.module.memoryStore() });
+      const options = { bucket: kit.bucket, key: `${kit.folder}same`, partSize: 5 * MiB };
+      const write = async (path, bytes) => {
+        await writeFile(path, bytes);
+        await utimes(path, time, time);
+      };
+      await write(`${kit.files}/same.bin`, first);
+      await interrupted(client, false, `${kit.files}/same.bin`, options);
+      await write(other, second);
+      const done = await client.upload(other, options);
+      expect(done.state === "landed", "the state", done);
+      await expectSame(kit, client, done, second);
+    }
+  },
+
   async changed(kit) {
     const { appendFile, copyFile } = await import("node:fs/promises");
     const client = clientOf(kit);

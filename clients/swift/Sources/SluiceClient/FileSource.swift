@@ -71,6 +71,17 @@ struct FileSource: Sendable {
     }
 }
 
+extension URL {
+    /// The path of a file without symbolic links before its name. It starts at the home directory if the file is below
+    /// it, because the home of an app moves when the app is updated.
+    var place: String {
+        let folder = absoluteURL.deletingLastPathComponent().resolvingSymlinksInPath()
+        let path = folder.appendingPathComponent(lastPathComponent).path
+        let home = URL(fileURLWithPath: NSHomeDirectory()).resolvingSymlinksInPath().path
+        return path.hasPrefix("\(home)/") ? "~\(path.dropFirst(home.count))" : path
+    }
+}
+
 /// A file to make of a range of another one, and what surrounds the range in it.
 struct Copy: Sendable {
     let url: URL

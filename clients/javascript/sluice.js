@@ -823,6 +823,7 @@ export class Sluice {
       if (sink.size) await sink.restart(reason);
       sink.size = 0;
     };
+    if (known.isDecoded) await restart("its bytes are decoded");
     // The rest could be that of another object.
     if (!known.etag) await restart("the store tells no ETag");
     if (sink.size) headers.range = `bytes=${sink.size}-`;
@@ -846,8 +847,8 @@ export class Sluice {
       }
       const length = answer.headers.get("content-length");
       // Bytes that fetch decodes have another length, and no place to go on from.
-      const isDecoded = ![null, "identity"].includes(answer.headers.get("content-encoding"));
-      known.total = length && !isDecoded ? sink.size + Number(length) : undefined;
+      known.isDecoded = ![null, "identity"].includes(answer.headers.get("content-encoding"));
+      known.total = length && !known.isDecoded ? sink.size + Number(length) : undefined;
       known.type = answer.headers.get("content-type") ?? undefined;
       known.etag = etag;
       await sink.begin?.(known);
@@ -864,7 +865,6 @@ export class Sluice {
           onProgress?.({ loaded: sink.size, total: known.total });
         }
       } catch (error) {
-        if (isDecoded) await restart();
         throw broken ?? lost(`The answer ended early: ${error.message}`);
       }
       if (sink.size < known.total) throw lost("The answer ended early.");

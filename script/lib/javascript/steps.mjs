@@ -524,7 +524,7 @@ const steps = {
   },
 
   async restarts(kit) {
-    const { appendFileSync, promises: { readFile } } = await import("node:fs");
+    const { appendFileSync, readFileSync, writeFileSync, promises: { readFile } } = await import("node:fs");
     const { gzipSync } = await import("node:zlib");
     const client = clientOf(kit);
     const to = `${kit.files}/restarted.bin`;
@@ -543,6 +543,17 @@ const steps = {
     const decoded = await client.download({ ...object, response: { contentEncoding: "gzip" } }, { to });
     expect(decoded.size === bytes.length && bytes.equals(await readFile(to)), "the decoded bytes", decoded);
     await allHappened(kit.store_);
+    // So they do in a later program, after one that was killed.
+    const states = new Map();
+    const killed = clientOf(kit, { store: kit.module.memoryStore(states) });
+    let left;
+    const keep = () => (left ??= [new Map(states), readFileSync(`${to}.sluice-part`)]);
+    const request = { ...object, response: { contentEncoding: "gzip" } };
+    await killed.download(request, { to, onProgress: keep });
+    writeFileSync(`${to}.sluice-part`, left[1]);
+    const store = kit.module.memoryStore(left[0]);
+    const later = await clientOf(kit, { store, retries: 0 }).download(request, { to });
+    expect(left[1].length && later.size === bytes.length && bytes.equals(await readFile(to)), "the bytes", later);
     // Two programs that write to one file do not make a mixture.
     const onProgress = () => appendFileSync(`${to}.sluice-part`, "x");
     const error = await refused(client.download(object, { to, onProgress }));

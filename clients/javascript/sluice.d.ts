@@ -69,7 +69,7 @@ export interface DownloadOptions extends CallOptions {
   /**
    * Where the bytes go: the path of a file in Node, or a stream. By default, the result has them as a `blob`. A file
    * gets its name once it is complete; until then its beginning is in a file beside it with `.sluice-part` at the end,
-   * from which a later download goes on.
+   * from which a later download of the same object goes on.
    */
   to?: string | WritableStream<Uint8Array>;
   onProgress?: (progress: Progress) => void;
@@ -287,7 +287,10 @@ export class Sluice {
 
   /** Uploads a file. An upload in parts that was interrupted goes on if the same file is uploaded to the same key. */
   upload(file: Source, options: UploadOptions): Promise<UploadResult>;
-  /** Downloads an object. What was cut off goes on where it stopped, unless the object has changed. */
+  /**
+   * Downloads an object. What was cut off goes on where it stopped, unless the object has changed, is decoded, or its
+   * store tells no ETag. Then it begins anew; a stream cannot, so the call fails.
+   */
   download(object: ObjectRequest, options?: DownloadOptions): Promise<DownloadResult>;
   /** Asks for the URL of a download. */
   downloadURL(object: ObjectRequest, options?: CallOptions): Promise<string>;

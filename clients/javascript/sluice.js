@@ -233,7 +233,7 @@ const sourceOfBlob = (blob) => ({
   size: blob.size,
   name: blob.name,
   type: blob.type,
-  modified: blob.lastModified,
+  version: blob.lastModified,
   blob: async (start, end) => (start === 0 && end === blob.size ? blob : blob.slice(start, end)),
   read: (start, end, buffer) => pieces(blob.slice(start, end).stream(), buffer),
   isUnchanged: async () => true,
@@ -241,7 +241,13 @@ const sourceOfBlob = (blob) => ({
 
 async function sourceOfPath(path) {
   const [{ createReadStream }, files] = [await node("fs"), await node("fs/promises")];
-  const { size, mtimeMs } = await files.stat(path);
+  const { resolve } = await node("path");
+  const state = async () => {
+    const { size, mtimeMs, ctimeMs, ino } = await files.stat(path);
+    // Programs can set mtime. They cannot set ctime.
+    return { size, version: [resolve(path), ino, mtimeMs, ctimeMs].join() };
+  };
+  const { size, version } = await state();
   async function* read(start, end) {
     if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
   }
@@ -249,7 +255,7 @@ async function sourceOfPath(path) {
     size,
     name: path,
     type: "",
-    modified: mtimeMs,
+    version,
     blob: async (start, end) => {
       const all = [];
       for await (const piece of read(start, end)) all.push(piece);
@@ -257,8 +263,8 @@ async function sourceOfPath(path) {
     },
     read,
     isUnchanged: async () => {
-      const now = await files.stat(path);
-      return now.size === size && now.mtimeMs === mtimeMs;
+      const now = await state();
+      return now.size === size && now.version === version;
     },
   };
 }
@@ -266,6 +272,25 @@ async function sourceOfPath(path) {
 async function sourceOf(file) {
   if (typeof file === "string") return sourceOfPath(file);
   return sourceOfBlob(file instanceof Blob ? file : new Blob([file]));
+}
+
+// What `fetch` would send of a form with this file, of which only the surroundings are held in memory.
+async function sourceOfForm(data, name, source) {
+  data.append("file", new Blob([], { type: source.type }), name);
+  const form = new Response(data);
+  const text = await form.text();
+  // The file ends where the last boundary begins.
+  const at = text.lastIndexOf("\r\n--");
+  const [before, after] = [text.slice(0, at), text.slice(at)].map((part) => new TextEncoder().encode(part));
+  return {
+    size: before.length + source.size + after.length,
+    type: form.headers.get("content-type"),
+    async *read() {
+      yield before;
+      yield* source.read(0, source.size);
+      yield after;
+    },
+  };
 }
 
 async function digested(source, start, end, names, signal) {
@@ -454,8 +479,10 @@ const sinkOfStream = (stream) => {
   return {
     size: 0,
     write: (bytes) => writer.write(bytes),
-    restart() {
-      throw failure("client", "ObjectChanged", "The object changed during the download.");
+    restart(reason) {
+      throw reason
+        ? failure("client", "NotSupported", `The download was cut off. A stream cannot begin anew, and ${reason}.`)
+        : failure("client", "ObjectChanged", "The object changed during the download.");
     },
     end: () => writer.close(),
     close: (error) => writer.abort(error).catch(() => {}),
@@ -463,19 +490,25 @@ const sinkOfStream = (stream) => {
 };
 
 // The file gets its name once it is complete. A later program can go on.
-async function sinkOfPath(path, store, name) {
+async function sinkOfPath(path, store, object) {
   const files = await node("fs/promises");
   const partial = `${path}.sluice-part`;
-  const begun = await store.get(name);
   // Appends, also after a restart.
   const file = await files.open(partial, "a");
-  if (!begun) await file.truncate();
+  // A file has the beginning of one object only, however its path is written.
+  const name = JSON.stringify(["get", await files.realpath(partial)]);
+  const begun = await store.get(name);
+  const isSame = begun?.object === object;
+  if (!isSame) {
+    await store.delete(name);
+    await file.truncate();
+  }
   return {
     size: (await file.stat()).size,
-    known: begun,
+    known: isSame ? begun : undefined,
     write: (bytes) => file.appendFile(bytes),
     restart: () => file.truncate(),
-    begin: (known) => store.set(name, known),
+    begin: (known) => store.set(name, { ...known, object }),
     async end() {
       if ((await file.stat()).size !== this.size) {
         await file.truncate();
@@ -614,7 +647,7 @@ export class Sluice {
     const { source, signal, target } = job;
     const { bucket, key, keyPrefix, keyExtension, contentType, metadata } = target;
     const name = JSON.stringify([
-      "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.modified,
+      "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.version,
       Object.entries(metadata ?? {}).sort(),
     ]);
     let begun;
@@ -656,7 +689,7 @@ export class Sluice {
     }
     for (const [number, etag] of Object.entries(tags)) {
       // A file has a time at which it changed. Other bytes are compared.
-      if (source.modified !== undefined && etag && etag === begun.tags[number]) continue;
+      if (source.version !== undefined && etag && etag === begun.tags[number]) continue;
       const [found] = await digested(source, ...range(begun, source, number), ["contentMD5"], signal);
       if (hex(found) !== etag) delete tags[number];
     }
@@ -749,22 +782,27 @@ export class Sluice {
     const data = new FormData();
     for (const [name, value] of Object.entries(form.fields)) data.append(name, value);
     if (form.contentTypes) data.append(form.contentTypeField, contentType ?? source.type);
-    data.append("file", await source.blob(0, source.size), source.name?.split("/").pop() ?? "file");
-    const answer = await this.#retry(signal, async () => {
-      if (hasXHR) {
-        const { size: total } = source;
-        const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
-        return accepted(await sendXHR(form, data, { signal, timeout: this.timeout, onBytes }));
-      }
-      return accepted(await this.#fetch(form.url, { method: form.method, body: data }, signal));
-    });
+    const name = source.name?.split("/").pop() ?? "file";
+    const { size: total } = source;
+    const onBytes = (bytes) => onProgress?.({ loaded: Math.min(bytes, total), total });
+    const options = { signal, timeout: this.timeout, onBytes };
+    let send;
+    if (hasXHR) {
+      data.append("file", await source.blob(0, total), name);
+      send = () => sendXHR(form, data, options);
+    } else {
+      const body = await sourceOfForm(data, name, source);
+      const request = { ...form, headers: { "content-type": body.type } };
+      send = () => sendNode(request, body, 0, body.size, options);
+    }
+    const answer = await this.#retry(signal, async () => accepted(await send()));
     const { id, bucket, key } = form;
-    return { id, bucket, key, size: source.size, etag: unquoted(answer.header("etag")) };
+    return { id, bucket, key, size: total, etag: unquoted(answer.header("etag")) };
   }
 
   async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {
     const request = { action: "GetObject", bucket, key, versionID, response };
-    const name = JSON.stringify(["get", this.url, bucket, key, versionID, to]);
+    const name = JSON.stringify([this.url, bucket, key, versionID]);
     const sink =
       typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
     const known = sink.known ?? {};
@@ -781,12 +819,15 @@ export class Sluice {
 
   async #get(link, sink, known, signal, onProgress) {
     const headers = settable(link.headers);
-    if (sink.size) headers.range = `bytes=${sink.size}-`;
-    const watch = watched(signal, this.timeout);
-    const restart = async () => {
-      await sink.restart();
+    const restart = async (reason) => {
+      if (sink.size) await sink.restart(reason);
       sink.size = 0;
     };
+    if (known.isDecoded) await restart("its bytes are decoded");
+    // The rest could be that of another object.
+    if (!known.etag) await restart("the store tells no ETag");
+    if (sink.size) headers.range = `bytes=${sink.size}-`;
+    const watch = watched(signal, this.timeout);
     try {
       const answer = await fetch(link.url, { ...quiet, headers, signal: watch.signal }).catch((error) => {
         throw lost(`The store did not answer: ${error.message}`);
@@ -800,15 +841,14 @@ export class Sluice {
         throw refusedByStore(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
       }
       const etag = unquoted(answer.headers.get("etag"));
-      const isOther = known.etag && etag !== known.etag;
-      if (sink.size && (answer.status !== 206 || isOther)) {
+      if (sink.size && (answer.status !== 206 || etag !== known.etag)) {
         await restart();
         if (answer.status === 206) throw lost("The object changed.");
       }
       const length = answer.headers.get("content-length");
       // Bytes that fetch decodes have another length, and no place to go on from.
-      const isDecoded = ![null, "identity"].includes(answer.headers.get("content-encoding"));
-      known.total = length && !isDecoded ? sink.size + Number(length) : undefined;
+      known.isDecoded = ![null, "identity"].includes(answer.headers.get("content-encoding"));
+      known.total = length && !known.isDecoded ? sink.size + Number(length) : undefined;
       known.type = answer.headers.get("content-type") ?? undefined;
       known.etag = etag;
       await sink.begin?.(known);
@@ -825,7 +865,6 @@ export class Sluice {
           onProgress?.({ loaded: sink.size, total: known.total });
         }
       } catch (error) {
-        if (isDecoded) await restart();
         throw broken ?? lost(`The answer ended early: ${error.message}`);
       }
       if (sink.size < known.total) throw lost("The answer ended early.");

@@ -10,7 +10,7 @@ from pathlib import Path
 from pages import HERE
 from world import MODULE
 
-LIMIT = 12 * 1024
+LIMIT = 13 * 1024
 README = MODULE.parent / "README.md"
 
 

@@ -341,6 +341,43 @@ const steps = {
     expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
   },
 
+  async slowForm(kit) {
+    const { createServer } = await import("node:http");
+    const { readFile } = await import("node:fs/promises");
+    const pieces = [];
+    let type;
+    // A store that takes 1 MiB each tenth of a second.
+    const server = createServer(async (request, response) => {
+      type = request.headers["content-type"];
+      let taken = 0;
+      for await (const piece of request) {
+        pieces.push(piece);
+        taken += piece.length;
+        if (taken < MiB) continue;
+        taken -= MiB;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      response.writeHead(204).end();
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const client = clientOf(kit, { retries: 0, timeout: 3000 });
+    const asked = await client.form({
+      bucket: kit.bucket, keyPrefix: kit.folder, contentTypes: ["image/png"], maxBytes: 60 * MiB });
+    const form = { ...asked, url: `http://127.0.0.1:${server.address().port}/` };
+    const seen = [];
+    const onProgress = ({ loaded }) => seen.push(loaded);
+    const before = performance.now();
+    const done = await client.sendForm(form, kit.file("sixty.bin"), { contentType: "image/png", onProgress });
+    const took = performance.now() - before;
+    expect(took > client.timeout, "the form was sent too fast to tell", took);
+    expect(done.size === 60 * MiB && seen.at(-1) === done.size, "progress", done, seen.at(-1));
+    const body = new Response(Buffer.concat(pieces), { headers: { "content-type": type } });
+    const file = (await body.formData()).get("file");
+    const content = [Buffer.from(await file.arrayBuffer()), await readFile(kit.file("sixty.bin"))];
+    expect(file.name === "sixty.bin" && content[0].equals(content[1]), "the file", file.name, file.size);
+    server.close();
+  },
+
   async download(kit) {
     const client = clientOf(kit);
     const file = await kit.blob("six.bin");
@@ -375,6 +412,33 @@ const steps = {
     await allHappened(kit.store_);
   },
 
+  async hiddenTag(kit) {
+    const client = clientOf(kit);
+    const object = { bucket: kit.strictBucket, key: `${kit.folder}hidden tag` };
+    const cut = { kind: "cut-answer", method: "GET", path: "hidden%20tag", after: 3 * MiB };
+    await client.upload(bytesOf(6 * MiB), object);
+    // The object is replaced while the download waits.
+    await faults(kit.store_, cut, { kind: "delay", method: "GET", path: "hidden%20tag", seconds: 4 });
+    const other = bytesOf(6 * MiB, 9);
+    let replaced;
+    const onProgress = ({ loaded }) => {
+      if (loaded > MiB) replaced ??= client.upload(other, object);
+    };
+    const { blob, size } = await client.download(object, { onProgress });
+    await replaced;
+    await allHappened(kit.store_);
+    expect(md5(kit, new Uint8Array(await blob.arrayBuffer())) === md5(kit, other), "a mixture of two objects", size);
+    // A stream has given its bytes away.
+    await faults(kit.store_, cut);
+    const { readable, writable } = new TransformStream();
+    const read = new Response(readable).arrayBuffer().catch(() => {});
+    const error = await refused(client.download(object, { to: writable }));
+    await read;
+    expect(error instanceof kit.module.SluiceError && error.source === "client", "class", String(error));
+    expect(error.code === "NotSupported" && /tells no ETag/.test(error.message), "what is thrown", error.message);
+    await allHappened(kit.store_);
+  },
+
   async paths(kit) {
     const { readFile, writeFile } = await import("node:fs/promises");
     const object = { bucket: kit.bucket, key: `${kit.folder}paths` };
@@ -398,6 +462,49 @@ const steps = {
     await writeFile(to, "");
   },
 
+  async otherObject(kit) {
+    const { readFile } = await import("node:fs/promises");
+    const first = { bucket: kit.bucket, key: `${kit.folder}target first` };
+    const second = { ...first, key: `${kit.folder}target second` };
+    const bytes = await readFile(kit.file("six.bin"));
+    await clientOf(kit).upload(bytes, first);
+    await clientOf(kit).upload(bytesOf(6 * MiB), second);
+    // One file, whose path is written in two ways.
+    const to = `${kit.files}/target.bin`;
+    for (const [object, path] of [[first, to], [second, `${kit.files}/./target.bin`]]) {
+      await faults(kit.store_, { kind: "cut-answer", method: "GET", path: "target", after: 2 * MiB });
+      const error = await refused(clientOf(kit, { retries: 0 }).download(object, { to: path }));
+      expect(error.source === "network", "a download that ends early", String(error));
+      await allHappened(kit.store_);
+    }
+    await clientOf(kit).download(first, { to });
+    const found = await readFile(to);
+    expect(bytes.equals(found), "a mixture of two objects", found.length);
+  },
+
+  async otherFile(kit) {
+    const { mkdir, readFile, utimes, writeFile } = await import("node:fs/promises");
+    const first = await readFile(kit.file("six.bin"));
+    const second = Buffer.from(bytesOf(6 * MiB));
+    // Files of the same length and time: one that is written again, and one of the same name elsewhere.
+    const time = new Date("2030-03-17T17:46:40Z");
+    await mkdir(`${kit.files}/elsewhere`);
+    for (const other of [`${kit.files}/same.bin`, `${kit.files}/elsewhere/same.bin`]) {
+      const client = clientOf(kit, { store: kit.module.memoryStore() });
+      const options = { bucket: kit.bucket, key: `${kit.folder}same`, partSize: 5 * MiB };
+      const write = async (path, bytes) => {
+        await writeFile(path, bytes);
+        await utimes(path, time, time);
+      };
+      await write(`${kit.files}/same.bin`, first);
+      await interrupted(client, false, `${kit.files}/same.bin`, options);
+      await write(other, second);
+      const done = await client.upload(other, options);
+      expect(done.state === "landed", "the state", done);
+      await expectSame(kit, client, done, second);
+    }
+  },
+
   async changed(kit) {
     const { appendFile, copyFile } = await import("node:fs/promises");
     const client = clientOf(kit);
@@ -417,7 +524,7 @@ const steps = {
   },
 
   async restarts(kit) {
-    const { appendFileSync, promises: { readFile } } = await import("node:fs");
+    const { appendFileSync, readFileSync, writeFileSync, promises: { readFile } } = await import("node:fs");
     const { gzipSync } = await import("node:zlib");
     const client = clientOf(kit);
     const to = `${kit.files}/restarted.bin`;
@@ -436,6 +543,17 @@ const steps = {
     const decoded = await client.download({ ...object, response: { contentEncoding: "gzip" } }, { to });
     expect(decoded.size === bytes.length && bytes.equals(await readFile(to)), "the decoded bytes", decoded);
     await allHappened(kit.store_);
+    // So they do in a later program, after one that was killed.
+    const states = new Map();
+    const killed = clientOf(kit, { store: kit.module.memoryStore(states) });
+    let left;
+    const keep = () => (left ??= [new Map(states), readFileSync(`${to}.sluice-part`)]);
+    const request = { ...object, response: { contentEncoding: "gzip" } };
+    await killed.download(request, { to, onProgress: keep });
+    writeFileSync(`${to}.sluice-part`, left[1]);
+    const store = kit.module.memoryStore(left[0]);
+    const later = await clientOf(kit, { store, retries: 0 }).download(request, { to });
+    expect(left[1].length && later.size === bytes.length && bytes.equals(await readFile(to)), "the bytes", later);
     // Two programs that write to one file do not make a mixture.
     const onProgress = () => appendFileSync(`${to}.sluice-part`, "x");
     const error = await refused(client.download(object, { to, onProgress }));

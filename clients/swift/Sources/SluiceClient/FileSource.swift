@@ -10,26 +10,32 @@ import Foundation
 struct FileSource: Sendable {
     let url: URL
     let size: Int64
-    /// Milliseconds since 1970.
-    let modified: Int64
+    /// Tells the file, as it was, from others of its path and size.
+    let version: String
 
     init(_ url: URL) throws {
         self.url = url
-        (size, modified) = try Self.state(of: url)
+        (size, version) = try Self.state(of: url)
     }
 
     var whole: Range<Int64> { 0..<size }
 
     var isUnchanged: Bool {
-        guard let (size, modified) = try? Self.state(of: url) else { return false }
-        return size == self.size && modified == self.modified
+        guard let (size, version) = try? Self.state(of: url) else { return false }
+        return size == self.size && version == self.version
     }
 
-    private static func state(of url: URL) throws -> (size: Int64, modified: Int64) {
+    private static func state(of url: URL) throws -> (size: Int64, version: String) {
         let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
         let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
-        let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        return (size, Int64((modified * 1000).rounded()))
+        let inode = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+        // Programs cannot set the time at which attributes changed. Foundation tells it on Apple's systems only. A URL
+        // keeps what it was told, and a new one asks.
+        let values = try? URL(fileURLWithPath: url.path).resourceValues(forKeys: [.attributeModificationDateKey])
+        let times = [attributes[.modificationDate] as? Date, values?.attributeModificationDate].map { time in
+            "\(Int64(((time?.timeIntervalSince1970 ?? 0) * 1_000_000).rounded()))"
+        }
+        return (size, "\(inode) \(times.joined(separator: " "))")
     }
 
     /// Reads a range in pieces, and fails if the file has become shorter.
@@ -68,6 +74,17 @@ struct FileSource: Sendable {
             return Digests(
                 md5: md5Digest.map { Data($0.finalize()) }, sha256: sha256Digest.map { Data($0.finalize()) })
         }
+    }
+}
+
+extension URL {
+    /// The path of a file without symbolic links before its name. It starts at the home directory if the file is below
+    /// it, because the home of an app moves when the app is updated.
+    var place: String {
+        let folder = absoluteURL.deletingLastPathComponent().resolvingSymlinksInPath()
+        let path = folder.appendingPathComponent(lastPathComponent).path
+        let home = URL(fileURLWithPath: NSHomeDirectory()).resolvingSymlinksInPath().path
+        return path.hasPrefix("\(home)/") ? "~\(path.dropFirst(home.count))" : path
     }
 }
 

@@ -14,14 +14,14 @@ extension Sluice {
     /// - Returns: The download, which has begun.
     public func download(_ object: ObjectRequest, to file: URL) -> Transfer<DownloadResult> {
         Transfer { control in
-            let name = fingerprint(
-                [
-                    "get", self.url.absoluteString, object.bucket, object.key, object.versionID ?? "",
-                    file.lastPathComponent,
-                ]
-                .joined(separator: "\n"))
-            let sink = try DownloadSink(file, from: await self.state(name)?.etag, control: control) { etag in
-                await self.keep(TransferState(etag: etag), name)
+            // The file has the beginning of one object only, so it names the state, which says of which.
+            let name = fingerprint("get \(file.place)")
+            let identity = [self.url.absoluteString, object.bucket, object.key, object.versionID ?? ""]
+            let begun = await self.state(name)
+            let known = begun?.object == identity ? begun?.etag : nil
+            if known == nil { await self.keep(nil, name) }
+            let sink = try DownloadSink(file, from: known, control: control) { etag in
+                await self.keep(TransferState(object: identity, etag: etag), name)
             }
             do {
                 try await self.using({ try await self.link(LinkRequest(object)) }) { link in

@@ -8,8 +8,9 @@ extension Sluice {
     /// A file that is longer than a part is sent in parts; each asks for its link just before it is sent.
     ///
     /// An upload in parts that was interrupted goes on when the same file is uploaded to the same target: parts that
-    /// have arrived are not sent again. A file is the same if its name, its length and its time of change are. Ending
-    /// it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures keep them.
+    /// have arrived are not sent again. A file is the same if its path, its length, its inode and its times of change
+    /// are. Ending it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures keep
+    /// them.
     ///
     /// - Returns: The upload, which has begun. Its value is there when the store has the object and the gateway has
     ///   compared it with what was bound.
@@ -260,10 +261,10 @@ private struct UploadJob: Sendable {
         binding = Locked(Binding(md5: options.md5, sha256: options.sha256))
     }
 
-    /// The name of the state. Directories of apps move, so only the last part of the path counts.
+    /// The name of the state.
     func name(at gateway: URL) -> String {
         let target = (try? Coding.encode(target)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        let file = "\(source.size) \(source.modified) \(source.url.lastPathComponent)"
+        let file = "\(source.size) \(source.version) \(source.url.place)"
         return fingerprint("put \(gateway.absoluteString)\n\(target)\n\(file)")
     }
 

@@ -10,7 +10,9 @@ public struct TransferState: Codable, Sendable, Hashable {
     var partSize: Int64?
     /// Entity tags of the parts that have arrived, by number.
     var tags: [Int: String]?
-    /// Of a download: the entity tag of the object of which the file has the beginning, as the store wrote it.
+    /// Of a download: gateway, bucket, key and version of the object of which the file has the beginning.
+    var object: [String]?
+    /// Of a download: the entity tag of this object, as the store wrote it.
     var etag: String?
 }
 

@@ -65,6 +65,49 @@ extension RunningTests {
         }
     }
 
+    @Test("a download to the part file of another object begins anew")
+    func downloadOther() async throws {
+        try await withDirectory { directory in
+            let first = try await uploaded(world.file("six.bin"), "first")
+            let second = try await uploaded(directory.file("other", bytes(6 << 20)), "second")
+            let client = world.client(states: MemoryStateStore()) { $0.retries = 0 }
+            let file = directory.appendingPathComponent("copy")
+            for object in [first, second] {
+                try await plan(world.store, cut(2 << 20))
+                let error = await refusal { try await client.download(object, to: file).value }
+                #expect(error?.source == .network)
+                try await expectAllHappened(world.store)
+            }
+            _ = try await client.download(first, to: file).value
+            let (copied, whole) = (try Data(contentsOf: file), try Data(contentsOf: world.file("six.bin")))
+            expectSame(copied, whole)
+        }
+    }
+
+    @Test("downloads to files of one name in two directories make no mixture")
+    func downloadElsewhere() async throws {
+        try await withDirectory { directory in
+            let states = MemoryStateStore()
+            let client = world.client(states: states) { $0.retries = 0 }
+            let object = try await uploaded(world.file("six.bin"), "name")
+            let folders = ["here", "there"].map { directory.appendingPathComponent($0) }
+            for folder in folders {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+                try await plan(world.store, cut(2 << 20))
+                let file = folder.appendingPathComponent("copy")
+                let error = await refusal { try await client.download(object, to: file).value }
+                #expect(error?.source == .network)
+                try await expectAllHappened(world.store)
+                // The second directory gets the beginning of another object.
+                if folder == folders[0] { _ = try await uploaded(directory.file("other", bytes(6 << 20)), "name") }
+            }
+            let file = folders[0].appendingPathComponent("copy")
+            _ = try await world.client(states: states).download(object, to: file).value
+            let newest = try Data(contentsOf: file)
+            expectSame(newest, bytes(6 << 20))
+        }
+    }
+
     @Test("an object that is replaced during its download makes no mixture")
     func downloadReplaced() async throws {
         try await withDirectory { directory in

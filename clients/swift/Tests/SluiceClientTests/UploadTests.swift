@@ -194,6 +194,41 @@ extension RunningTests {
         #expect(fresh.id != gone)
     }
 
+    @Test("an upload does not go on with another file of the same name, length and time")
+    func otherFile() async throws {
+        try await withDirectory { directory in
+            let elsewhere = directory.appendingPathComponent("elsewhere")
+            try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: false)
+            let time = Date(timeIntervalSince1970: 1_900_000_000)
+            func write(_ content: Data, to folder: URL) throws -> URL {
+                let file = folder.appendingPathComponent("same")
+                // The old file is there until the new one replaces it, so they have different inodes.
+                try content.write(to: file, options: .atomic)
+                try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file.path)
+                return file
+            }
+            for folder in [directory, elsewhere] {
+                let store = RecordingStore(MemoryStateStore())
+                let client = world.client(states: store)
+                var options = Sluice.UploadOptions()
+                options.partSize = 5 << 20
+                options.parallel = 1
+                let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)same")
+                try await plan(world.store, Fault(kind: "delay", method: "PUT", skip: 1, seconds: 1))
+                let file = try write(Data(contentsOf: world.file("six.bin")), to: directory)
+                let upload = client.upload(file: file, to: target, options: options)
+                for await progress in upload.progress where progress.loaded > 5 << 20 { upload.pause() }
+                await #expect(throws: CancellationError.self) { try await upload.value }
+                let other = try write(bytes(6 << 20), to: folder)
+                let done = try await client.upload(file: other, to: target, options: options).value
+                #expect(done.state == .landed)
+                #expect(Set(store.ids).count == 2)
+                let stored = try await content(done.bucket, done.key)
+                expectSame(stored, bytes(6 << 20))
+            }
+        }
+    }
+
     @Test("a file that changes during its upload makes no object")
     func changed() async throws {
         try await withDirectory { directory in

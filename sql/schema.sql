@@ -31,6 +31,7 @@ CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_reques
     AS $$
 DECLARE
     v_scopes text[] := p_scopes;
+    v_callers text[];
     v_lines jsonb := coalesce(nullif(current_setting('sluice.lines', true), ''), '{}');
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -40,6 +41,10 @@ BEGIN
         v_scopes := ARRAY['all'] || ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(bucket|credential):');
         IF cardinality(v_scopes) > 1000 THEN
             v_scopes := '{all,buckets}';
+        END IF;
+        v_callers := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(apikey|issuer|ticket):');
+        IF cardinality(v_callers) <= 1000 THEN
+            v_scopes := v_scopes || 'callers'::text || v_callers;
         END IF;
     END IF;
     v_lines := v_lines || jsonb_build_object(
@@ -851,7 +856,11 @@ BEGIN
         OR EXISTS (
             SELECT FROM policy_log l
             WHERE l.seq > v_seq
-                AND l.scopes && ARRAY(SELECT jsonb_array_elements_text(p_proof -> 'scopes') UNION ALL SELECT 'all')
+                AND (
+                    l.scopes && ARRAY(SELECT jsonb_array_elements_text(p_proof -> 'scopes'))
+                    -- A change of many grants lists those who vouch for callers: mostly none.
+                    OR 'all' = ANY (l.scopes) AND 'callers' <> ALL (l.scopes)
+                )
         )
     THEN
         RAISE EXCEPTION 'the credential of the change may have been changed' USING ERRCODE = 'SL001';

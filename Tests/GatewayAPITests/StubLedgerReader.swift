@@ -45,7 +45,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
             Usage(
                 start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
                 grantID: query.dimensions.contains(.grant) ? StubPolicy.grantID : nil,
-                actions: query.dimensions.contains(.action) ? [.putObject, .getObject] : nil, urls: 3, bytesBound: 2,
+                actions: query.dimensions.contains(.action) ? ["PutObject", "GetObject"] : nil, urls: 3, bytesBound: 2,
                 bytesReserved: 1, bytesUnsettled: 0, bytesLanded: 2)
         ]
     }

@@ -46,7 +46,7 @@ import Testing
             query.pageToken = page.nextPageToken
         } while query.pageToken != nil
         #expect(seen.map(\.urls) == [1, 1, 2, 1])
-        #expect(seen.last?.actions == [.putObject, .getObject] && seen.last?.delivery == "sts")
+        #expect(seen.last?.actions == ["PutObject", "GetObject"] && seen.last?.delivery == "sts")
         #expect(seen.first?.bucket == "other" && seen.first?.grantID == LedgerWorld.id(1))
     }
 

@@ -121,7 +121,7 @@ extension Usage {
         case .principal: principal
         case .bucket: bucket
         case .grant: grantID?.lowercaseText
-        case .action: actions.map { $0.map(\.rawValue).joined(separator: ",") }
+        case .action: actions?.joined(separator: ",")
         case .delivery: delivery
         }
     }

@@ -10,7 +10,7 @@ extension Usage {
         json.member("principal", principal)
         json.member("bucket", bucket)
         json.member("grantID", grantID?.lowercaseText)
-        if let actions { json.member("actions", actions.map(\.rawValue)) }
+        if let actions { json.member("actions", actions) }
         json.member("delivery", delivery)
         json.member("urls", urls)
         json.member("bytesBound", bytesBound)

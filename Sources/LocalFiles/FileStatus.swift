@@ -20,6 +20,10 @@ public struct FileStatus: Sendable, Equatable {
     public let permissions: UInt32
     /// Time of the last change of the content, in microseconds since 1970.
     public let modifiedAt: Int64
+    /// Number of the file system. With ``inode`` it identifies a file while that exists.
+    public let device: UInt64
+    /// Number of the file within its file system.
+    public let inode: UInt64
 
     /// Looks at a file. A symbolic link stands for the file to which it leads.
     public init(_ path: String) throws(FileError) {
@@ -53,5 +57,7 @@ public struct FileStatus: Sendable, Equatable {
         size = Int64(found.st_size)
         permissions = found.st_mode & 0o7777
         modifiedAt = Int64(found.st_mtim.tv_sec) * 1_000_000 + Int64(found.st_mtim.tv_nsec) / 1000
+        device = UInt64(found.st_dev)
+        inode = UInt64(found.st_ino)
     }
 }

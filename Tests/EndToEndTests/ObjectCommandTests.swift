@@ -323,6 +323,41 @@ import Testing
         }
     }
 
+    private static func isDownload(_ line: String, of name: String) -> Bool {
+        line.hasPrefix("GET") && line.contains(name)
+    }
+
+    @Test func `two downloads do not write to one file`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        // The first download gets a part of the object, and nothing of the rest.
+        try await behind { line, earlier in
+            guard Self.isDownload(line, of: "busy.bin"), !FileManager.default.fileExists(atPath: marker) else {
+                return .pass
+            }
+            return earlier.contains { Self.isDownload($0, of: "busy.bin") } ? .hold : .cutAnswer(300_000)
+        } _: { bench, proxy in
+            let (key, body) = (bench.freshKey("busy.bin"), Self.bytes(1_000_000))
+            #expect(try await bench.uploadLink(key, for: body).use(body).status == 200)
+            let arguments = ["get", "\(bench.bucket)/\(key)", "busy.bin"]
+            let first = try start(bench, folder, [Program.path] + arguments)
+            try await waitUntil("the first download waits for the rest", seconds: 30) {
+                proxy.lines.count { Self.isDownload($0, of: "busy.bin") } == 2
+            }
+            let part = try folder.read("busy.bin.sluice-part")
+            _ = try folder.write("goes-on", [])
+            let second = try await run(bench, folder, arguments + ["--force"])
+            #expect(second.status == 1 && second.errors.contains("Another download writes to this file."))
+            #expect(!folder.files.contains("busy.bin") && !part.isEmpty)
+            #expect(try folder.read("busy.bin.sluice-part") == part)
+            first.signal(SIGINT)
+            #expect(await first.exitStatus() == 130, "\(first.errors)")
+            let third = try await run(bench, folder, arguments)
+            #expect(try third.status == 0 && folder.read("busy.bin") == body, "\(third.errors)")
+            #expect(!folder.files.contains("busy.bin.sluice-part"))
+        }
+    }
+
     @Test func `directories, several files and standard input go up`() async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         let place = bench.freshKey("")

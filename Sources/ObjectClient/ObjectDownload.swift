@@ -35,13 +35,21 @@ public struct ObjectDownload: Sendable {
     /// a file beside it whose name ends with `.sluice-part`.
     public func fetch(_ address: ObjectAddress, to path: String) async throws(ClientFailure) -> Outcome {
         let target = URL(fileURLWithPath: path).standardizedFileURL.path
-        let name = TransferMemory.name("get", client.origin, address.bucket, address.key, target)
         let part = try PartFile.reserve(for: target)
-        let begun = memory.read(name, as: BegunDownload.self)
+        // What is kept belongs to the file, which downloads of different objects have in turn.
+        let name = TransferMemory.name("get", part.path)
+        let source = TransferMemory.name(client.origin, address.bucket, address.key)
         let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
-        if let begun { try sink.takeUp(etag: begun.etag) } else { try part.empty() }
+        if let begun = memory.read(name, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
+            try sink.takeUp(etag: begun.etag)
+        } else {
+            memory.forget(name)
+            try part.empty()
+        }
         do throws(ClientFailure) {
-            let outcome = try await fetch(address, into: sink) { etag in memory.keep(name, BegunDownload(etag: etag)) }
+            let outcome = try await fetch(address, into: sink) { etag in
+                memory.keep(name, BegunDownload(source: source, inode: part.inode, etag: etag))
+            }
             try part.finish()
             memory.forget(name)
             return outcome

@@ -1,16 +1,20 @@
+import FoundationEssentials
 import LocalFiles
 
 /// The beginning of a download: a file beside the target, to which only one download writes at a time.
 struct PartFile: Sendable {
-    /// Absolute path.
+    /// Absolute path, without symbolic links: two paths are two files.
     let path: String
     /// The file, which is reserved until it is closed.
     let file: OpenFile
+    /// Number of the file within its file system.
+    let inode: UInt64
     private let target: String
 
     /// Opens and reserves the file of a target. It may hold what an earlier run left.
     static func reserve(for target: String) throws(ClientFailure) -> PartFile {
-        let path = target + ".sluice-part"
+        let url = URL(fileURLWithPath: target + ".sluice-part")
+        let path = url.deletingLastPathComponent().resolvingSymlinksInPath().path + "/" + url.lastPathComponent
         // Another download may move or remove the file after it was opened and before it is reserved.
         for _ in 0..<10 {
             guard let file = try? OpenFile(path, for: .updating) else { throw .file("'\(path)' cannot be written.") }
@@ -20,7 +24,7 @@ struct PartFile: Sendable {
             }
             guard file.hasName(path), let status = try? file.status else { continue }
             guard status.kind == .regular else { throw .file("'\(path)' is not a regular file.") }
-            return PartFile(path: path, file: file, target: target)
+            return PartFile(path: path, file: file, inode: status.inode, target: target)
         }
         throw .file("'\(path)' cannot be written.")
     }

@@ -358,6 +358,35 @@ import Testing
         }
     }
 
+    @Test func `a download does not go on with the beginning of another object`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, _ in
+            let isCut = Self.isDownload(line, of: "turn.bin") && !FileManager.default.fileExists(atPath: marker)
+            return isCut ? .cutAnswer(300_000) : .pass
+        } _: { bench, proxy in
+            let (first, second) = (bench.freshKey("first-turn.bin"), bench.freshKey("second-turn.bin"))
+            let body = Self.bytes(1_000_000)
+            let other = Self.bytes(1_000_000, seed: 99)
+            #expect(try await bench.uploadLink(first, for: body).use(body).status == 200)
+            #expect(try await bench.uploadLink(second, for: other).use(other).status == 200)
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder.path)/link", withDestinationPath: folder.path)
+            // Each way to name the file is a way to the same beginning.
+            for (name, last) in [("out.bin", "out.bin"), ("link/out.bin", "out.bin"), ("out.bin", "link/out.bin")] {
+                try? FileManager.default.removeItem(atPath: marker)
+                for (key, file) in [(first, last), (second, name)] {
+                    let cut = try await run(
+                        bench, folder, ["get", "\(bench.bucket)/\(key)", file, "--retries", "0", "--force"])
+                    #expect(cut.status == 7, "\(cut.errors)")
+                }
+                _ = try folder.write("goes-on", [])
+                let whole = try await run(bench, folder, ["get", "\(bench.bucket)/\(first)", last, "--force"])
+                #expect(try whole.status == 0 && folder.read("out.bin") == body, "\(whole.errors)")
+            }
+        }
+    }
+
     @Test func `directories, several files and standard input go up`() async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         let place = bench.freshKey("")

@@ -24,6 +24,8 @@ public struct FileStatus: Sendable, Equatable {
     public let device: UInt64
     /// Number of the file within its file system.
     public let inode: UInt64
+    /// Number of names that the file has.
+    public let names: UInt64
 
     /// Looks at a file. A symbolic link stands for the file to which it leads.
     public init(_ path: String) throws(FileError) {
@@ -59,5 +61,6 @@ public struct FileStatus: Sendable, Equatable {
         modifiedAt = Int64(found.st_mtim.tv_sec) * 1_000_000 + Int64(found.st_mtim.tv_nsec) / 1000
         device = UInt64(found.st_dev)
         inode = UInt64(found.st_ino)
+        names = UInt64(found.st_nlink)
     }
 }

@@ -27,13 +27,31 @@ extension OpenFile {
         }
     }
 
-    /// Gives the file another name in the same file system, and takes the old one. A file that has the new name is
-    /// replaced in one step.
+    /// Gives the file another name in the same file system, and takes the old one.
     ///
-    /// - Throws: `ESTALE` if the old name is not one of this file any more.
-    public func move(from path: String, to target: String) throws(FileError) {
+    /// - Parameters:
+    ///   - path: The old name.
+    ///   - target: The new name.
+    ///   - replaces: Whether a file that has the new name is replaced, in one step.
+    /// - Throws: `ESTALE` if the old name is not one of this file any more, `EEXIST` if the new name is taken and is
+    ///   not to be replaced.
+    public func move(from path: String, to target: String, replaces: Bool) throws(FileError) {
         guard hasName(path) else { throw FileError(number: ESTALE) }
-        _ = try Self.attempt { unsafe Int(Glibc.rename(path, target)) }
+        guard !replaces else {
+            _ = try Self.attempt { unsafe Int(Glibc.rename(path, target)) }
+            return
+        }
+        do throws(FileError) {
+            _ = try Self.attempt { unsafe Int(Glibc.link(path, target)) }
+        } catch {
+            // In some file systems, such as FAT, a file has one name only. There, an empty file reserves the new one.
+            guard [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
+            _ = try OpenFile(target, for: .creating)
+            _ = try Self.attempt { unsafe Int(Glibc.rename(path, target)) }
+            return
+        }
+        // The file has its new name, so a failure changes nothing.
+        _ = unsafe Glibc.unlink(path)
     }
 
     /// Removes a name, if it is one of this file.

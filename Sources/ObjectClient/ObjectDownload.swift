@@ -33,7 +33,14 @@ public struct ObjectDownload: Sendable {
 
     /// Downloads an object to a file, which appears under its name when it is complete. Until then its beginning is in
     /// a file beside it whose name ends with `.sluice-part`.
-    public func fetch(_ address: ObjectAddress, to path: String) async throws(ClientFailure) -> Outcome {
+    ///
+    /// - Parameters:
+    ///   - address: Which object.
+    ///   - path: Name of the file.
+    ///   - replaces: Whether a file that has this name at the end is replaced, in one step.
+    public func fetch(
+        _ address: ObjectAddress, to path: String, replaces: Bool
+    ) async throws(ClientFailure) -> Outcome {
         let target = URL(fileURLWithPath: path).standardizedFileURL.path
         let part = try PartFile.reserve(for: target)
         // What is kept belongs to the file, which downloads of different objects have in turn.
@@ -50,7 +57,7 @@ public struct ObjectDownload: Sendable {
             let outcome = try await fetch(address, into: sink) { etag in
                 memory.keep(name, BegunDownload(source: source, inode: part.inode, etag: etag))
             }
-            try part.finish()
+            try part.finish(replaces: replaces)
             memory.forget(name)
             return outcome
         } catch {

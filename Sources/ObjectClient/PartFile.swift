@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import LocalFiles
 
 /// The beginning of a download: a file beside the target, to which only one download writes at a time.
@@ -24,6 +25,11 @@ struct PartFile: Sendable {
             }
             guard file.hasName(path), let status = try? file.status else { continue }
             guard status.kind == .regular else { throw .file("'\(path)' is not a regular file.") }
+            // A run that was killed while it gave the file its second name has left the first.
+            if status.names > 1 {
+                file.removeName(path)
+                continue
+            }
             return PartFile(path: path, file: file, inode: status.inode, target: target)
         }
         throw .file("'\(path)' cannot be written.")
@@ -35,13 +41,16 @@ struct PartFile: Sendable {
     }
 
     /// Gives the file the name of the target, which is never half of each.
-    func finish() throws(ClientFailure) {
+    ///
+    /// - Parameter replaces: Whether a file that has this name by now is replaced.
+    func finish(replaces: Bool) throws(ClientFailure) {
         do throws(FileError) {
             // After a crash of the system, too, the target is complete.
             try file.synchronize()
-            try file.move(from: path, to: target)
+            try file.move(from: path, to: target, replaces: replaces)
         } catch {
-            throw .file("'\(target)' cannot be written.")
+            guard error.number == EEXIST, !replaces else { throw .file("'\(target)' cannot be written.") }
+            throw .file("'\(target)' exists now and was not replaced. The object is in '\(path)'.")
         }
     }
 

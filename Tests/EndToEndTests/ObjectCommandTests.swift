@@ -387,6 +387,32 @@ import Testing
         }
     }
 
+    @Test func `what appears under the name of a download is replaced only by force, and a directory never`()
+        async throws
+    {
+        let folder = try Folder()
+        // Something appears while the store is asked.
+        try await behind { line, _ in
+            if Self.isDownload(line, of: "late.bin"), !folder.files.contains("late.bin") {
+                _ = try? folder.write("late.bin", [1, 2, 3])
+            }
+            if Self.isDownload(line, of: "place.bin") { _ = try? folder.write("place.bin/kept", [1]) }
+            return .pass
+        } _: { bench, proxy in
+            let body = Self.bytes(100_000)
+            let (file, place) = (bench.freshKey("late.bin"), bench.freshKey("place.bin"))
+            for key in [file, place] { #expect(try await bench.uploadLink(key, for: body).use(body).status == 200) }
+            let late = try await run(bench, folder, ["get", "\(bench.bucket)/\(file)", "late.bin"])
+            #expect(late.status == 1 && late.errors.contains("exists now"), "\(late.errors)")
+            #expect(try folder.read("late.bin") == [1, 2, 3] && folder.read("late.bin.sluice-part") == body)
+            let forced = try await run(bench, folder, ["get", "\(bench.bucket)/\(file)", "late.bin", "--force"])
+            #expect(try forced.status == 0 && folder.read("late.bin") == body, "\(forced.errors)")
+            #expect(!folder.files.contains("late.bin.sluice-part"))
+            let blocked = try await run(bench, folder, ["get", "\(bench.bucket)/\(place)", "place.bin", "--force"])
+            #expect(try blocked.status == 1 && folder.read("place.bin/kept") == [1], "\(blocked.errors)")
+        }
+    }
+
     @Test func `directories, several files and standard input go up`() async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         let place = bench.freshKey("")

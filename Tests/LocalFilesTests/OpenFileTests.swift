@@ -75,16 +75,20 @@ import Testing
         #expect(file.hasName(path) && !file.hasName(other) && !file.hasName(path + ".link"))
         #expect(!file.hasName(path + ".none"))
         // The name of another file is neither moved nor removed.
-        #expect(throws: FileError(number: ESTALE)) { try file.move(from: other, to: path) }
+        #expect(throws: FileError(number: ESTALE)) { try file.move(from: other, to: path, replaces: true) }
         file.removeName(other)
         #expect(try OpenFile(other, for: .reading).readToEnd() == Array("old".utf8))
-        try file.move(from: path, to: other)
+        #expect(throws: FileError(number: EEXIST)) { try file.move(from: path, to: other, replaces: false) }
+        #expect(try file.hasName(path) && FileStatus(other).inode != file.status.inode)
+        try file.move(from: path, to: other, replaces: true)
         #expect(file.hasName(other) && !file.hasName(path))
         #expect(try OpenFile(other, for: .reading).readToEnd() == Array("new".utf8))
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        #expect(throws: FileError(number: EISDIR)) { try file.move(from: other, to: path) }
-        file.removeName(other)
-        #expect(throws: FileError(number: ENOENT)) { try FileStatus(other) }
+        #expect(throws: FileError(number: EISDIR)) { try file.move(from: other, to: path, replaces: true) }
+        try file.move(from: other, to: path + ".free", replaces: false)
+        #expect(try file.hasName(path + ".free") && file.status.names == 1)
+        file.removeName(path + ".free")
+        #expect(try file.status.names == 0)
     }
 
     @Test func `A file is closed when nothing uses it any more`() throws {

@@ -62,7 +62,7 @@ extension ObjectUpload {
     private func name(_ file: LocalFile, _ address: ObjectAddress) -> String {
         let metadata = options.metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return TransferMemory.name(
-            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", "\(file.modifiedAt)",
+            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", file.version,
             options.contentType, metadata.joined(separator: "\n"))
     }
 

@@ -173,6 +173,32 @@ import Testing
         }
     }
 
+    @Test func `an upload does not go on with another content of the same length and time`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, earlier in
+            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
+            return earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let key = bench.freshKey("same.bin")
+            let arguments = ["put", "same.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "1"]
+            let time = Date(timeIntervalSince1970: 1_700_000_000)
+            let file = try folder.write("same.bin", Self.bytes(11 * Self.mebibyte))
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
+            let first = try start(bench, folder, [Program.path] + arguments)
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            first.signal(SIGINT)
+            #expect(await first.exitStatus() == 130, "\(first.errors)")
+            let body = Self.bytes(11 * Self.mebibyte, seed: 99)
+            _ = try folder.write("same.bin", body)
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
+            _ = try folder.write("goes-on", [])
+            let second = try await run(bench, folder, arguments)
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(try await bench.downloadLink(key).use().body == body)
+        }
+    }
+
     @Test func `an interrupted upload of standard input leaves nothing, and does not promise to go on`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in

@@ -239,6 +239,26 @@ import Testing
         }
     }
 
+    @Test func `a file whose length and time of modification stay is known as changed`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "sluice-same-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let attributes: [FileAttributeKey: Any] = [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)]
+        // In place, or by another file under the same name.
+        for options in [[], .atomic] as [Data.WritingOptions] {
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes(attributes, ofItemAtPath: path)
+            let (file, time) = (try LocalFile(path), try FileStatus(path).changedAt)
+            try file.checkUnchanged()
+            // The clock of a file system is coarse: a change at once may have the same time.
+            repeat {
+                try Data([4, 5, 6]).write(to: URL(fileURLWithPath: path), options: options)
+                try FileManager.default.setAttributes(attributes, ofItemAtPath: path)
+            } while try FileStatus(path).changedAt == time
+            #expect(try FileStatus(path).modifiedAt == 1_700_000_000_000_000 && FileStatus(path).size == 3)
+            #expect(throws: ClientFailure.self) { try file.checkUnchanged() }
+        }
+    }
+
     @Test func `an upload in parts cannot be bound to creation, so it does not begin`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "sluice-put-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -51,7 +51,9 @@ extension ObjectUpload {
                     "Interrupted. \(arrived) of \(count) parts have arrived. "
                         + "Run the same command again to go on, or with --abort to give up.")
             case .file, .different:
-                // The parts that arrived belong to another content.
+                // The parts that arrived belong to another content. If the gateway cannot be asked to remove them, it
+                // does so when the upload expires.
+                try? await client.abort(begun.id)
                 memory.forget(name)
                 throw error
             default: throw error

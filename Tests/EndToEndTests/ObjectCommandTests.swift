@@ -308,6 +308,24 @@ import Testing
         }
     }
 
+    @Test func `an upload in parts of a file that changes meanwhile is aborted`() async throws {
+        let folder = try Folder()
+        try await behind { line, _ in
+            if Self.isPart(line), let file = FileHandle(forWritingAtPath: "\(folder.path)/changing.bin") {
+                _ = try? file.seekToEnd()
+                try? file.write(contentsOf: Data("more".utf8))
+            }
+            return .pass
+        } _: { bench, proxy in
+            _ = try folder.write("changing.bin", Self.bytes(11 * Self.mebibyte))
+            let target = "\(bench.bucket)/\(bench.freshKey("changing.bin"))"
+            let put = try await run(bench, folder, ["put", "changing.bin", target, "--part-size", "5M"])
+            #expect(put.status == 1 && put.errors.contains("changed while it was uploaded"), "\(put.errors)")
+            let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
+            #expect(states == ["aborted"])
+        }
+    }
+
     @Test func `a download that is cut off goes on with a range, in one run and in two`() async throws {
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"

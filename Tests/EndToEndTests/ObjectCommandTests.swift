@@ -221,6 +221,28 @@ import Testing
         }
     }
 
+    @Test func `the copy of standard input has no name, and waiting for more of it ends at once`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        // A pipe that has some bytes and does not end.
+        let script = """
+            mkdir tmp && mkfifo input && exec 3<>input && echo hello >&3 &&
+                exec env TMPDIR="$PWD/tmp" "$0" put - "$1" <&3
+            """
+        let target = "\(bench.bucket)/\(bench.freshKey("piped.txt"))"
+        let put = try start(bench, folder, ["/bin/sh", "-c", script, Program.path, target])
+        let open = "/proc/\(put.processID)/fd"
+        let files = FileManager.default
+        try await waitUntil("the input is copied", seconds: 30) {
+            let numbers = (try? files.contentsOfDirectory(atPath: open)) ?? []
+            let names = numbers.compactMap { try? files.destinationOfSymbolicLink(atPath: "\(open)/\($0)") }
+            return names.contains { $0.hasPrefix("\(folder.path)/tmp/sluice-put-") && $0.hasSuffix(" (deleted)") }
+        }
+        #expect(try files.contentsOfDirectory(atPath: "\(folder.path)/tmp") == [])
+        put.signal(SIGINT)
+        #expect(await put.exitStatus() == 130, "\(put.errors)")
+        #expect(put.errors.contains("Nothing was sent"), "\(put.errors)")
+    }
+
     @Test func `an interrupted upload is given up, and its parts are removed`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in

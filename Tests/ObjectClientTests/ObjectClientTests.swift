@@ -169,6 +169,34 @@ import Testing
         }
     }
 
+    @Test func `what a store has decompressed has no digest, and is not continued`() throws {
+        let (stored, sent) = (Array("compressed".utf8), Array("abc".utf8))
+        let digest = DigestAlgorithm.md5.digest(of: stored)
+        let encoding = (name: "Content-Encoding", value: "gzip")
+        let fields: [(name: String, value: String)] = [
+            ("ETag", "\"\(digest.hex)\""), ("x-goog-hash", "md5=" + digest.base64),
+            ("x-goog-stored-content-encoding", "gzip"), ("x-goog-stored-content-length", "\(stored.count)"),
+        ]
+        try withSink("", etag: "") { sink, _ in
+            let kept = sink.begin(.init(status: 200, fields: fields))
+            #expect(kept == nil, "no later run goes on")
+            #expect(sink.take(sent) && sink.isComplete && sink.fields.isEmpty)
+            let outcome = try sink.outcome(try ObjectAddress("photos/a"))
+            #expect(outcome.checked == "length" && outcome.size == 3 && outcome.etag == digest.hex)
+            // Another attempt begins anew.
+            #expect(!sink.endAttempt())
+            _ = sink.begin(.init(status: 200, fields: fields))
+            #expect(sink.bytes == 0 && sink.take(sent) && sink.bytes == 3)
+        }
+        // The stored bytes themselves have the digest.
+        try withSink("", etag: "") { sink, _ in
+            let kept = sink.begin(.init(status: 200, fields: fields + [encoding]))
+            #expect(kept == "\"\(digest.hex)\"" && sink.take(stored) && !sink.fields.isEmpty)
+            let outcome = try sink.outcome(try ObjectAddress("photos/a"))
+            #expect(outcome.checked == "md5")
+        }
+    }
+
     @Test func `the part of an object that an answer holds is read exactly`() {
         #expect(ContentRange("bytes 5-9/10")?.start == 5 && ContentRange("bytes 5-9/10")?.total == 10)
         #expect(ContentRange("bytes 5-9/*")?.start == 5 && ContentRange("bytes 5-9/*")?.total == nil)

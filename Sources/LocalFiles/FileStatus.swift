@@ -20,6 +20,15 @@ public struct FileStatus: Sendable, Equatable {
     public let permissions: UInt32
     /// Time of the last change of the content, in microseconds since 1970.
     public let modifiedAt: Int64
+    /// Time of the last change of the content, the names or the attributes, in nanoseconds since 1970. Unlike
+    /// ``modifiedAt``, no program can set it.
+    public let changedAt: Int64
+    /// Number of the file system. With ``inode`` it identifies a file while that exists.
+    public let device: UInt64
+    /// Number of the file within its file system.
+    public let inode: UInt64
+    /// Number of names that the file has.
+    public let names: UInt64
 
     /// Looks at a file. A symbolic link stands for the file to which it leads.
     public init(_ path: String) throws(FileError) {
@@ -53,5 +62,9 @@ public struct FileStatus: Sendable, Equatable {
         size = Int64(found.st_size)
         permissions = found.st_mode & 0o7777
         modifiedAt = Int64(found.st_mtim.tv_sec) * 1_000_000 + Int64(found.st_mtim.tv_nsec) / 1000
+        changedAt = Int64(found.st_ctim.tv_sec) * 1_000_000_000 + Int64(found.st_ctim.tv_nsec)
+        device = UInt64(found.st_dev)
+        inode = UInt64(found.st_ino)
+        names = UInt64(found.st_nlink)
     }
 }

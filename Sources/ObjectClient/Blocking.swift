@@ -5,7 +5,9 @@ import Synchronization
 ///
 /// - Returns: `nil` if the user asks for the end before the call returns. Its thread then goes on, until the process
 ///   ends or the call sees the flag: a store that is silent must not hold up Ctrl-C.
-func blocking<Value: Sendable>(until stop: StopFlag, _ call: @escaping @Sendable () -> Value) async -> Value? {
+public func blocking<Value: Sendable>(
+    until stop: StopFlag, _ call: @escaping @Sendable () -> Value
+) async -> Value? {
     let first = FirstResult<Value>()
     let number = stop.whenSet { first.come(nil) }
     defer { stop.forget(number) }

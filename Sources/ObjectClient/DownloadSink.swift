@@ -10,6 +10,8 @@ final class DownloadSink: Sendable {
         var bytes: Int64 = 0
         var total: Int64?
         var etag: String?
+        /// Whether a later attempt can ask for what is missing.
+        var isResumable = true
         var contentType: String?
         var md5 = IncrementalDigest(.md5)
         var sha256 = IncrementalDigest(.sha256)
@@ -63,14 +65,14 @@ final class DownloadSink: Sendable {
     /// The headers that ask for what is missing, provided that the object is still the same.
     var fields: [HTTPTransfer.Field] {
         state.withLock { state in
-            guard state.bytes > 0, let etag = state.etag else { return [] }
+            guard state.bytes > 0, state.isResumable, let etag = state.etag else { return [] }
             return [.init("Range", "bytes=\(state.bytes)-"), .init("If-Range", etag)]
         }
     }
 
     /// Reads the head of an attempt's answer, once.
     ///
-    /// - Returns: The entity tag if it is new.
+    /// - Returns: The entity tag if it is new, and the download can go on later.
     func begin(_ head: StreamedTransfer.Head) -> String? {
         state.withLock { state in
             guard !state.hasBegun, state.failure == nil else { return nil }
@@ -93,11 +95,12 @@ final class DownloadSink: Sendable {
                 state.total = length
             }
             state.expected = ExpectedContent(head)
+            state.isResumable = !head.isDecompressed
             state.contentType = head["Content-Type"]
             meter.expect(state.total)
             guard etag != state.etag else { return nil }
             state.etag = etag
-            return etag
+            return state.isResumable ? etag : nil
         }
     }
 
@@ -189,6 +192,16 @@ struct ContentRange: Equatable {
     }
 }
 
+extension StreamedTransfer.Head {
+    /// Whether the store has decompressed the object for this answer. Google Cloud Storage does that where the request
+    /// does not accept gzip. Its digests, its length and any range are then those of the stored bytes.
+    ///
+    /// - SeeAlso: Google Cloud Storage, "Transcoding of gzip-compressed files".
+    var isDecompressed: Bool {
+        self["x-goog-stored-content-encoding"]?.lowercased() == "gzip" && self["Content-Encoding"] == nil
+    }
+}
+
 /// The digests of an object that a store tells.
 struct ExpectedContent: Equatable {
     var md5: [UInt8]?
@@ -197,6 +210,7 @@ struct ExpectedContent: Equatable {
     init() {}
 
     init(_ head: StreamedTransfer.Head) {
+        guard !head.isDecompressed else { return }
         // In an answer with a range, a digest of the body is that of the range.
         let isWhole = head.status == 200
         sha256 = Self.decoded(head["x-amz-checksum-sha256"], 32)

@@ -8,8 +8,9 @@ public struct LocalFile: Sendable, Equatable {
     public let path: String
     /// Length in bytes.
     public let size: Int64
-    /// Time of the last change, in microseconds since 1970.
-    let modifiedAt: Int64
+    /// Identifies the content, as far as that is possible without reading it. Programs can set the time of modification
+    /// back, but not the time of change.
+    let version: String
 
     /// Looks at a file.
     ///
@@ -23,7 +24,7 @@ public struct LocalFile: Sendable, Equatable {
         case .other: throw .file("'\(path)' is not a regular file. To upload what a program writes, use '-'.")
         }
         size = status.size
-        modifiedAt = status.modifiedAt
+        version = "\(status.inode) \(status.modifiedAt) \(status.changedAt)"
     }
 
     /// Checks that the file has not changed since.

@@ -33,30 +33,43 @@ public struct ObjectDownload: Sendable {
 
     /// Downloads an object to a file, which appears under its name when it is complete. Until then its beginning is in
     /// a file beside it whose name ends with `.sluice-part`.
-    public func fetch(_ address: ObjectAddress, to path: String) async throws(ClientFailure) -> Outcome {
+    ///
+    /// - Parameters:
+    ///   - address: Which object.
+    ///   - path: Name of the file.
+    ///   - replaces: Whether a file that has this name at the end is replaced, in one step.
+    public func fetch(
+        _ address: ObjectAddress, to path: String, replaces: Bool
+    ) async throws(ClientFailure) -> Outcome {
         let target = URL(fileURLWithPath: path).standardizedFileURL.path
-        let partial = target + ".sluice-part"
-        let name = TransferMemory.name("get", client.origin, address.bucket, address.key, target)
-        let begun = memory.read(name, as: BegunDownload.self)
-        if begun == nil { try? FileManager.default.removeItem(atPath: partial) }
-        guard let file = try? OpenFile(partial, for: .updating) else { throw .file("'\(partial)' cannot be written.") }
-        let sink = DownloadSink(file, startsOver: true, meter: transfer.meter)
-        if let begun { try sink.takeUp(etag: begun.etag) }
+        let part = try PartFile.reserve(for: target)
+        // What is kept belongs to the file, which downloads of different objects have in turn.
+        let name = TransferMemory.name("get", part.path)
+        let source = TransferMemory.name(client.origin, address.bucket, address.key)
+        let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
+        if let begun = memory.read(name, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
+            try sink.takeUp(etag: begun.etag)
+        } else {
+            memory.forget(name)
+            try part.empty()
+        }
         do throws(ClientFailure) {
-            let outcome = try await fetch(address, into: sink) { etag in memory.keep(name, BegunDownload(etag: etag)) }
-            try Self.move(partial, to: target)
+            let outcome = try await fetch(address, into: sink) { etag in
+                memory.keep(name, BegunDownload(source: source, inode: part.inode, etag: etag))
+            }
+            try part.finish(replaces: replaces)
             memory.forget(name)
             return outcome
         } catch {
             switch error {
             case .stopped:
                 throw .stopped(
-                    "Interrupted. \(sink.bytes) bytes are in '\(partial)'. Run the same command again to go on.")
+                    "Interrupted. \(sink.bytes) bytes are in '\(part.path)'. Run the same command again to go on.")
             case .different:
-                try? FileManager.default.removeItem(atPath: partial)
+                part.remove()
                 memory.forget(name)
             default:
-                if sink.bytes == 0 { try? FileManager.default.removeItem(atPath: partial) }
+                if sink.bytes == 0 { part.remove() }
             }
             throw error
         }
@@ -65,18 +78,6 @@ public struct ObjectDownload: Sendable {
     /// Downloads an object to an open file, such as standard output.
     public func fetch(_ address: ObjectAddress, to file: OpenFile) async throws(ClientFailure) -> Outcome {
         try await fetch(address, into: DownloadSink(file, startsOver: false, meter: transfer.meter)) { _ in }
-    }
-
-    /// Puts a file in the place of another one, which never is half of each.
-    private static func move(_ partial: String, to target: String) throws(ClientFailure) {
-        let files = FileManager.default
-        do {
-            // Not `replaceItemAt`: Foundation on Linux renames the old file to the name of the new one.
-            if files.fileExists(atPath: target) { try files.removeItem(atPath: target) }
-            try files.moveItem(atPath: partial, toPath: target)
-        } catch {
-            throw .file("'\(target)' cannot be written.")
-        }
     }
 
     private func fetch(

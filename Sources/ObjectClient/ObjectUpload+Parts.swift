@@ -51,7 +51,9 @@ extension ObjectUpload {
                     "Interrupted. \(arrived) of \(count) parts have arrived. "
                         + "Run the same command again to go on, or with --abort to give up.")
             case .file, .different:
-                // The parts that arrived belong to another content.
+                // The parts that arrived belong to another content. If the gateway cannot be asked to remove them, it
+                // does so when the upload expires.
+                try? await client.abort(begun.id)
                 memory.forget(name)
                 throw error
             default: throw error
@@ -62,7 +64,7 @@ extension ObjectUpload {
     private func name(_ file: LocalFile, _ address: ObjectAddress) -> String {
         let metadata = options.metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return TransferMemory.name(
-            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", "\(file.modifiedAt)",
+            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", file.version,
             options.contentType, metadata.joined(separator: "\n"))
     }
 

@@ -37,7 +37,7 @@ public struct TransferMemory: Sendable {
     /// Forgets what was kept under a name.
     func forget(_ name: String) { try? FileManager.default.removeItem(atPath: path(name)) }
 
-    /// The name for a transfer between a file and an object of a gateway.
+    /// A name for what these texts describe, which does not reveal them.
     static func name(_ parts: String...) -> String {
         DigestAlgorithm.sha256.digest(of: parts.joined(separator: "\n")).hex
     }
@@ -55,6 +55,10 @@ struct BegunUpload: Codable {
 
 /// A download that has begun.
 struct BegunDownload: Codable {
+    /// Identifies the object and its gateway.
+    var source: String
+    /// Identifies the file that holds the beginning.
+    var inode: UInt64
     /// The entity tag of the object, with its quotes as the store sent it.
     var etag: String
 }

@@ -14,8 +14,9 @@ public struct GetCommand: AsyncParsableCommand {
         discussion: """
             The file appears when it is complete; until then FILE.sluice-part holds its
             beginning. Run the same command again after an interruption: it goes on where it
-            stopped, unless the object has changed. The length is compared, and the MD5 or
-            SHA-256 where the store tells one.
+            stopped, unless the object has changed. Without '--force', a file that exists is
+            never replaced, even if it appears meanwhile. The length is compared, and the MD5
+            or SHA-256 where the store tells one.
 
             \(GatewayOptions.environmentHelp)
 
@@ -57,7 +58,7 @@ public struct GetCommand: AsyncParsableCommand {
             defer { bar.end() }
             let outcome =
                 if isStream { try await download.fetch(object, to: .standardOutput) } else {
-                    try await download.fetch(object, to: target)
+                    try await download.fetch(object, to: target, replaces: force)
                 }
             bar.end()
             // Standard output is the object.

@@ -82,14 +82,17 @@ public struct PutCommand: AsyncParsableCommand {
             let files = arguments.dropLast()
             let target = try ObjectAddress(arguments[arguments.count - 1])
             let items = try UploadList.items(Array(files), at: target, recursive: recursive)
-            defer {
-                for item in items where item.isTemporary { try? FileManager.default.removeItem(atPath: item.path) }
-            }
+            // Standard input comes alone.
+            let input: InputCopy? = try await items.contains(where: \.isInput) ? InputCopy(stop: stop) : nil
+            // The copy is opened by its path, which exists as long as this value.
+            defer { withExtendedLifetime(input) {} }
             let client = try options.client(stop: stop)
             let bar = ProgressBar(isOn: !options.quiet && !options.json)
             defer { bar.end() }
             let meter = bar.meter
-            let sources = try items.map { (item) throws(ClientFailure) in (item, try LocalFile(item.path)) }
+            let sources = try items.map { (item) throws(ClientFailure) in
+                (item, try LocalFile(input?.path ?? item.path))
+            }
             meter.expect(sources.reduce(0) { $0 + $1.1.size })
             for (item, file) in sources {
                 let upload = ObjectUpload(
@@ -101,7 +104,7 @@ public struct PutCommand: AsyncParsableCommand {
                 }
                 let outcome: ObjectUpload.Outcome
                 do throws(ClientFailure) { outcome = try await upload.send(file, to: item.address) } catch {
-                    throw item.isTemporary ? await withoutRest(error, file, item, meter) : error
+                    throw item.isInput ? await withoutRest(error, file, item, meter) : error
                 }
                 bar.end()
                 tell(outcome, item)
@@ -112,7 +115,7 @@ public struct PutCommand: AsyncParsableCommand {
     private func uploadOptions(for item: UploadList.Item) throws(ClientFailure) -> ObjectUpload.Options {
         var wanted = ObjectUpload.Options(
             contentType: contentType
-                ?? ContentTypes.type(of: item.isTemporary ? item.address.key : item.path))
+                ?? ContentTypes.type(of: item.isInput ? item.address.key : item.path))
         for pair in metadata {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import LocalFiles
 import ObjectClient
 
 /// The files of a command, and the object that each becomes.
@@ -8,8 +7,8 @@ enum UploadList {
     struct Item: Sendable, Equatable {
         var path: String
         var address: ObjectAddress
-        /// Whether the file is a copy of standard input, to be removed at the end.
-        var isTemporary = false
+        /// Whether standard input is meant, and not a file.
+        var isInput = false
     }
 
     /// Pairs files with addresses.
@@ -30,7 +29,7 @@ enum UploadList {
                 guard !target.isPlace, names.count == 1 else {
                     throw .usage("Standard input has no name: give the address of one object.")
                 }
-                items.append(Item(path: try copyOfInput(), address: target, isTemporary: true))
+                items.append(Item(path: name, address: target, isInput: true))
             } else if recursive, isDirectory(name) {
                 guard target.isPlace else {
                     throw .usage("A directory needs an address that ends with '/', such as \(target)/.")
@@ -66,20 +65,5 @@ enum UploadList {
             let type = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")[.type]
             return type as? FileAttributeType == .typeRegular
         }
-    }
-
-    private static func copyOfInput() throws(ClientFailure) -> String {
-        let path = FileManager.default.temporaryDirectory.appending(path: "sluice-put-\(UUID().uuidString)")
-            .path(percentEncoded: false)
-        guard let copy = try? OpenFile(path, for: .creating) else { throw .file("'\(path)' cannot be written.") }
-        do {
-            while case let piece = try OpenFile.standardInput.read(atMost: 1 << 20), !piece.isEmpty {
-                try copy.write(piece)
-            }
-        } catch {
-            try? FileManager.default.removeItem(atPath: path)
-            throw .file("Standard input cannot be kept in '\(path)'. Is the disk full?")
-        }
-        return path
     }
 }

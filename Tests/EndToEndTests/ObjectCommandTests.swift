@@ -173,6 +173,32 @@ import Testing
         }
     }
 
+    @Test func `an upload does not go on with another content of the same length and time`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, earlier in
+            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
+            return earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let key = bench.freshKey("same.bin")
+            let arguments = ["put", "same.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "1"]
+            let time = Date(timeIntervalSince1970: 1_700_000_000)
+            let file = try folder.write("same.bin", Self.bytes(11 * Self.mebibyte))
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
+            let first = try start(bench, folder, [Program.path] + arguments)
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            first.signal(SIGINT)
+            #expect(await first.exitStatus() == 130, "\(first.errors)")
+            let body = Self.bytes(11 * Self.mebibyte, seed: 99)
+            _ = try folder.write("same.bin", body)
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
+            _ = try folder.write("goes-on", [])
+            let second = try await run(bench, folder, arguments)
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(try await bench.downloadLink(key).use().body == body)
+        }
+    }
+
     @Test func `an interrupted upload of standard input leaves nothing, and does not promise to go on`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in
@@ -193,6 +219,28 @@ import Testing
             let kept = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/state")
             #expect(!kept.contains { $0.hasSuffix(".json") }, "\(kept)")
         }
+    }
+
+    @Test func `the copy of standard input has no name, and waiting for more of it ends at once`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        // A pipe that has some bytes and does not end.
+        let script = """
+            mkdir tmp && mkfifo input && exec 3<>input && echo hello >&3 &&
+                exec env TMPDIR="$PWD/tmp" "$0" put - "$1" <&3
+            """
+        let target = "\(bench.bucket)/\(bench.freshKey("piped.txt"))"
+        let put = try start(bench, folder, ["/bin/sh", "-c", script, Program.path, target])
+        let open = "/proc/\(put.processID)/fd"
+        let files = FileManager.default
+        try await waitUntil("the input is copied", seconds: 30) {
+            let numbers = (try? files.contentsOfDirectory(atPath: open)) ?? []
+            let names = numbers.compactMap { try? files.destinationOfSymbolicLink(atPath: "\(open)/\($0)") }
+            return names.contains { $0.hasPrefix("\(folder.path)/tmp/sluice-put-") && $0.hasSuffix(" (deleted)") }
+        }
+        #expect(try files.contentsOfDirectory(atPath: "\(folder.path)/tmp") == [])
+        put.signal(SIGINT)
+        #expect(await put.exitStatus() == 130, "\(put.errors)")
+        #expect(put.errors.contains("Nothing was sent"), "\(put.errors)")
     }
 
     @Test func `an interrupted upload is given up, and its parts are removed`() async throws {
@@ -282,6 +330,24 @@ import Testing
         }
     }
 
+    @Test func `an upload in parts of a file that changes meanwhile is aborted`() async throws {
+        let folder = try Folder()
+        try await behind { line, _ in
+            if Self.isPart(line), let file = FileHandle(forWritingAtPath: "\(folder.path)/changing.bin") {
+                _ = try? file.seekToEnd()
+                try? file.write(contentsOf: Data("more".utf8))
+            }
+            return .pass
+        } _: { bench, proxy in
+            _ = try folder.write("changing.bin", Self.bytes(11 * Self.mebibyte))
+            let target = "\(bench.bucket)/\(bench.freshKey("changing.bin"))"
+            let put = try await run(bench, folder, ["put", "changing.bin", target, "--part-size", "5M"])
+            #expect(put.status == 1 && put.errors.contains("changed while it was uploaded"), "\(put.errors)")
+            let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
+            #expect(states == ["aborted"])
+        }
+    }
+
     @Test func `a download that is cut off goes on with a range, in one run and in two`() async throws {
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"
@@ -320,6 +386,96 @@ import Testing
             #expect(try await bench.uploadLink(key, for: other).use(other).status == 200)
             let whole = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "changed.bin"])
             #expect(whole.status == 0 && (try? folder.read("changed.bin")) == other, "\(whole.errors)")
+        }
+    }
+
+    private static func isDownload(_ line: String, of name: String) -> Bool {
+        line.hasPrefix("GET") && line.contains(name)
+    }
+
+    @Test func `two downloads do not write to one file`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        // The first download gets a part of the object, and nothing of the rest.
+        try await behind { line, earlier in
+            guard Self.isDownload(line, of: "busy.bin"), !FileManager.default.fileExists(atPath: marker) else {
+                return .pass
+            }
+            return earlier.contains { Self.isDownload($0, of: "busy.bin") } ? .hold : .cutAnswer(300_000)
+        } _: { bench, proxy in
+            let (key, body) = (bench.freshKey("busy.bin"), Self.bytes(1_000_000))
+            #expect(try await bench.uploadLink(key, for: body).use(body).status == 200)
+            let arguments = ["get", "\(bench.bucket)/\(key)", "busy.bin"]
+            let first = try start(bench, folder, [Program.path] + arguments)
+            try await waitUntil("the first download waits for the rest", seconds: 30) {
+                proxy.lines.count { Self.isDownload($0, of: "busy.bin") } == 2
+            }
+            let part = try folder.read("busy.bin.sluice-part")
+            _ = try folder.write("goes-on", [])
+            let second = try await run(bench, folder, arguments + ["--force"])
+            #expect(second.status == 1 && second.errors.contains("Another download writes to this file."))
+            #expect(!folder.files.contains("busy.bin") && !part.isEmpty)
+            #expect(try folder.read("busy.bin.sluice-part") == part)
+            first.signal(SIGINT)
+            #expect(await first.exitStatus() == 130, "\(first.errors)")
+            let third = try await run(bench, folder, arguments)
+            #expect(try third.status == 0 && folder.read("busy.bin") == body, "\(third.errors)")
+            #expect(!folder.files.contains("busy.bin.sluice-part"))
+        }
+    }
+
+    @Test func `a download does not go on with the beginning of another object`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, _ in
+            let isCut = Self.isDownload(line, of: "turn.bin") && !FileManager.default.fileExists(atPath: marker)
+            return isCut ? .cutAnswer(300_000) : .pass
+        } _: { bench, proxy in
+            let (first, second) = (bench.freshKey("first-turn.bin"), bench.freshKey("second-turn.bin"))
+            let body = Self.bytes(1_000_000)
+            let other = Self.bytes(1_000_000, seed: 99)
+            #expect(try await bench.uploadLink(first, for: body).use(body).status == 200)
+            #expect(try await bench.uploadLink(second, for: other).use(other).status == 200)
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder.path)/link", withDestinationPath: folder.path)
+            // Each way to name the file is a way to the same beginning.
+            for (name, last) in [("out.bin", "out.bin"), ("link/out.bin", "out.bin"), ("out.bin", "link/out.bin")] {
+                try? FileManager.default.removeItem(atPath: marker)
+                for (key, file) in [(first, last), (second, name)] {
+                    let cut = try await run(
+                        bench, folder, ["get", "\(bench.bucket)/\(key)", file, "--retries", "0", "--force"])
+                    #expect(cut.status == 7, "\(cut.errors)")
+                }
+                _ = try folder.write("goes-on", [])
+                let whole = try await run(bench, folder, ["get", "\(bench.bucket)/\(first)", last, "--force"])
+                #expect(try whole.status == 0 && folder.read("out.bin") == body, "\(whole.errors)")
+            }
+        }
+    }
+
+    @Test func `what appears under the name of a download is replaced only by force, and a directory never`()
+        async throws
+    {
+        let folder = try Folder()
+        // Something appears while the store is asked.
+        try await behind { line, _ in
+            if Self.isDownload(line, of: "late.bin"), !folder.files.contains("late.bin") {
+                _ = try? folder.write("late.bin", [1, 2, 3])
+            }
+            if Self.isDownload(line, of: "place.bin") { _ = try? folder.write("place.bin/kept", [1]) }
+            return .pass
+        } _: { bench, proxy in
+            let body = Self.bytes(100_000)
+            let (file, place) = (bench.freshKey("late.bin"), bench.freshKey("place.bin"))
+            for key in [file, place] { #expect(try await bench.uploadLink(key, for: body).use(body).status == 200) }
+            let late = try await run(bench, folder, ["get", "\(bench.bucket)/\(file)", "late.bin"])
+            #expect(late.status == 1 && late.errors.contains("exists now"), "\(late.errors)")
+            #expect(try folder.read("late.bin") == [1, 2, 3] && folder.read("late.bin.sluice-part") == body)
+            let forced = try await run(bench, folder, ["get", "\(bench.bucket)/\(file)", "late.bin", "--force"])
+            #expect(try forced.status == 0 && folder.read("late.bin") == body, "\(forced.errors)")
+            #expect(!folder.files.contains("late.bin.sluice-part"))
+            let blocked = try await run(bench, folder, ["get", "\(bench.bucket)/\(place)", "place.bin", "--force"])
+            #expect(try blocked.status == 1 && folder.read("place.bin/kept") == [1], "\(blocked.errors)")
         }
     }
 

@@ -57,6 +57,40 @@ import Testing
         #expect(throws: FileError(number: ENOENT)) { try FileStatus(path + ".none") }
     }
 
+    @Test func `Only one open file at a time reserves a file`() throws {
+        let path = folder + "/reserved"
+        let (first, second) = (try OpenFile(path, for: .updating), try OpenFile(path, for: .updating))
+        #expect(try first.lock())
+        #expect(try !second.lock())
+        #expect(try first.lock(), "who has reserved it may ask again")
+        #expect(try OpenFile(folder + "/other", for: .updating).lock())
+    }
+
+    @Test func `A file knows its own names`() throws {
+        let (path, other) = (folder + "/name", folder + "/other-name")
+        let file = try OpenFile(path, for: .updating)
+        try file.write("new".utf8)
+        try OpenFile(other, for: .creating).write("old".utf8)
+        try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: path)
+        #expect(file.hasName(path) && !file.hasName(other) && !file.hasName(path + ".link"))
+        #expect(!file.hasName(path + ".none"))
+        // The name of another file is neither moved nor removed.
+        #expect(throws: FileError(number: ESTALE)) { try file.move(from: other, to: path, replaces: true) }
+        file.removeName(other)
+        #expect(try OpenFile(other, for: .reading).readToEnd() == Array("old".utf8))
+        #expect(throws: FileError(number: EEXIST)) { try file.move(from: path, to: other, replaces: false) }
+        #expect(try file.hasName(path) && FileStatus(other).inode != file.status.inode)
+        try file.move(from: path, to: other, replaces: true)
+        #expect(file.hasName(other) && !file.hasName(path))
+        #expect(try OpenFile(other, for: .reading).readToEnd() == Array("new".utf8))
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(throws: FileError(number: EISDIR)) { try file.move(from: other, to: path, replaces: true) }
+        try file.move(from: other, to: path + ".free", replaces: false)
+        #expect(try file.hasName(path + ".free") && file.status.names == 1)
+        file.removeName(path + ".free")
+        #expect(try file.status.names == 0)
+    }
+
     @Test func `A file is closed when nothing uses it any more`() throws {
         var file: OpenFile? = try OpenFile("/dev/null", for: .reading)
         let number = try #require(file?.descriptor)

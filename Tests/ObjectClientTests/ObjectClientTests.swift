@@ -169,6 +169,34 @@ import Testing
         }
     }
 
+    @Test func `what a store has decompressed has no digest, and is not continued`() throws {
+        let (stored, sent) = (Array("compressed".utf8), Array("abc".utf8))
+        let digest = DigestAlgorithm.md5.digest(of: stored)
+        let encoding = (name: "Content-Encoding", value: "gzip")
+        let fields: [(name: String, value: String)] = [
+            ("ETag", "\"\(digest.hex)\""), ("x-goog-hash", "md5=" + digest.base64),
+            ("x-goog-stored-content-encoding", "gzip"), ("x-goog-stored-content-length", "\(stored.count)"),
+        ]
+        try withSink("", etag: "") { sink, _ in
+            let kept = sink.begin(.init(status: 200, fields: fields))
+            #expect(kept == nil, "no later run goes on")
+            #expect(sink.take(sent) && sink.isComplete && sink.fields.isEmpty)
+            let outcome = try sink.outcome(try ObjectAddress("photos/a"))
+            #expect(outcome.checked == "length" && outcome.size == 3 && outcome.etag == digest.hex)
+            // Another attempt begins anew.
+            #expect(!sink.endAttempt())
+            _ = sink.begin(.init(status: 200, fields: fields))
+            #expect(sink.bytes == 0 && sink.take(sent) && sink.bytes == 3)
+        }
+        // The stored bytes themselves have the digest.
+        try withSink("", etag: "") { sink, _ in
+            let kept = sink.begin(.init(status: 200, fields: fields + [encoding]))
+            #expect(kept == "\"\(digest.hex)\"" && sink.take(stored) && !sink.fields.isEmpty)
+            let outcome = try sink.outcome(try ObjectAddress("photos/a"))
+            #expect(outcome.checked == "md5")
+        }
+    }
+
     @Test func `the part of an object that an answer holds is read exactly`() {
         #expect(ContentRange("bytes 5-9/10")?.start == 5 && ContentRange("bytes 5-9/10")?.total == 10)
         #expect(ContentRange("bytes 5-9/*")?.start == 5 && ContentRange("bytes 5-9/*")?.total == nil)
@@ -236,6 +264,26 @@ import Testing
         }
         #expect(throws: ClientFailure.self) {
             try UploadList.items(["\(folder)/empty"], at: place, recursive: true)
+        }
+    }
+
+    @Test func `a file whose length and time of modification stay is known as changed`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "sluice-same-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let attributes: [FileAttributeKey: Any] = [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)]
+        // In place, or by another file under the same name.
+        for options in [[], .atomic] as [Data.WritingOptions] {
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes(attributes, ofItemAtPath: path)
+            let (file, time) = (try LocalFile(path), try FileStatus(path).changedAt)
+            try file.checkUnchanged()
+            // The clock of a file system is coarse: a change at once may have the same time.
+            repeat {
+                try Data([4, 5, 6]).write(to: URL(fileURLWithPath: path), options: options)
+                try FileManager.default.setAttributes(attributes, ofItemAtPath: path)
+            } while try FileStatus(path).changedAt == time
+            #expect(try FileStatus(path).modifiedAt == 1_700_000_000_000_000 && FileStatus(path).size == 3)
+            #expect(throws: ClientFailure.self) { try file.checkUnchanged() }
         }
     }
 

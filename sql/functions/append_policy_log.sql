@@ -5,8 +5,8 @@
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
 --   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused, the buckets and
---                 credentials among them, or 'buckets' if these are too many as well; and for prove_actor, 'callers' and
---                 the API keys, issuers and tickets among them, unless these are too many
+--                 credentials among them, or 'buckets' if these are too many as well; and for prove_actor, 'callers'
+--                 and the API keys, issuers and tickets among them, unless these are too many
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between

@@ -44,9 +44,9 @@ final class Route: Sendable {
     var isDelegated: Bool { options.isDelegated }
     /// Whether the answer is encrypted for the holder of a ticket that was made so.
     var encryptsForTickets: Bool { options.encryptsForTickets }
-    /// Whether policy changes are read before the caller is authenticated, because nothing that the operation does later
-    /// proves the credential: it neither records nor is decided by committed policy. A revoked credential must not act
-    /// before this gateway has read the revocation.
+    /// Whether policy changes are read before the caller is authenticated, because nothing that the operation does
+    /// later proves the credential: it neither records nor is decided by committed policy. A revoked credential must
+    /// not act before this gateway has read the revocation.
     var readsPolicyFirst: Bool { access == .admin || access == .auditor || options.readsPolicyFirst }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }

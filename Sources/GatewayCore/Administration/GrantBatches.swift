@@ -30,8 +30,8 @@ public struct GrantBatches: Sendable {
     /// - Parameters:
     ///   - options: The grants that the import may change, and how.
     ///   - change: The admin and request that import.
-    ///   - renew: Authenticates the admin again. The lines may arrive for hours, and the admin's key may have been removed
-    ///     meanwhile. An error that it throws ends the import.
+    ///   - renew: Authenticates the admin again. The lines may arrive for hours, and the admin's key may have been
+    ///     removed meanwhile. An error that it throws ends the import.
     ///   - nextLines: Returns the next lines in order; `nil` after the last. An error that it throws ends the import.
     /// - Throws: `outsideAdminScope` for a delegated admin, and the errors of
     ///   ``GrantBulkStore/importGrants(_:by:renewing:_:)``. If it throws, nothing was changed.

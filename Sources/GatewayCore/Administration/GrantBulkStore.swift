@@ -24,7 +24,8 @@ public protocol GrantBulkStore: Sendable {
     ///   - renew: Authenticates the admin again. It is called after the last line, and whenever the credential may have
     ///     been changed before the commit.
     ///   - nextLines: Returns the next lines in order; `nil` after the last. An error that it throws ends the import.
-    /// - Throws: The errors of `renew` and `nextLines`, and those of ``apply(_:by:)``. If it throws, nothing was changed.
+    /// - Throws: The errors of `renew` and `nextLines`, and those of ``apply(_:by:)``. If it throws, nothing was
+    ///   changed.
     func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
         renewing renew: @Sendable () async throws(GatewayError) -> ChangeContext,

@@ -3,8 +3,8 @@ public struct IssuerValidation: Sendable, Equatable {
     /// The outcome of a step, as for buckets. `warned`: tokens work, but something else is not as it should be.
     public typealias Outcome = BucketValidation.Outcome
 
-    /// The steps of the check, in the order in which they are reported. Those of the sign-in are there if people sign in
-    /// to the console at the issuer. Those from ``token`` on judge a token.
+    /// The steps of the check, in the order in which they are reported. Those of the sign-in are there if people sign
+    /// in to the console at the issuer. Those from ``token`` on judge a token.
     public enum Step: String, Sendable, CaseIterable {
         /// Reads the issuer's discovery document, `<issuer>/.well-known/openid-configuration`.
         case discovery

@@ -58,8 +58,8 @@ public struct Tickets: Sendable {
 
     /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
     ///
-    /// A ticket has the caller's groups and claims for its whole life. The store proves that the credential still stands
-    /// as it makes the ticket: none is asked for after a change and made by what was true before it.
+    /// A ticket has the caller's groups and claims for its whole life. The store proves that the credential still
+    /// stands as it makes the ticket: none is asked for after a change and made by what was true before it.
     ///
     /// A token from before a revocation of all the user's tickets can be in the hands of another person. It makes no
     /// ticket that outlives it.

@@ -25,6 +25,6 @@ public struct Validated<Row: ValidatedRow>: Sendable {
 }
 
 extension Ticket: ValidatedRow {
-    /// Returns the ticket. Its rules concern what a user asks for, and ``Tickets``, which alone makes tickets, has them.
+    /// Returns the ticket. Its rules concern what a user asks for; ``Tickets``, which alone makes tickets, has them.
     public func validated() throws(GatewayError) -> Ticket { self }
 }

@@ -296,8 +296,8 @@ public final class PolicyCache: Sendable {
         return (bucket.bucket, credential.credential)
     }
 
-    /// Returns the bucket and its storage credential as committed before the call, for a request of the gateway's own to
-    /// the store. Another store would not know the object, or lose one of the same key.
+    /// Returns the bucket and its storage credential as committed before the call, for a request of the gateway's own
+    /// to the store. Another store would not know the object, or lose one of the same key.
     ///
     /// - Throws: `unavailable`.
     public func presentLocation(

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import LibCrypto
-import Synchronization
 
 /// Makes a request with an idempotency key produce the same issuances each time it is sent.
 ///
@@ -13,28 +12,23 @@ public final class RepeatableIssuing: Sendable {
     /// Records each of the issuances once.
     public let ledger: any IssuanceLedger
     private let claim: IdempotencyClaim
-    private let another = Atomic(false)
+    private let earlier: EarlierIssuances
 
     /// Makes the issuances of a claim repeatable.
     public init(_ claim: IdempotencyClaim, ledger: any IssuanceLedger) {
         self.claim = claim
+        earlier = EarlierIssuances(claim.issuances)
         self.ledger = ledger
     }
 
     /// Whether the request leads to another issuance than those of earlier attempts, because it comes from another
     /// address and the credential is bound to that.
-    public var issuesAnother: Bool { another.load(ordering: .relaxed) }
+    public var issuesAnother: Bool { earlier.hasAnother }
 
     /// Returns the issuance at an index of the request.
     func issuance(at place: Int) -> RepeatableIssuance {
-        RepeatableIssuance(tag: tag("issuance", place), of: self)
+        RepeatableIssuance(tag: tag("issuance", place), among: earlier)
     }
-
-    /// The issuance on record with a tag; `nil` if there is none.
-    func recorded(_ tag: [UInt8]) -> UUID? { claim.issuances.first { $0.hasTag(of: tag) } }
-
-    /// Notes that a new issuance is made although there are some on record.
-    func noteAnother() { another.store(!claim.issuances.isEmpty, ordering: .relaxed) }
 
     /// Returns the issuance of an upload part at an index of the request. It has an identifier before the decision,
     /// because the reservation for the part refers to it.

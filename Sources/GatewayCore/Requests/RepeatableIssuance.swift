@@ -1,34 +1,35 @@
 import FoundationEssentials
 import LibCrypto
+import Synchronization
 
 /// One issuance of a request with an idempotency key.
 final class RepeatableIssuance: Sendable, Equatable {
     let tag: [UInt8]
     private let fixed: UUID?
-    /// The request that it belongs to; `nil` for one whose identifier is known from elsewhere.
-    private let issuing: RepeatableIssuing?
+    /// What earlier attempts recorded; `nil` for an issuance whose identifier is known from elsewhere.
+    private let earlier: EarlierIssuances?
 
     /// Makes an issuance that may be on record.
-    init(tag: [UInt8], of issuing: RepeatableIssuing) {
+    init(tag: [UInt8], among earlier: EarlierIssuances) {
         self.tag = tag
-        self.issuing = issuing
-        fixed = issuing.recorded(tag)
+        self.earlier = earlier
+        fixed = earlier.issuances.first { $0.hasTag(of: tag) }
     }
 
     /// Makes an issuance whose identifier is known.
     init(tag: [UInt8], fixed: UUID) {
         self.tag = tag
         self.fixed = fixed
-        issuing = nil
+        earlier = nil
     }
 
     /// The issuance of a credential that works from one address alone. One for another address is another credential,
     /// which is recorded and charged by itself.
     func bound(to address: IPAddress) -> RepeatableIssuance {
-        guard let issuing else { return self }
+        guard let earlier else { return self }
         let digest = DigestAlgorithm.sha256.digest(of: tag + Array(address.description.utf8))
-        let issuance = RepeatableIssuance(tag: Array(digest.bytes.prefix(tag.count)), of: issuing)
-        if issuance.fixed == nil { issuing.noteAnother() }
+        let issuance = RepeatableIssuance(tag: Array(digest.bytes.prefix(tag.count)), among: earlier)
+        if issuance.fixed == nil { earlier.noteAnother() }
         return issuance
     }
 
@@ -43,4 +44,20 @@ final class RepeatableIssuance: Sendable, Equatable {
     static func == (left: RepeatableIssuance, right: RepeatableIssuance) -> Bool {
         left.tag == right.tag && left.fixed == right.fixed
     }
+}
+
+/// The issuances that earlier attempts at a request with an idempotency key recorded.
+final class EarlierIssuances: Sendable {
+    let issuances: [UUID]
+    private let another = Atomic(false)
+
+    init(_ issuances: [UUID]) {
+        self.issuances = issuances
+    }
+
+    /// Notes that another issuance is made although there are some.
+    func noteAnother() { another.store(!issuances.isEmpty, ordering: .relaxed) }
+
+    /// Whether another issuance was noted.
+    var hasAnother: Bool { another.load(ordering: .relaxed) }
 }

@@ -44,8 +44,8 @@ public struct MissingUploads: Sendable {
     /// Whether a bucket's links must be issued without a SHA-256: its scheme cannot bind one, and the bucket opens a
     /// protocol for uploads of which only the size is checked.
     ///
-    /// The answer decides nothing. Whether the bucket opens the protocol, which it does only where its scheme cannot, is
-    /// proved when a link is recorded.
+    /// The answer decides nothing. Whether the bucket opens the protocol, which it does only where its scheme cannot,
+    /// is proved when a link is recorded.
     /// - Throws: `slowDown`, `unavailable`.
     public func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol

@@ -18,8 +18,8 @@ public enum ClientProtocol: String, Sendable, CaseIterable {
 }
 
 extension Bucket {
-    /// Whether the bucket opens a protocol to clients. Where its links can bind a SHA-256, it does not open the one that
-    /// does without.
+    /// Whether the bucket opens a protocol to clients. Where its links can bind a SHA-256, it does not open the one
+    /// that does without.
     func opens(_ clientProtocol: ClientProtocol) -> Bool {
         protocols.contains(clientProtocol) && !(clientProtocol == .gitLFSVerify && binding.bindsChecksum)
     }

@@ -53,8 +53,8 @@ extension PostgresPool {
     /// Runs the transaction of a change: ties it to the claim of the request's idempotency key, if it has one, and
     /// tells where its credential may not stand any more.
     ///
-    /// - Throws: `staleCaller` if the credential's row may have changed since it was checked; `idempotency`; what `body`
-    ///   throws.
+    /// - Throws: `staleCaller` if the credential's row may have changed since it was checked; `idempotency`; what
+    ///   `body` throws.
     func withChange<Result: Sendable>(
         _ change: ChangeContext, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
@@ -70,7 +70,8 @@ extension PostgresPool {
 }
 
 extension PostgresTransaction {
-    /// Proves what a change's credential rests on, where the commit does not: the change is not in the log. Call it last.
+    /// Proves what a change's credential rests on, where the commit does not: the change is not in the log. Call it
+    ///   last.
     func prove(_ change: ChangeContext) throws(PostgresError) {
         if let proof = change.proof { try perform(PolicyLogTable.prove, proof) }
     }

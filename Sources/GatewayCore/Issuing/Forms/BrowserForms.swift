@@ -27,8 +27,8 @@ public struct BrowserForms: Sendable {
 
     /// Issues a form.
     ///
-    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no form has
-    ///   left the process.
+    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no form
+    ///   has left the process.
     public func issue(
         _ request: PostPolicyRequest, in context: RequestContext
     ) async throws(GatewayError) -> IssuedPostPolicy {

@@ -9,8 +9,8 @@ extension Sluice {
     ///
     /// An upload in parts that was interrupted goes on when the same file is uploaded to the same target: parts that
     /// have arrived are not sent again. A file is the same if its path, its length, its inode and its times of change
-    /// are. Ending it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures keep
-    /// them.
+    /// are. Ending it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures
+    /// keep them.
     ///
     /// - Returns: The upload, which has begun. Its value is there when the store has the object and the gateway has
     ///   compared it with what was bound.

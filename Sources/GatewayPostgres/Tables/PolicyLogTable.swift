@@ -71,7 +71,7 @@ extension PostgresPool {
 
 extension PostgresTransaction {
     /// Proves what a change's credential rests on, where the commit does not: the change is not in the log. Call it
-    ///   last.
+    /// last.
     func prove(_ change: ChangeContext) throws(PostgresError) {
         if let proof = change.proof { try perform(PolicyLogTable.prove, proof) }
     }

@@ -332,6 +332,72 @@ extension AdminCommandTests {
         }
     }
 
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `a completed name is one argument, whatever a shell would make of it`(shell: String) async throws {
+        let program = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == nil, "install \(shell)")
+            return
+        }
+        let site = try Deployment.current
+        let (group, name) = ("group:typed in \(shell)", #"user:o'neil "o" \ $(touch ran);touch ran!"#)
+        _ = try await done(["groups", "members", "create", group, "--member", name])
+        let folder = FileManager.default.temporaryDirectory.appending(path: "completed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Completes as the program does, and otherwise notes its arguments.
+        let stub = #"""
+            #!/bin/sh
+            case $1 in complete-words | completion) exec "$PROGRAM" "$@" ;; esac
+            printf '%s\n' "$@" >arguments
+            """#
+        let files = [
+            "sluice": stub, "bashrc": "PS1='ready> '\nsource <(sluice completion bash)\n",
+            ".zshrc": "PS1='ready> '\nautoload -U compinit && compinit -u -D\nsource <(sluice completion zsh)\n",
+        ]
+        for (file, text) in files { try Data(text.utf8).write(to: folder.appending(path: file)) }
+        let place = folder.path(percentEncoded: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(place)/sluice")
+        let fish = "function fish_prompt; printf 'ready> '; end; sluice completion fish | source"
+        let flags = ["bash": ["--rcfile", "bashrc"], "zsh": ["-d"], "fish": ["--no-config", "-C", fish]]
+        for typed in ["user:o", "'user:o", "\"user:o", #"user:o\'neil\ "#] {
+            let arguments = folder.appending(path: "arguments")
+            try? FileManager.default.removeItem(at: arguments)
+            let line = "sluice admin groups members get '\(group)' \(typed)"
+            let process = try RunningProcess(
+                ["/usr/bin/python3", "-c", Self.typing, line, program] + (flags[shell] ?? []) + ["-i"],
+                environment: [
+                    "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                    "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)", "PROGRAM": Program.path,
+                    "PATH": "\(place):/usr/bin:/bin", "HOME": place, "ZDOTDIR": place, "TERM": "dumb",
+                    "LC_ALL": "C.UTF-8",
+                ],
+                folder: folder)
+            _ = await process.exitStatus()
+            let taken = (try? String(contentsOf: arguments, encoding: .utf8)) ?? process.output
+            #expect(taken == "admin\ngroups\nmembers\nget\n\(group)\n\(name)\n", "\(shell): \(typed)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(place)/ran"))
+    }
+
+    /// Types a line, a tab and a return in a shell that has a terminal of its own.
+    private static let typing = #"""
+        import os, pty, signal, sys
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execvp(sys.argv[2], sys.argv[2:])
+        signal.alarm(60)
+        shown = b""
+        while b"ready> " not in shown:
+            shown += os.read(terminal, 4096)
+        os.write(terminal, sys.argv[1].encode() + b"\t\nexit\n")
+        try:
+            while piece := os.read(terminal, 4096):
+                print(piece.decode(errors="replace"), flush=True)
+        except OSError:
+            pass  # The shell has ended.
+        """#
+
     /// What a shell offers at the end of a line.
     private func completions(of line: String, in shell: String) async throws -> [String] {
         let site = try Deployment.current

@@ -302,6 +302,95 @@ extension AdminCommandTests {
         #expect(kept.hasPrefix("id,"))
     }
 
+    @Test func `an export that is cut off leaves the file as it was`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cut-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "grants.csv")
+        try Data("id,whole\n".utf8).write(to: file)
+        // A gateway that closes the connection in the middle of the answer.
+        let script = #"""
+            import os, socket, subprocess, sys
+            server = socket.create_server(("127.0.0.1", 0))
+            url = "http://127.0.0.1:%d" % server.getsockname()[1]
+            program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_ADMIN_URL": url})
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nid,half\n\r\n")
+            connection.close()
+            sys.exit(program.wait())
+            """#
+        let process = try RunningProcess(
+            [
+                "/usr/bin/python3", "-c", script, Program.path, "admin", "grants", "export", "--output",
+                file.path(percentEncoded: false),
+            ],
+            environment: ["SLUICE_ADMIN_KEY": "made-up"])
+        #expect(await process.exitStatus() == 7, "\(process.errors)")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "id,whole\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
+    }
+
+    @Test func `a file with a new key is readable by its owner alone`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await done([
+            "api-keys", "create", "--name", "to a file", "--principal", "user:filed", "--output", file.path(),
+        ])
+        let row = try JSONNode(json: Array(Data(contentsOf: file)))
+        try Deployment.current.keepSecret(try #require(row["key"]?.text))
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path())
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `a person is asked before an import deletes grants`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("asked-import")
+        for name in ["kept", "dropped"] {
+            try await site.grant(["GetObject"], to: "user:\(name)", in: "asked-import", prefix: "p/")
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "asked-\(UUID().uuidString).csv")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await done([
+            "grants", "export", "--bucket", "asked-import", "--principal", "user:kept", "--output", file.path(),
+        ])
+        // Answers the question on a terminal, and prints what the terminal shows.
+        let script = #"""
+            import os, pty, signal, sys
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execv(sys.argv[2], sys.argv[2:])
+            signal.alarm(60)
+            shown = b""
+            try:
+                while piece := os.read(terminal, 4096):
+                    shown += piece
+                    if shown.endswith(b"[y/N] "):
+                        os.write(terminal, sys.argv[1].encode() + b"\n")
+            except OSError:
+                pass  # The program has ended.
+            print(shown.decode())
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            """#
+        let line = ["grants", "import", "--bucket", "asked-import", "--prune", "--file", file.path()]
+        let cases: [(String, Int32, [String], Int)] = [
+            ("n", 1, [], 2), ("n", 0, ["--dry-run"], 2), ("y", 0, [], 1), ("n", 0, ["--yes"], 1),
+        ]
+        for (answer, status, more, count) in cases {
+            let process = try RunningProcess(
+                ["/usr/bin/python3", "-c", script, answer, Program.path, "admin"] + line + more,
+                environment: [
+                    "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                    "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
+                ])
+            #expect(await process.exitStatus() == status, "\(process.output)")
+            #expect(process.output.contains("Import grants, which deletes 1 row? [y/N]") == more.isEmpty)
+            let left = try await done(["grants", "list", "--bucket", "asked-import", "--json"])
+            #expect(left.rows.count == count)
+        }
+    }
+
     @Test func `a bucket that is not valid ends the command with 1`() async throws {
         let site = try Deployment.current
         try await site.makeBucket("unreachable-store")

@@ -102,7 +102,8 @@ export function longBody(contract, id, { body, file } = {}) {
 }
 
 /**
- * Returns the `curl` line of a call. `$SLUICE_ADMIN_URL` and `$SLUICE_ADMIN_KEY` stand for address and key.
+ * Returns the `curl` line of a call, for bash and zsh. `$SLUICE_ADMIN_URL` and `$SLUICE_ADMIN_KEY` stand for address
+ * and key.
  *
  * @param {Contract} contract
  * @param {string} id The `operationId`.
@@ -116,7 +117,8 @@ export function curlLine(contract, id, { path, query, body, ifMatch, type, file 
     parts.push(`-X ${operation.method}`);
   parts.push(`"$${isAdmin ? "SLUICE_ADMIN_URL" : "SLUICE_URL"}"${quote(target(operation, { path, query }))}`);
   if (operation.access !== "public")
-    parts.push(`-H "Authorization: Bearer $${isAdmin ? "SLUICE_ADMIN_KEY" : "SLUICE_KEY"}"`);
+    // Not as an argument, which every user of the machine can read.
+    parts.push(`-H @<(printf 'Authorization: Bearer %s\\n' "$${isAdmin ? "SLUICE_ADMIN_KEY" : "SLUICE_KEY"}")`);
   if (ifMatch) parts.push(`-H ${quote(`If-Match: ${ifMatch}`)}`);
   if (file) parts.push(`-H ${quote(`Content-Type: ${type}`)}`, `--data-binary ${quote(`@${file}`)}`);
   else if (body !== undefined) {

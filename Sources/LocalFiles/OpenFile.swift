@@ -10,6 +10,8 @@ public final class OpenFile: Sendable {
         case writing
         /// Writing a file that does not exist yet, and that only its owner can read.
         case creating
+        /// Writing a file that does not exist yet, and that the process's umask opens to others.
+        case creatingForAll
         /// Reading and writing. A file that does not exist is created, and only its owner can read it.
         case updating
     }
@@ -37,6 +39,7 @@ public final class OpenFile: Sendable {
             case .reading: (O_RDONLY, 0)
             case .writing: (O_WRONLY | O_CREAT | O_TRUNC, 0o666)
             case .creating: (O_WRONLY | O_CREAT | O_EXCL, 0o600)
+            case .creatingForAll: (O_WRONLY | O_CREAT | O_EXCL, 0o666)
             case .updating: (O_RDWR | O_CREAT, 0o600)
             }
         self.init(owned: true, try Int32(Self.attempt { unsafe open(path, flags | O_CLOEXEC, mode) }))

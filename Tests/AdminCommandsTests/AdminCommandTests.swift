@@ -273,7 +273,28 @@ import Testing
         #expect(asking.contains("principals offboard"))
         #expect(commands.filter { $0.rehearses(model) }.map(\.words) == [["principals", "offboard"]])
         #expect(commands.allSatisfy { $0.operation.method != "DELETE" || $0.isDestructive })
+        #expect(commands.filter(\.deletesOnDemand).map(\.words) == [["grants", "apply"], ["grants", "import"]])
         #expect(commands.filter { $0.judges(model) }.contains { $0.words == ["buckets", "validate"] })
+    }
+
+    @Test func `an import that prunes and an application with deletions delete rows`() throws {
+        let (importing, applying) = (try command("grants import"), try command("grants apply"))
+        #expect(!importing.deletes([], nil) && !importing.deletes([("prune", "false")], nil))
+        #expect(importing.deletes([("bucket", "photos"), ("prune", "true")], nil))
+        let empty = ContractValue.object([.init("writes", .array([])), .init("deletes", .array([]))])
+        #expect(!applying.deletes([], .object([])) && !applying.deletes([], empty))
+        #expect(applying.deletes([], .object([.init("deletes", .array([.object([])]))])))
+        #expect(try command("grants delete").deletes([], nil) && !command("grants create").deletes([], nil))
+        #expect(try read("grants import", ["--prune", "--yes", "--file", "g.csv"]).isSure)
+    }
+
+    @Test func `answers that show a secret are known`() {
+        let told = commands.filter { command in
+            let members = command.answerRow(model)["properties"]?.members ?? []
+            return members.contains { $0.value["description"]?.text?.contains("shown only once") == true }
+        }
+        #expect(told.count >= 3)
+        #expect(commands.filter { $0.showsSecret(model) }.map(\.words) == told.map(\.words))
     }
 
     @Test func `progress is a bar where the whole is known`() {

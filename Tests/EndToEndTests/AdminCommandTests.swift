@@ -302,6 +302,95 @@ extension AdminCommandTests {
         #expect(kept.hasPrefix("id,"))
     }
 
+    @Test func `an export that is cut off leaves the file as it was`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cut-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "grants.csv")
+        try Data("id,whole\n".utf8).write(to: file)
+        // A gateway that closes the connection in the middle of the answer.
+        let script = #"""
+            import os, socket, subprocess, sys
+            server = socket.create_server(("127.0.0.1", 0))
+            url = "http://127.0.0.1:%d" % server.getsockname()[1]
+            program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_ADMIN_URL": url})
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nid,half\n\r\n")
+            connection.close()
+            sys.exit(program.wait())
+            """#
+        let process = try RunningProcess(
+            [
+                "/usr/bin/python3", "-c", script, Program.path, "admin", "grants", "export", "--output",
+                file.path(percentEncoded: false),
+            ],
+            environment: ["SLUICE_ADMIN_KEY": "made-up"])
+        #expect(await process.exitStatus() == 7, "\(process.errors)")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "id,whole\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
+    }
+
+    @Test func `a file with a new key is readable by its owner alone`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await done([
+            "api-keys", "create", "--name", "to a file", "--principal", "user:filed", "--output", file.path(),
+        ])
+        let row = try JSONNode(json: Array(Data(contentsOf: file)))
+        try Deployment.current.keepSecret(try #require(row["key"]?.text))
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path())
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `a person is asked before an import deletes grants`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("asked-import")
+        for name in ["kept", "dropped"] {
+            try await site.grant(["GetObject"], to: "user:\(name)", in: "asked-import", prefix: "p/")
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "asked-\(UUID().uuidString).csv")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await done([
+            "grants", "export", "--bucket", "asked-import", "--principal", "user:kept", "--output", file.path(),
+        ])
+        // Answers the question on a terminal, and prints what the terminal shows.
+        let script = #"""
+            import os, pty, signal, sys
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execv(sys.argv[2], sys.argv[2:])
+            signal.alarm(60)
+            shown = b""
+            try:
+                while piece := os.read(terminal, 4096):
+                    shown += piece
+                    if shown.endswith(b"[y/N] "):
+                        os.write(terminal, sys.argv[1].encode() + b"\n")
+            except OSError:
+                pass  # The program has ended.
+            print(shown.decode())
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            """#
+        let line = ["grants", "import", "--bucket", "asked-import", "--prune", "--file", file.path()]
+        let cases: [(String, Int32, [String], Int)] = [
+            ("n", 1, [], 2), ("n", 0, ["--dry-run"], 2), ("y", 0, [], 1), ("n", 0, ["--yes"], 1),
+        ]
+        for (answer, status, more, count) in cases {
+            let process = try RunningProcess(
+                ["/usr/bin/python3", "-c", script, answer, Program.path, "admin"] + line + more,
+                environment: [
+                    "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                    "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
+                ])
+            #expect(await process.exitStatus() == status, "\(process.output)")
+            #expect(process.output.contains("Import grants, which deletes 1 row? [y/N]") == more.isEmpty)
+            let left = try await done(["grants", "list", "--bucket", "asked-import", "--json"])
+            #expect(left.rows.count == count)
+        }
+    }
+
     @Test func `a bucket that is not valid ends the command with 1`() async throws {
         let site = try Deployment.current
         try await site.makeBucket("unreachable-store")
@@ -331,6 +420,72 @@ extension AdminCommandTests {
             #expect(found == [word], "\(shell): \(line): \(found)")
         }
     }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `a completed name is one argument, whatever a shell would make of it`(shell: String) async throws {
+        let program = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == nil, "install \(shell)")
+            return
+        }
+        let site = try Deployment.current
+        let (group, name) = ("group:typed in \(shell)", #"user:o'neil "o" \ $(touch ran);touch ran!"#)
+        _ = try await done(["groups", "members", "create", group, "--member", name])
+        let folder = FileManager.default.temporaryDirectory.appending(path: "completed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Completes as the program does, and otherwise notes its arguments.
+        let stub = #"""
+            #!/bin/sh
+            case $1 in complete-words | completion) exec "$PROGRAM" "$@" ;; esac
+            printf '%s\n' "$@" >arguments
+            """#
+        let files = [
+            "sluice": stub, "bashrc": "PS1='ready> '\nsource <(sluice completion bash)\n",
+            ".zshrc": "PS1='ready> '\nautoload -U compinit && compinit -u -D\nsource <(sluice completion zsh)\n",
+        ]
+        for (file, text) in files { try Data(text.utf8).write(to: folder.appending(path: file)) }
+        let place = folder.path(percentEncoded: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(place)/sluice")
+        let fish = "function fish_prompt; printf 'ready> '; end; sluice completion fish | source"
+        let flags = ["bash": ["--rcfile", "bashrc"], "zsh": ["-d"], "fish": ["--no-config", "-C", fish]]
+        for typed in ["user:o", "'user:o", "\"user:o", #"user:o\'neil\ "#] {
+            let arguments = folder.appending(path: "arguments")
+            try? FileManager.default.removeItem(at: arguments)
+            let line = "sluice admin groups members get '\(group)' \(typed)"
+            let process = try RunningProcess(
+                ["/usr/bin/python3", "-c", Self.typing, line, program] + (flags[shell] ?? []) + ["-i"],
+                environment: [
+                    "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                    "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)", "PROGRAM": Program.path,
+                    "PATH": "\(place):/usr/bin:/bin", "HOME": place, "ZDOTDIR": place, "TERM": "dumb",
+                    "LC_ALL": "C.UTF-8",
+                ],
+                folder: folder)
+            _ = await process.exitStatus()
+            let taken = (try? String(contentsOf: arguments, encoding: .utf8)) ?? process.output
+            #expect(taken == "admin\ngroups\nmembers\nget\n\(group)\n\(name)\n", "\(shell): \(typed)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(place)/ran"))
+    }
+
+    /// Types a line, a tab and a return in a shell that has a terminal of its own.
+    private static let typing = #"""
+        import os, pty, signal, sys
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execvp(sys.argv[2], sys.argv[2:])
+        signal.alarm(60)
+        shown = b""
+        while b"ready> " not in shown:
+            shown += os.read(terminal, 4096)
+        os.write(terminal, sys.argv[1].encode() + b"\t\nexit\n")
+        try:
+            while piece := os.read(terminal, 4096):
+                print(piece.decode(errors="replace"), flush=True)
+        except OSError:
+            pass  # The shell has ended.
+        """#
 
     /// What a shell offers at the end of a line.
     private func completions(of line: String, in shell: String) async throws -> [String] {

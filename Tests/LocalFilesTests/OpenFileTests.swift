@@ -45,6 +45,38 @@ import Testing
         }
     }
 
+    @Test func `A replacement takes the name when it is complete, and is removed otherwise`() throws {
+        let path = folder + "/replaced"
+        func content() throws -> String {
+            String(decoding: try OpenFile(path, for: .reading).readToEnd(), as: UTF8.self)
+        }
+        func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: folder)) }
+        try OpenFile(path, for: .writing).write("old".utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        do {
+            let given = try FileReplacement(of: path, isPrivate: false)
+            try given.file.write("half".utf8)
+            #expect(try names().count == 2)
+        }
+        #expect(try content() == "old" && names() == ["replaced"])
+        let new = try FileReplacement(of: path, isPrivate: false)
+        try new.file.write("new".utf8)
+        #expect(try content() == "old")
+        try new.complete()
+        #expect(try content() == "new" && FileStatus(path).permissions == 0o640)
+        try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: path)
+        let secret = try FileReplacement(of: path + ".link", isPrivate: true)
+        try secret.file.write("secret".utf8)
+        try secret.complete()
+        #expect(try content() == "secret" && FileStatus(path).permissions == 0o600)
+        #expect(try names() == ["replaced", "replaced.link"])
+        let device = try FileReplacement(of: "/dev/null", isPrivate: true)
+        try device.file.write("gone".utf8)
+        try device.complete()
+        #expect(try FileStatus("/dev/null").kind == .other)
+        #expect(throws: FileError(number: ENOENT)) { try FileReplacement(of: "/nowhere/file", isPrivate: false) }
+    }
+
     @Test func `The status tells kind, size, permissions and time`() throws {
         let path = folder + "/status"
         try OpenFile(path, for: .creating).write("12345".utf8)

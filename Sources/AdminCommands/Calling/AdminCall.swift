@@ -30,10 +30,11 @@ struct AdminCall {
         }
         let sent = try value()
         let rehearsal = try rehearse(sent)
-        if command.isDestructive, sent?[AdminOperation.dryRun] != .bool(true), rehearsal?.count != 0,
-            !invocation.isSure, screen.isInteractive, !screen.confirms(question(rehearsal))
+        if command.deletes(invocation.query, sent), !isDryRun(sent), rehearsal?.count != 0, !invocation.isSure,
+            screen.isInteractive
         {
-            throw .declined
+            let deletions = try deletions(sent)
+            guard deletions == 0 || screen.confirms(question(rehearsal, deletions)) else { throw .declined }
         }
         let body = try body(sent)
         defer { if case .file(_, _, _, let progress) = body { progress.end() } }
@@ -74,8 +75,36 @@ struct AdminCall {
         return Rehearsal(tag: tag, count: answer.json?["count"]?.integer)
     }
 
+    private func isDryRun(_ value: ContractValue?) -> Bool {
+        value?[AdminOperation.dryRun] == .bool(true)
+            || invocation.query.contains { $0.name == AdminOperation.dryRun && $0.value == "true" }
+    }
+
+    /// Asks the gateway how many rows a command would delete that deletes on demand. `nil` for other commands, and for
+    /// a body that can be read only once.
+    private func deletions(_ value: ContractValue?) throws(AdminFailure) -> Int? {
+        guard command.deletesOnDemand else { return nil }
+        var (query, value) = (invocation.query, value)
+        if value == nil {
+            guard try AdminFiles.reading(invocation.file ?? "-").length != nil else { return nil }
+            query.append((AdminOperation.dryRun, "true"))
+        } else {
+            value?[AdminOperation.dryRun] = .bool(true)
+        }
+        let body = try body(value)
+        defer { if case .file(_, _, _, let progress) = body { progress.end() } }
+        let answer = try client.call(command.operation.method, target(query), body)
+        try client.check(answer)
+        return answer.json?["deleted"]?.integer
+    }
+
     /// What is asked before a destructive command, such as `Delete the grant 0198…?`.
-    private func question(_ rehearsal: Rehearsal?) -> String {
+    private func question(_ rehearsal: Rehearsal?, _ deletions: Int?) -> String {
+        if command.deletesOnDemand {
+            let text = "\((command.words.last ?? "").capitalized) \(command.words[0])"
+            guard let deletions else { return text + ", which may delete rows?" }
+            return "\(text), which deletes \(deletions) \(deletions == 1 ? "row" : "rows")?"
+        }
         if command.rehearses(model) {
             let text = "\((command.words.last ?? "").capitalized) \(invocation.path.joined(separator: " "))"
             guard let count = rehearsal?.count else { return text + "?" }
@@ -171,8 +200,7 @@ struct AdminCall {
             if let failure = output.failure { throw failure }
             throw error
         }
-        _ = output.write([])
-        if let failure = output.failure { throw failure }
+        try output.complete()
     }
 
     /// Reads pages until there are enough rows.
@@ -241,8 +269,8 @@ struct AdminCall {
     }
 
     private func write(_ bytes: [UInt8]) throws(AdminFailure) {
-        let output = AdminOutputFile(invocation.output)
+        let output = AdminOutputFile(invocation.output, isPrivate: command.showsSecret(model))
         _ = output.write(bytes)
-        if let failure = output.failure { throw failure }
+        try output.complete()
     }
 }

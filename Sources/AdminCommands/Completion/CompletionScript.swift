@@ -21,18 +21,39 @@ public enum CompletionScript: String, CaseIterable, Sendable, ExpressibleByArgum
     private static let forBash = #"""
         # Completes sluice in bash. Source this file, or put it into /usr/share/bash-completion/completions/sluice.
         _sluice() {
-            local -a words
-            local word head='' answer
-            # Bash splits words at ':' and '=' too, which names and options contain. So the line is split here.
-            read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
-            [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=('')
-            word=${words[-1]}
-            # Bash replaces only what follows the last of them.
-            if [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then head=${word%:*}:; fi
-            if [[ $COMP_WORDBREAKS == *=* && $word == *=* ]]; then
-                answer=${word%=*}=
-                ((${#answer} > ${#head})) && head=$answer
-            fi
+            local -a words=()
+            local line=${COMP_LINE:0:COMP_POINT} word='' head='' quote='' opened='' begun='' answer char
+            local -i at
+            # Bash splits words at ':' and '=' too, which names and options contain. So the line is split here, and quotes
+            # are removed.
+            for ((at = 0; at < ${#line}; at++)); do
+                char=${line:at:1}
+                case $quote$char in
+                    \'\' | \"\") quote='' ;;
+                    \"\\)
+                        [[ ${line:at + 1:1} == [\$\`\"\\] ]] && at+=1
+                        word+=${line:at:1}
+                        ;;
+                    [\'\"]?) word+=$char ;;
+                    \\)
+                        at+=1 begun=yes
+                        word+=${line:at:1}
+                        ;;
+                    [\'\"]) quote=$char opened=$word begun=yes ;;
+                    [[:space:]])
+                        [[ -n $begun ]] && words+=("$word")
+                        word='' head='' begun=''
+                        ;;
+                    *)
+                        # Bash replaces '@' too, though it breaks words.
+                        [[ $COMP_WORDBREAKS == *"$char"* ]] && head=$word${char#@}
+                        word+=$char begun=yes
+                        ;;
+                esac
+            done
+            words+=("$word")
+            # Bash keeps what is before an open quote, or else what ends with the last of its word breaks.
+            [[ -n $quote ]] && head=$opened
             COMPREPLY=()
             while IFS= read -r answer; do
                 if [[ $answer == :files ]]; then
@@ -43,7 +64,22 @@ public enum CompletionScript: String, CaseIterable, Sendable, ExpressibleByArgum
                     break
                 fi
                 answer=${answer%%$'\t'*}
-                COMPREPLY+=("${answer#"$head"}")
+                answer=${answer#"$head"}
+                # A name may contain what a shell would run, and Bash quotes none of it.
+                case $quote in
+                    \') answer=${answer//\'/"'\''"} ;;
+                    \")
+                        answer=${answer//\\/\\\\}
+                        answer=${answer//\$/\\\$}
+                        answer=${answer//\`/\\\`}
+                        answer=${answer//\"/\\\"}
+                        answer=${answer//\!/\"\\\!\"}
+                        ;;
+                    *) [[ -n $answer ]] && printf -v answer %q "$answer" ;;
+                esac
+                # It closes the quote, unless the last character is one already.
+                [[ -n $quote && $answer == *"$quote" ]] && answer+=$quote
+                COMPREPLY+=("$answer")
             done < <("${1/#\~/$HOME}" complete-words -- "${words[@]:1}" 2>/dev/null)
         }
         complete -o nosort -F _sluice sluice
@@ -60,8 +96,8 @@ public enum CompletionScript: String, CaseIterable, Sendable, ExpressibleByArgum
                 if [[ $line == :files ]]; then
                     files=yes
                 elif [[ -n $line ]]; then
-                    # _describe separates a word from its text by ':'.
-                    entries+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+                    # _describe separates a word from its text by ':', and quotes the word for the line.
+                    entries+=("${${${line%%$'\t'*}//\\/\\\\}//:/\\:}:${line#*$'\t'}")
                 fi
             done
             ((${#entries})) && _describe -V 'sluice' entries
@@ -78,7 +114,9 @@ public enum CompletionScript: String, CaseIterable, Sendable, ExpressibleByArgum
         # Completes sluice in fish. Put this file into ~/.config/fish/completions or a vendor_completions.d.
         function __sluice_complete
             set -l words (commandline -opc)
-            set -l current (commandline -ct)
+            set -l typed (commandline -ct)
+            # What is typed may be quoted or escaped, also by a quote that is still open. Fish quotes what it is given.
+            set -l current (string unescape -- "$typed"; or string unescape -- "$typed'"; or string unescape -- "$typed\"")
             set -l program (string replace -r '^~' $HOME -- $words[1])
             for line in ($program complete-words -- $words[2..] "$current" 2>/dev/null)
                 if test "$line" = :files

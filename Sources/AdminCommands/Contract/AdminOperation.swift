@@ -78,8 +78,20 @@ struct AdminOperation: Sendable {
     /// Whether the operation requires `If-Match`.
     var needsState: Bool { operation.parameters.contains { $0.name == "If-Match" && $0.isRequired } }
 
-    /// Whether a person is asked before the operation is done.
-    var isDestructive: Bool { operation.method == "DELETE" || ["revoke", "offboard"].contains(words.last) }
+    /// Whether a person is asked before the operation is done, or before requests of it that delete rows.
+    var isDestructive: Bool {
+        operation.method == "DELETE" || ["revoke", "offboard"].contains(words.last) || deletesOnDemand
+    }
+
+    /// Whether only some requests of the operation delete rows. Their dry runs count these.
+    var deletesOnDemand: Bool { ["import", "apply"].contains(words.last) }
+
+    /// Whether a request of the operation deletes rows, or is as grave.
+    func deletes(_ query: [(name: String, value: String)], _ body: ContractValue?) -> Bool {
+        guard deletesOnDemand else { return isDestructive }
+        return query.contains { $0.name == "prune" && $0.value == "true" }
+            || !(body?["deletes"]?.items ?? []).isEmpty
+    }
 
     /// Whether a dry run identifies the rows that the operation would change, for `If-Match`.
     func rehearses(_ model: ContractModel) -> Bool {
@@ -88,6 +100,12 @@ struct AdminOperation: Sendable {
 
     /// The member of a body that asks for a dry run.
     static let dryRun = "dryRun"
+
+    /// Whether the answer holds a secret that the gateway shows only once.
+    func showsSecret(_ model: ContractModel) -> Bool {
+        let members = answerMembers(model)
+        return members.contains("secret") || (words[0] == "api-keys" && members.contains("key"))
+    }
 
     /// Whether a successful answer has a JSON body.
     var answersRow: Bool { answer != nil }

@@ -67,7 +67,9 @@ struct AdminHelp {
         somebody else changed the row in between. '--if-match' names the version that you
         saw, '--if-match "*"' accepts any. A value '@file' is read from that file ('@-'
         from standard input), which keeps secrets off the command line. Commands that
-        delete ask first if a person is at a terminal, unless '--yes' says not to.
+        delete ask first if a person is at a terminal, unless '--yes' says not to. The
+        file of '--output' is replaced when the answer is complete. If the answer shows
+        a secret, only you can read the file.
         """
 
     static let examples = [

@@ -21,13 +21,6 @@ enum AdminFiles {
         return (file, status.kind == .regular ? status.size : nil)
     }
 
-    /// Opens a file for writing. Its former content is lost.
-    static func writing(_ name: String?) throws(AdminFailure) -> OpenFile {
-        guard let name, name != "-" else { return .standardOutput }
-        guard let file = try? OpenFile(name, for: .writing) else { throw .file("'\(name)' cannot be written.") }
-        return file
-    }
-
     /// Returns the format that a file's extension names; `nil` if it has no extension.
     ///
     /// - Parameters:

@@ -58,7 +58,7 @@ struct CallSample {
 
     private var curl: String {
         var lines = ["curl -sS \(method == "GET" ? "" : "-X \(method) ")\"$SLUICE_URL\"\(Self.shell(path))"]
-        if needsKey { lines.append("-H \"Authorization: Bearer $SLUICE_KEY\"") }
+        if needsKey { lines.append(#"-H @<(printf 'Authorization: Bearer %s\n' "$SLUICE_KEY")"#) }
         lines += fields.map { "-H \(Self.shell("\($0.name): \($0.value)"))" }
         if let body { lines.append("-d \(Self.shell(body.json()))") }
         return lines.joined(separator: " \\\n  ")

@@ -11,7 +11,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from cluster import own
 from network import ip
 from postgres import FILES_OF_BACKUP, DebianCluster, Postgres, documented
 from supervisor import Supervised
@@ -120,9 +119,8 @@ class Rehearsal:
         ip("link", "set", "lo", "up")
         # The documented place, seen by this program alone.
         subprocess.run(["mount", "-t", "tmpfs", "none", "/var/backups"], check=True)
-        for path in (BACKUPS, BACKUPS / "wal"):
-            path.mkdir()
-            own(path)
+        subprocess.run(
+            ["install", "-d", "-m", "700", "-o", "postgres", "-g", "postgres", BACKUPS, BACKUPS / "wal"], check=True)
         self.first = DebianCluster(self.directory, "first")
         self.first.initialize((FILES_OF_BACKUP / "archive.conf").read_text())
         self.first.start()
@@ -154,6 +152,8 @@ class Rehearsal:
         self.before_backup = site.links(self.keys["alice"], 10)
         self.day = time.strftime("%F")
         self.first.shell(documented("What to back up", 0))
+        mode = (BACKUPS / f"{self.day}.dump").stat().st_mode & 0o777
+        check(mode == 0o600, f"others may read the dump: {mode:o}")
         self.before_moment = site.links(self.keys["alice"], 10)
         self.moment = self.first.query("SELECT clock_timestamp()::text")[0][0]
         time.sleep(1)

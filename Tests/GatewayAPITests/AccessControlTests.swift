@@ -94,13 +94,20 @@ struct AccessControlTests {
         #expect(route.refusalForm != nil || answer.string("field") == "nosuch")
     }
 
-    @Test("before an admin is accepted policy is read up to date; an app user is proved when it is recorded")
+    @Test("policy is read up to date before an admin is accepted, and an app user for whom nothing is recorded")
     func freshPolicy() async {
         let gateway = TestGateway()
-        _ = await gateway.send(.get, "/v1/access", token: "user-token")
+        let link = await gateway.send(
+            .post, "/v1/presigned-urls", token: "user-token",
+            json: #"{"action": "GetObject", "bucket": "photos", "key": "uploads/a"}"#)
+        #expect(link.status == 201, "it is proved when it is recorded: \(link.text)")
         #expect(gateway.advances.count.withLock { $0 } == 0)
+        for (count, target) in [(1, "/v1/access"), (2, "/v1/tickets")] {
+            _ = await gateway.send(.get, target, token: "user-token")
+            #expect(gateway.advances.count.withLock { $0 } == count)
+        }
         _ = await gateway.send(.get, "/admin/v1/grants", token: "admin-token")
-        #expect(gateway.advances.count.withLock { $0 } == 1)
+        #expect(gateway.advances.count.withLock { $0 } == 3)
         let stranded = TestGateway(policy: StubPolicy(failure: .unavailable(retryAfter: 2)))
         let answer = await stranded.send(.get, "/admin/v1/grants", token: "admin-token")
         #expect(answer.status == 503)

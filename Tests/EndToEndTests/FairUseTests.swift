@@ -33,7 +33,7 @@ import Testing
             let before = (lines: try await site.number(lines), audit: try await site.number(audit))
             let request = try alice.client.request("POST", "/v1/tickets", ["bucket": "fair", "prefix": ""])
             let port = site.gateways[0].port
-            // The lock is held all the time, as it is where links are recorded: making a ticket takes no other, and only
+            // The lock is held all the time, as it is where links are recorded: making a ticket takes no other. Only
             // changes of policy do.
             let holder = try site.session()
             _ = try await holder.number("SELECT count(pg_advisory_lock_shared(7310868744))")

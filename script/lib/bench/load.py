@@ -72,7 +72,8 @@ class Ledger:
         issued, self.refused = (now - before for now, before in zip(self._counted(), self.counted))
         rows = self._rows()
         if not least <= rows <= most:
-            raise RuntimeError(f"the ledger has {rows} new rows, after answers there must be {least} to {most}")
+            raise RuntimeError(f"the ledger has {rows} new rows, after answers there must be {least} to {most};"
+                               f" the gateways count {issued}, and {self.refused} refusals")
         if rows != issued:
             raise RuntimeError(f"the ledger has {rows} new rows, the gateways count {issued}")
 
@@ -136,7 +137,10 @@ class Issue(Wrk):
         sample = self.send(seconds)
         # wrk hangs up on what is under way at its end: recorded, though nobody reads the answer.
         good = (sample.answers - sample.refused) * self.each
-        self.ledger.compare(good, good + self.connections * self.each)
+        try:
+            self.ledger.compare(good, good + self.connections * self.each)
+        except RuntimeError as error:
+            raise RuntimeError(f"{self.name}: {error}") from error
         return sample
 
     def send(self, seconds):

@@ -100,6 +100,9 @@ public final class Outage: Sendable {
 }
 
 extension Logger {
+    /// The class of the SQLSTATEs with which functions of the schema refuse. PostgreSQL has no such class.
+    private static let ownClass = "SL"
+
     /// Reports a failed statement: as part of an outage if it is one, otherwise in a line of its own.
     ///
     /// - Parameters:
@@ -118,8 +121,13 @@ extension Logger {
             outage.note("\(error)", "\(message)")
             return
         }
-        // Whoever stops a gateway cancels its work, and wants no warning of it.
-        let isWanted = if case .cancelled? = error as? PostgresError { true } else { false }
+        // Whoever stops a gateway cancels its work, and wants no warning of it. A function's own refusal is an answer.
+        let isWanted =
+            switch error as? PostgresError {
+            case .cancelled?: true
+            case .server(let error)?: error.sqlState.hasPrefix(Self.ownClass)
+            default: false
+            }
         log(
             level: isWanted ? .debug : level, message,
             metadata: metadata.merging(["reason": "\(error)"]) { own, _ in own })

@@ -385,7 +385,7 @@ extension AdminCommandTests {
                     "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
                 ])
             #expect(await process.exitStatus() == status, "\(process.output)")
-            #expect(process.output.contains("Import grants, which deletes 1 row? [y/N]") == more.isEmpty)
+            #expect(process.output.contains("Import grants, which removes 1 row? [y/N]") == more.isEmpty)
             let left = try await done(["grants", "list", "--bucket", "asked-import", "--json"])
             #expect(left.rows.count == count)
         }

@@ -30,12 +30,7 @@ struct AdminCall {
         }
         let sent = try value()
         let rehearsal = try rehearse(sent)
-        if command.deletes(invocation.query, sent), !isDryRun(sent), rehearsal?.count != 0, !invocation.isSure,
-            screen.isInteractive
-        {
-            let deletions = try deletions(sent)
-            guard deletions == 0 || screen.confirms(question(rehearsal, deletions)) else { throw .declined }
-        }
+        if asks(sent), rehearsal?.count != 0, !screen.confirms(question(rehearsal)) { throw .declined }
         let body = try body(sent)
         defer { if case .file(_, _, _, let progress) = body { progress.end() } }
         let answer = try client.call(
@@ -56,21 +51,32 @@ struct AdminCall {
 
     /// What a command would do, by a dry run.
     private struct Rehearsal {
-        /// Identifies the rows.
-        var tag: String
-        /// The number of rows.
+        /// Identifies the rows; `nil` if the command names no version.
+        var tag: String?
+        /// The number of rows that it would remove.
         var count: Int?
     }
 
-    /// Sends a dry run before a command that can be rehearsed, so that the command changes exactly the rows that the
-    /// dry run found. `nil` if the command is a dry run itself, or names the version that it expects.
+    /// Sends a dry run: before a command that removes what it finds, so that it removes exactly these rows, and before a
+    /// person is asked how many rows may go. `nil` for other commands, for one that is a dry run itself or names the
+    /// version that it expects, and for a body that can be read only once.
     private func rehearse(_ value: ContractValue?) throws(AdminFailure) -> Rehearsal? {
-        guard var value, command.rehearses(model), invocation.ifMatch == nil,
-            value[AdminOperation.dryRun] != .bool(true)
+        let namesRows = command.rehearses(model)
+        guard !isDryRun(value),
+            namesRows ? value != nil && invocation.ifMatch == nil : command.deletesOnDemand && asks(value)
         else { return nil }
-        value[AdminOperation.dryRun] = .bool(true)
-        let answer = try client.call(command.operation.method, target(invocation.query), try body(value))
+        var (query, dry) = (invocation.query, value)
+        if value == nil {
+            guard try AdminFiles.reading(invocation.file ?? "-").length != nil else { return nil }
+            query.append((AdminOperation.dryRun, "true"))
+        } else {
+            dry?[AdminOperation.dryRun] = .bool(true)
+        }
+        let body = try body(dry)
+        defer { if case .file(_, _, _, let progress) = body { progress.end() } }
+        let answer = try client.call(command.operation.method, target(query), body)
         try client.check(answer)
+        guard namesRows else { return Rehearsal(tag: nil, count: answer.json?["deleted"]?.integer) }
         guard let tag = answer.head["ETag"] else { throw .unreachable("The gateway's answer has no ETag.") }
         return Rehearsal(tag: tag, count: answer.json?["count"]?.integer)
     }
@@ -80,34 +86,19 @@ struct AdminCall {
             || invocation.query.contains { $0.name == AdminOperation.dryRun && $0.value == "true" }
     }
 
-    /// Asks the gateway how many rows a command would delete that deletes on demand. `nil` for other commands, and for
-    /// a body that can be read only once.
-    private func deletions(_ value: ContractValue?) throws(AdminFailure) -> Int? {
-        guard command.deletesOnDemand else { return nil }
-        var (query, value) = (invocation.query, value)
-        if value == nil {
-            guard try AdminFiles.reading(invocation.file ?? "-").length != nil else { return nil }
-            query.append((AdminOperation.dryRun, "true"))
-        } else {
-            value?[AdminOperation.dryRun] = .bool(true)
-        }
-        let body = try body(value)
-        defer { if case .file(_, _, _, let progress) = body { progress.end() } }
-        let answer = try client.call(command.operation.method, target(query), body)
-        try client.check(answer)
-        return answer.json?["deleted"]?.integer
+    /// Whether a person is asked before the command is done.
+    private func asks(_ value: ContractValue?) -> Bool {
+        command.deletes(invocation.query, value) && !isDryRun(value) && !invocation.isSure && screen.isInteractive
     }
 
     /// What is asked before a destructive command, such as `Delete the grant 0198…?`.
-    private func question(_ rehearsal: Rehearsal?, _ deletions: Int?) -> String {
-        if command.deletesOnDemand {
-            let text = "\((command.words.last ?? "").capitalized) \(command.words[0])"
-            guard let deletions else { return text + ", which may delete rows?" }
-            return "\(text), which deletes \(deletions) \(deletions == 1 ? "row" : "rows")?"
-        }
-        if command.rehearses(model) {
-            let text = "\((command.words.last ?? "").capitalized) \(invocation.path.joined(separator: " "))"
-            guard let count = rehearsal?.count else { return text + "?" }
+    private func question(_ rehearsal: Rehearsal?) -> String {
+        if command.rehearses(model) || command.deletesOnDemand {
+            let object = command.deletesOnDemand ? command.words[0] : invocation.path.joined(separator: " ")
+            let text = "\((command.words.last ?? "").capitalized) \(object)"
+            guard let count = rehearsal?.count else {
+                return command.deletesOnDemand ? text + ", which may remove rows?" : text + "?"
+            }
             return "\(text), which removes \(count) \(count == 1 ? "row" : "rows")?"
         }
         let target = (invocation.path + invocation.body.members.map { $0.value.cell }).joined(separator: " ")

@@ -31,13 +31,12 @@ public struct AccessOverview: Sendable {
         self.usage = usage
     }
 
-    /// Collects a caller's access, by committed policy.
+    /// Collects a caller's access, by the policy that was known when the caller was authenticated or by later policy.
     ///
     /// An allow template without a usable value for this caller permits nothing and is left out. A deny template
     /// without one is listed with the part before its first variable.
     /// - Throws: `unavailable`, `slowDown`, `unauthenticated` if the caller has more groups than the limit.
     public func access(of caller: Caller) async throws(GatewayError) -> Access {
-        try await cache.advance()
         let policy = try await cache.access(of: caller.principal, groups: caller.groups, to: nil, key: nil)
         let grants = Self.effectiveGrants(for: caller.subject, under: policy)
         let holdings = Self.holdings(of: caller.principal, under: policy)

@@ -155,7 +155,7 @@ public final class IssueRequest: Sendable {
 
     /// Returns this request as the issuance of a URL that works from one address alone; unchanged for `nil`.
     func bound(to address: IPAddress?) -> IssueRequest {
-        guard let address, let repeatable else { return self }
+        guard address != nil, let repeatable else { return self }
         return with(repeatable.bound(to: address))
     }
 

@@ -23,10 +23,10 @@ final class RepeatableIssuance: Sendable, Equatable {
         earlier = nil
     }
 
-    /// The issuance of a credential that works from one address alone. One for another address is another credential,
-    /// which is recorded and charged by itself.
-    func bound(to address: IPAddress) -> RepeatableIssuance {
-        guard let earlier else { return self }
+    /// The issuance of a credential that works from one address alone; unchanged for `nil`. One for another address is
+    /// another credential, which is recorded and charged by itself.
+    func bound(to address: IPAddress?) -> RepeatableIssuance {
+        guard let address, let earlier else { return self }
         let digest = DigestAlgorithm.sha256.digest(of: tag + Array(address.description.utf8))
         let issuance = RepeatableIssuance(tag: Array(digest.bytes.prefix(tag.count)), among: earlier)
         if issuance.fixed == nil { earlier.noteAnother() }

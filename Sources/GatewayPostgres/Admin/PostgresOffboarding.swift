@@ -45,7 +45,6 @@ public struct PostgresOffboarding: OffboardingStore {
         } catch let error as PostgresError {
             // Somebody else added or changed a row meanwhile.
             guard error.sqlState != "40001" else { throw .preconditionFailed }
-            guard !error.isOfStaleCaller else { throw .staleCaller }
             throw refusal(error, requestID: change.requestID)
         } catch {
             throw .unexpected(error)

@@ -24,7 +24,8 @@ extension PostgresError {
     /// The error as a caller sees it: the database did not do the work, and when to try again.
     var asGatewayError: GatewayError {
         switch self {
-        case .server where isOfStaleCaller: .staleCaller
+        // What 'prove_actor' raises.
+        case .server(let error) where error.sqlState == "SL001": .staleCaller
         // The database is reachable but slow: it ran out of time and did nothing.
         case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1, cause: cause)
         // 57014 is query_canceled, by the server's own time limit; 55P03 is lock_not_available.

@@ -36,7 +36,7 @@ struct StorePool: Sendable {
 
     /// Logs an error and returns the error for the caller.
     private func refusal(_ error: PostgresError) -> GatewayError {
-        if !error.isOfStaleCaller { logger.report(error, complaint, in: pool.outage) }
+        logger.report(error, complaint, in: pool.outage)
         return error.asGatewayError
     }
 }

@@ -215,7 +215,6 @@ extension PostgresGrantBulk {
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {
         if let error = error as? GatewayError { return error }
-        if let error = error as? PostgresError, error.isOfStaleCaller { return .staleCaller }
         logger.report(
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])

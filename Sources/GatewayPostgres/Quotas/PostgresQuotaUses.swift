@@ -54,7 +54,6 @@ public struct PostgresQuotaUses: QuotaUses {
             }
             return outcome
         } catch {
-            if error.isOfStaleCaller { throw .staleCaller }
             guard error.sqlState == "40001" else { throw refusal(error, call.change.requestID) }
             return nil
         }

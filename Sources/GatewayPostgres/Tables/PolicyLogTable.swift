@@ -50,21 +50,15 @@ extension CredentialProof {
 }
 
 extension PostgresPool {
-    /// Runs the transaction of a change: ties it to the claim of the request's idempotency key, if it has one, and
-    /// tells where its credential may not stand any more.
+    /// Runs the transaction of a change, and ties it to the claim of the request's idempotency key, if it has one.
     ///
-    /// - Throws: `staleCaller` if the credential's row may have changed since it was checked; `idempotency`; what
-    ///   `body` throws.
+    /// - Throws: `idempotency`; what `body` throws.
     func withChange<Result: Sendable>(
         _ change: ChangeContext, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
-        do {
-            return try await withTransaction { transaction in
-                try transaction.mark(change)
-                return try body(transaction)
-            }
-        } catch let error as PostgresError where error.isOfStaleCaller {
-            throw GatewayError.staleCaller
+        try await withTransaction { transaction in
+            try transaction.mark(change)
+            return try body(transaction)
         }
     }
 }
@@ -75,9 +69,4 @@ extension PostgresTransaction {
     func prove(_ change: ChangeContext) throws(PostgresError) {
         if let proof = change.proof { try perform(PolicyLogTable.prove, proof) }
     }
-}
-
-extension PostgresError {
-    /// Whether `prove_actor` refused.
-    var isOfStaleCaller: Bool { sqlState == "SL001" }
 }

@@ -29,8 +29,7 @@ struct CookieBody: ProvenBody {
         switch decided(under: policy, in: attempt, at: instant) {
         case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
-            var repeatable = attempt.context.repeatable?.issuance(at: 0)
-            if let address = permit.sourceAddress { repeatable = repeatable?.bound(to: address) }
+            let repeatable = attempt.context.repeatable?.issuance(at: 0).bound(to: permit.sourceAddress)
             let permit = try repeatable.permit(permit, at: instant) { decidedAt in
                 decided(under: policy, in: attempt, at: decidedAt)
             }

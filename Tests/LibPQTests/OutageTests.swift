@@ -35,6 +35,18 @@ import Testing
     private static let lost = PostgresError.connectionLost(reason: "gone")
     private static let refused = PostgresError.server(.init(sqlState: "22001", severity: "ERROR", message: "too long"))
 
+    /// What a function of the schema refuses is told to whoever asked, and is no failure of the database.
+    @Test func `a function's own refusal and work that was cancelled are no warnings`() {
+        let lines = Lines()
+        let outage = Outage(quiet: .zero, logger: lines.logger)
+        let answer = PostgresError.server(.init(sqlState: "SL001", severity: "ERROR", message: "not any more"))
+        for error in [answer, .cancelled, Self.refused] {
+            lines.logger.report(error, "rows cannot be changed", in: outage)
+        }
+        #expect(lines.all.map { $0.prefix { $0 != " " } } == ["debug", "debug", "warning"])
+        #expect(!outage.isUnderWay)
+    }
+
     @Test func `an outage of many failures has a line when it begins and a line when it ends`() {
         let lines = Lines()
         let outage = Outage(quiet: .zero, logger: lines.logger)

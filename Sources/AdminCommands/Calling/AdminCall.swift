@@ -57,8 +57,8 @@ struct AdminCall {
         var count: Int?
     }
 
-    /// Sends a dry run: before a command that removes what it finds, so that it removes exactly these rows, and before a
-    /// person is asked how many rows may go. `nil` for other commands, for one that is a dry run itself or names the
+    /// Sends a dry run: before a command that removes what it finds, so that it removes exactly these rows, and before
+    /// a person is asked how many rows may go. `nil` for other commands, for one that is a dry run itself or names the
     /// version that it expects, and for a body that can be read only once.
     private func rehearse(_ value: ContractValue?) throws(AdminFailure) -> Rehearsal? {
         let namesRows = command.rehearses(model)

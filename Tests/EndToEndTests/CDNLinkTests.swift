@@ -173,7 +173,8 @@ import Testing
             let checked = try await site.deployment.admin.call("POST", "/admin/v1/buckets/photos:validate")
             let steps = checked.json["steps"].items.filter { $0["endpoint"] == "cdn" }
             #expect(
-                steps.map(\.["step"]) == ["endpoint", "unsigned-link", "expired-link", "upload-by-link"],
+                steps.map(\.["step"])
+                    == ["endpoint", "unsigned-link", "expired-link", "upload-by-link", "added-parameter"],
                 "\(checked.text)")
             #expect(steps.allSatisfy { $0["outcome"] == "passed" }, "\(checked.text)")
             #expect(checked.json["valid"] == true, "\(checked.text)")

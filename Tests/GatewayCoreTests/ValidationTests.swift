@@ -51,6 +51,12 @@ import Testing
                 ($0.provider, $0.scheme, $0.addressing, $0.region) = (.oss, .ossV4, .virtual, "oss-cn-hangzhou")
             },
             Flaw(nil) { ($0.provider, $0.scheme) = (.gcs, .gcsV4RSA) },
+            Flaw("endpoint") { $0.endpoint = "https://s3.oss-cn-hangzhou.aliyuncs.com" },
+            Flaw("publicEndpoints.default.url") {
+                $0.publicEndpoints = [.default: PublicEndpoint(url: "https://oss-cn-hangzhou.aliyuncs.com:443")]
+            },
+            Flaw(nil) { $0.endpoint = "https://oss-cn-hangzhou.aliyuncs.com.example" },
+            Flaw(nil) { $0.endpoint = "https://s3-aliyuncs.com" },
         ] as [Flaw<Bucket>])
     func `a bucket`(flaw: Flaw<Bucket>) throws {
         var bucket = try Fixture.bucket()

@@ -26,6 +26,7 @@ const stepTitles = {
   "unsigned-link": "Refuse a download without a signature",
   "expired-link": "Refuse a link that has ended",
   "upload-by-link": "Refuse an upload by a link for a download",
+  "added-parameter": "Drop a parameter that the link does not name",
   "unsigned-acl": "Refuse an access rule that the link does not name",
   "unsigned-copy": "Refuse a copy that the link does not name",
   "unsigned-times": "Ignore times that the link does not name",

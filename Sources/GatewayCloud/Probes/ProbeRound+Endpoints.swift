@@ -40,9 +40,17 @@ extension ProbeRound {
             timeout: timeout)
         if let version = upload.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
         note(.uploadByLink, upload, endpoint: name, isAsHoped: isRefused)
+        guard place.linksTakeParameters else { return }
+        // The probe object is no image, so OSS refuses to tell its size. All others take no notice.
+        let added = await ask(.extended("GET", by: "x-oss-process=image%2Finfo"), .get, at: place, timeout: timeout)
+        let body = body
+        note(.addedParameter, added, endpoint: name) {
+            $0.status == 200 && $0.body == body && !place.passesParametersToOSS
+        }
     }
 
     private mutating func skipLinks(at name: PublicEndpoint.Name) {
         skip(.unsignedLink, .expiredLink, .uploadByLink, endpoint: name)
+        if bucket.at(name)?.linksTakeParameters == true { skip(.addedParameter, endpoint: name) }
     }
 }

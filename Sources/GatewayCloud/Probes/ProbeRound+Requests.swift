@@ -11,6 +11,8 @@ extension ProbeRound {
         case now(String)
         /// A method, for a time that is over.
         case expired(String)
+        /// A method, from now on, in a URL that somebody adds a parameter to.
+        case extended(String, by: String)
         /// Nothing.
         case unsigned
 
@@ -65,6 +67,7 @@ extension ProbeRound {
     ) throws(OutboundError) -> Secret<String> {
         let method: String
         var instant = probe.now()
+        var addition: String?
         do throws(GatewayError) {
             switch signed {
             case .unsigned: return Secret(try probe.signer.unsignedURL(of: key, in: place))
@@ -72,13 +75,19 @@ extension ProbeRound {
             case .expired(let signed):
                 method = signed
                 instant.addTimeInterval(-BucketProbe.expiredFor)
+            case .extended(let signed, let parameter):
+                method = signed
+                addition = parameter
             }
             guard let signer = place.hasCDNLinks ? cdnCredential : credential else {
                 throw GatewayError.unavailable(retryAfter: 60, cause: "no credential signs for the bucket's CDN")
             }
-            return try probe.signer.url(
+            let url = try probe.signer.url(
                 method, of: key, in: place, with: signer, headers: headers, query: query,
                 expiresIn: BucketProbe.urlLife, at: instant)
+            guard let addition else { return url }
+            let text = url.reveal()
+            return Secret(text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + addition)
         } catch {
             throw .notSignable
         }

@@ -85,16 +85,19 @@ struct ProbeRound {
             step: step, outcome: .passed, origin: origin, endpoint: endpoint, failure: reply.failure,
             status: reply.answer?.status, duration: reply.duration)
         if let answer = reply.answer, !isAsHoped(answer) { finding.failure = ProbeFailure(answer) }
-        if let failure = finding.failure { finding.outcome = Self.outcome(of: step, failure) }
+        if let failure = finding.failure { finding.outcome = outcome(of: step, failure, at: endpoint) }
         validation.findings.append(finding)
         return finding.failure == nil
     }
 
     /// Links also work with credentials that may neither remove nor list objects, and at endpoints that only others
-    /// than the gateway reach.
-    private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
+    /// than the gateway reach. Where the row does not say that the CDN drops parameters, no links to OSS are issued.
+    private func outcome(
+        of step: BucketValidation.Step, _ failure: ProbeFailure, at endpoint: PublicEndpoint.Name?
+    ) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
         if step.isOfEndpoint, failure.isOutOfReach { return .skipped }
+        if step == .addedParameter, endpoint.flatMap({ bucket.at($0) })?.cdn?.dropsParameters != true { return .warned }
         return .failed
     }
 

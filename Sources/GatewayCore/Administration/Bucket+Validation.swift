@@ -6,6 +6,8 @@ import StrictJSON
 extension Bucket: ValidatedRow {
     /// Maximum length of a callback's base64 text. Stores accept no URL above 8 KiB.
     static let maxCallbackBytes = 2048
+    /// What the names of all endpoints of Alibaba OSS end with.
+    private static let ossDomain = Array(".aliyuncs.com".utf8)
     /// A day, in seconds.
     private static let day = 86_400
     /// Maximum number of origins of a bucket.
@@ -140,6 +142,10 @@ extension Bucket: ValidatedRow {
             throw .invalidArgument(field: fields.url, reason: error.detail)
         }
         try require(endpoint.path.isEmpty, fields.url, "The endpoint must be 'http(s)://host[:port]', without a path.")
+        try require(
+            provider == .oss || !endpoint.host.utf8.suffix(Self.ossDomain.count).elementsEqual(Self.ossDomain),
+            fields.url,
+            "Buckets at Alibaba OSS must have the provider 'oss': links to others do not prevent what only OSS does.")
         try require(
             provider != .oss || addressing != .path || endpoint.isAddress, fields.addressing,
             "OSS accepts the bucket in the path only if the endpoint is an IP address; use 'virtual' or 'cname'."

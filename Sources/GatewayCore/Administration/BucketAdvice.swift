@@ -56,6 +56,7 @@ struct BucketAdvice {
     private func refusal(_ status: Int, _ code: String?, in step: BucketValidation.Step) -> String {
         if step == .preflight { return preflight }
         if step == .unsignedACL { return hiddenACL(status) }
+        if step == .addedParameter { return addedParameter(reachesStore: true) }
         switch code {
         case "SignatureDoesNotMatch": return signature
         case "InvalidAccessKeyId", "InvalidAccessKeyID", "InvalidSecurity":
@@ -163,6 +164,23 @@ struct BucketAdvice {
             : unknown + "Run 'sluice qualify', which tries to read such an object without a signature."
     }
 
+    private func addedParameter(reachesStore: Bool) -> String {
+        if bucket.passesParametersToOSS {
+            return "Sluice issues no links to this CDN before 'dropsParameters' is set, "
+                + "because added parameters can show other images of the bucket at Alibaba OSS. "
+                + (reachesStore
+                    ? "Let the CDN drop all parameters but those of its signature, and set it."
+                    : "The CDN dropped the one that was tried; if it drops all but those of its signature, set it.")
+        }
+        return bucket.provider == .oss
+            ? "Whoever has a link can add parameters that show other images of the bucket: "
+                + "the CDN hands them to Alibaba OSS, although 'dropsParameters' says otherwise. "
+                + "Let the CDN drop all parameters but those of its signature."
+            : "A link with 'x-oss-process' added is answered differently. If the bucket is at Alibaba OSS, "
+                + "whoever has a link can see other images of the bucket: give the bucket the provider 'oss', "
+                + "and let the CDN drop all parameters but those of its signature."
+    }
+
     private var checksum: String {
         bucket.honoursUnsignedHeaders
             ? "The store does not compare the hash that a request is signed with. Ask for 'contentMD5' as well."
@@ -190,6 +208,7 @@ struct BucketAdvice {
                 + "Check its clock and, at Alibaba's CDN, that 'validity' is the time for which the domain accepts links."
         case .uploadByLink:
             "Whoever has a link for a download can upload by it. Let the CDN pass on GET and HEAD alone."
+        case .addedParameter: addedParameter(reachesStore: !bucket.passesParametersToOSS)
         default:
             "The store returns bytes that differ from those that it accepted. "
                 + "Check that the endpoint is one store only."
@@ -217,7 +236,7 @@ extension BucketValidation.Step {
     /// Whether the step tries one of the bucket's public endpoints, which the gateway need not reach.
     public var isOfEndpoint: Bool {
         switch self {
-        case .endpoint, .unsignedLink, .expiredLink, .uploadByLink: true
+        case .endpoint, .unsignedLink, .expiredLink, .uploadByLink, .addedParameter: true
         default: false
         }
     }

@@ -21,6 +21,9 @@ public struct BucketValidation: Sendable, Equatable {
         case expiredLink = "expired-link"
         /// Uploads by a link to the bucket's CDN that is for a download. The CDN must refuse it.
         case uploadByLink = "upload-by-link"
+        /// Reads the probe object by a link to the bucket's CDN that somebody added a parameter of Alibaba OSS to. The
+        /// CDN must not hand it to the store.
+        case addedParameter = "added-parameter"
         /// Sends an upload link with an access list that the link does not bind. The store must not obey it.
         case unsignedACL = "unsigned-acl"
         /// Sends an upload link with a copy source that the link does not bind. The store must not copy the object.

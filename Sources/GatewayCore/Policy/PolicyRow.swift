@@ -102,8 +102,7 @@ final class BucketRow: Sendable {
         endpoint = name
         cdnScheme = bucket.cdn?.forSigning
         bindsSourceAddress = bucket.cdn?.bindsSourceAddress == true
-        passesParametersToOSS =
-            bucket.provider == .oss && bucket.cdn.map { $0.dropsParameters != true } ?? false
+        passesParametersToOSS = bucket.passesParametersToOSS
         places = []
     }
 

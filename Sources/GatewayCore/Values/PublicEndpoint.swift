@@ -147,6 +147,13 @@ extension Bucket {
     /// Whether links lead to a content delivery network that checks them.
     public var hasCDNLinks: Bool { cdn != nil }
 
+    /// Whether links lead to a content delivery network that does not sign the query, so that whoever has one can add
+    /// parameters.
+    public var linksTakeParameters: Bool { cdn.map { $0.scheme != .cloudFront } ?? false }
+
+    /// Whether parameters of a request to the bucket's content delivery network may reach Alibaba OSS.
+    public var passesParametersToOSS: Bool { provider == .oss && cdn.map { $0.dropsParameters != true } ?? false }
+
     /// The origins for which the bucket's credential signs: those of its links, and the one that the gateway calls.
     var origins: Set<String> {
         Set(publicEndpoints.values.filter { $0.signing == nil }.map(\.url)).union([endpoint])

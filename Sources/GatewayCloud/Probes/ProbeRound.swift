@@ -97,7 +97,8 @@ struct ProbeRound {
     ) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
         if step.isOfEndpoint, failure.isOutOfReach { return .skipped }
-        if step == .addedParameter, endpoint.flatMap({ bucket.at($0) })?.cdn?.dropsParameters != true { return .warned }
+        let signing = endpoint.flatMap { bucket.publicEndpoints[$0]?.signing }
+        if step == .addedParameter, signing?.dropsParameters != true { return .warned }
         return .failed
     }
 

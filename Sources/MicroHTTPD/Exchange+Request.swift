@@ -8,6 +8,7 @@ import HTTPTypes
 extension Exchange {
     /// Handles one call of the access handler.
     func handle(line: HeadGuard.RequestLine, data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
+        if stage != .answering { loop.goesOn() }
         switch stage {
         case .head:
             loop.begin()
@@ -206,14 +207,18 @@ extension Exchange {
     // MARK: Answering
 
     private func queueOrWait() -> Bool {
-        var isSuspended = false
+        var isWaiting = false
         let ready = state.withLock { state -> ServerResponse? in
-            if let response = state.takeAnswer() { return response }
-            isSuspended = suspend(&state, for: .answer)
+            if let response = state.takeAnswer() {
+                endTurns(&state)
+                return response
+            }
+            isWaiting = waitOn(&state)
             return nil
         }
-        if let ready { return queue(ready, closes: false) }
-        return isSuspended
+        guard let ready else { return isWaiting }
+        loop.goesOn()
+        return queue(ready, closes: false)
     }
 
     private func queue(_ response: ServerResponse, closes: Bool) -> Bool {

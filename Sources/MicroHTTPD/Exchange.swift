@@ -26,7 +26,7 @@ import Synchronization
         case queued
     }
 
-    /// What a suspended connection waits for.
+    /// What a connection waits for.
     enum Pause {
         case answer
         case reader
@@ -47,6 +47,9 @@ import Synchronization
         var pause: Pause?
         /// Whether libmicrohttpd has suspended the connection, so that it must be told when the pause ends.
         var isSuspended = false
+        /// For how many turns of its loop the connection still waits for the answer before it is suspended; 0 if it
+        /// does not wait, or is suspended.
+        var turnsLeft = 0
         var answer = Answer.none
         var isComplete = false
         var isGivenUp = false
@@ -117,10 +120,47 @@ import Synchronization
     /// Ends the pause, if there is one. The caller holds the lock.
     func resume(_ state: inout State) {
         state.pause = nil
-        guard state.isSuspended else { return }
-        state.isSuspended = false
-        unsafe MHD_resume_connection(connection)
+        if state.isSuspended {
+            state.isSuspended = false
+            unsafe MHD_resume_connection(connection)
+        } else if state.turnsLeft == 0 {
+            return
+        }
         loop.wake()
+    }
+
+    // MARK: Waiting for the answer
+
+    /// The number of turns for which a connection waits for its answer before it is suspended. Suspending takes two
+    /// calls of `epoll_ctl` and one of `recv` in vain; each turn takes one call of the access handler. Most answers are
+    /// there after few turns.
+    private static let turnsOfWaiting = 64
+
+    /// Lets the connection wait for its answer without being suspended. libmicrohttpd calls the access handler in each
+    /// turn of the loop, as it does for every request that has arrived and has no answer. The caller holds the lock.
+    private func waitInTurns(_ state: inout State) {
+        state.turnsLeft = Self.turnsOfWaiting
+        loop.waits()
+    }
+
+    /// Waits for another turn, or suspends the connection after the last one. The caller holds the lock.
+    ///
+    /// - Returns: Whether the connection waits. If not, it must be closed.
+    func waitOn(_ state: inout State) -> Bool {
+        // A server that stops gives up every pause, and each request gets its 503.
+        if state.turnsLeft > 1 || state.turnsLeft == 1 && core.isStopping.load(ordering: .relaxed) {
+            state.turnsLeft = max(1, state.turnsLeft - 1)
+            return true
+        }
+        endTurns(&state)
+        return suspend(&state, for: .answer)
+    }
+
+    /// Ends the waiting in turns, if the connection does. The caller holds the lock.
+    func endTurns(_ state: inout State) {
+        guard state.turnsLeft > 0 else { return }
+        state.turnsLeft = 0
+        loop.waitsNoLonger()
     }
 
     // MARK: The task
@@ -129,7 +169,7 @@ import Synchronization
     enum Start {
         /// It did not start: the server is stopping.
         case stopping
-        /// It waits; the connection is suspended until it continues.
+        /// It waits, and so does the connection.
         case waiting
         /// It reads the body.
         case reading
@@ -137,8 +177,8 @@ import Synchronization
         case answered(ServerResponse)
     }
 
-    /// Starts the task that answers. It runs at once on this thread until it has to wait. Only then is the connection
-    /// suspended.
+    /// Starts the task that answers. It runs at once on this thread until it has to wait. Only then does the connection
+    /// wait, too: suspended, unless for the answer alone.
     func launch(_ body: RequestBody, pause: Pause) -> Start {
         guard let head = head.take() else { return .stopping }
         let request = ServerRequest(
@@ -161,7 +201,12 @@ import Synchronization
             } else if !state.isTaskOver {
                 state.task = task
             }
-            if state.pause != nil {
+            switch state.pause {
+            case nil: break
+            case .answer:
+                waitInTurns(&state)
+                return .waiting
+            default:
                 state.isSuspended = true
                 unsafe MHD_suspend_connection(connection)
                 return .waiting
@@ -215,6 +260,7 @@ import Synchronization
     func complete() {
         let (task, reader, writer) = state.withLock { state in
             state.isComplete = true
+            endTurns(&state)
             state.pause = nil
             state.isSuspended = false
             defer { state.task = nil }
@@ -227,7 +273,7 @@ import Synchronization
         core.openExchanges.subtract(1, ordering: .relaxed)
     }
 
-    /// Gives up what the connection is suspended for.
+    /// Gives up what the connection waits for.
     func abort() {
         state.withLock { giveUp(&$0) }
     }

@@ -25,6 +25,10 @@ final class ServerLoop: Sendable {
     fileprivate let daemons: DescriptorSet?
     private let handover = Mutex(Handover())
     private let requests = Atomic<UInt>(0)
+    /// Connections that wait for their answers without being suspended.
+    private let waiting = Atomic<Int>(0)
+    /// Whether a request has gone on since the last turn.
+    private let hasGoneOn = Atomic<Bool>(false)
 
     /// What other threads pass to the loop's.
     fileprivate struct Handover {
@@ -76,6 +80,27 @@ final class ServerLoop: Sendable {
 
     private static let requestsAtOnce: UInt = 32
 
+    /// Notes that a connection waits for its answer without being suspended. To be called on the loop's thread.
+    func waits() { waiting.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Notes that a connection waits so no longer. To be called on the loop's thread.
+    func waitsNoLonger() { waiting.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// Notes that a request goes on, so that libmicrohttpd may have more to do for it.
+    func goesOn() { hasGoneOn.store(true, ordering: .relaxed) }
+
+    /// How long the thread may wait where libmicrohttpd says for how long it can. To be called once a turn.
+    ///
+    /// For libmicrohttpd, a request without an answer is work that is always due. Asking again in vain would keep the
+    /// processor busy. So while some wait, a turn follows at once only if a request has gone on in the last one. What
+    /// comes from other threads or sockets ends the wait as ever. libmicrohttpd may also hold bytes of which its
+    /// callbacks tell nothing, such as half a head; these wait for a millisecond at most.
+    fileprivate func patience(_ milliseconds: Int32) -> Int32 {
+        let hasGoneOn = hasGoneOn.exchange(false, ordering: .relaxed)
+        guard milliseconds == 0, waiting.load(ordering: .relaxed) > 0 else { return milliseconds }
+        return hasGoneOn ? 0 : 1
+    }
+
     fileprivate func takeHandover() -> Handover {
         handover.withLock { exchange(&$0, with: Handover()) }
     }
@@ -97,9 +122,10 @@ private final class DaemonWork: LoopWork {
 
     var timeout: Int32 {
         // As an unsigned number, -1 is the longest time.
-        predecessors.reduce(daemon.timeout) {
+        let shortest = predecessors.reduce(daemon.timeout) {
             Int32(bitPattern: min(UInt32(bitPattern: $0), UInt32(bitPattern: $1.timeout)))
         }
+        return loop.patience(shortest)
     }
 
     func work() {

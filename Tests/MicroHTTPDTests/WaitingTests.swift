@@ -1,0 +1,108 @@
+import HTTPServing
+import MicroHTTPD
+import Testing
+
+/// Requests that wait for their answers, at first in turns of the loop and then suspended, beside others on the same
+/// loop.
+@Suite struct WaitingTests {
+    /// Answers `/late` when the gate opens, and everything else with its body.
+    private static func responder(_ gate: Gate) -> TestResponder {
+        TestResponder(plan: { _ in .collect(maxBytes: 10_000) }) { request in
+            if request.head.target == "/late" { await gate.wait() }
+            guard case .collected(let body) = request.body else { return .text("streamed") }
+            return .text("\(request.head.target) " + String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    private static func post(_ target: String, _ body: String, fields: String = "") -> String {
+        "POST \(target) HTTP/1.1\r\nHost: a\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private func with(_ body: @Sendable (TestServer, Gate) async throws -> Void) async throws {
+        let gate = Gate()
+        try await TestServer.with(Self.responder(gate), { $0.threads = 1 }) { try await body($0, gate) }
+    }
+
+    @Test(
+        "an answer is sent however many turns it takes, and the connection serves on",
+        arguments: [0, 1, 30, 60, 61, 62, 63, 64, 65, 66, 67, 200])
+    func turns(others: Int) async throws {
+        try await with { server, gate in
+            let late = try server.client()
+            try await late.send(Self.post("/late", "one"))
+            await gate.arrival()
+            let other = try server.client()
+            for number in 0..<others {
+                #expect(try await other.exchange(Self.post("/\(number)", "two")).text == "/\(number) two")
+            }
+            gate.open()
+            var rest: [UInt8] = []
+            #expect(try await late.response(rest: &rest).text == "/late one")
+            #expect(try await late.exchange(Self.post("/next", "three")).text == "/next three")
+        }
+    }
+
+    @Test("many wait at once, and each gets its own answer", arguments: [2, 50, 300])
+    func many(count: Int) async throws {
+        try await with { server, gate in
+            var clients: [AsyncConnection] = []
+            for number in 0..<count {
+                clients.append(try server.client())
+                try await clients[number].send(Self.post("/late", "\(number)"))
+            }
+            await gate.arrival(count)
+            gate.open()
+            for (number, client) in clients.enumerated() {
+                var rest: [UInt8] = []
+                #expect(try await client.response(rest: &rest).text == "/late \(number)")
+            }
+        }
+    }
+
+    @Test(
+        "requests that arrive in pieces, or several at once, are read beside one that waits",
+        arguments: [1, 7, 100, 1_000, 1_023, 1_024, 1_025, 2_048, 3_000, 100_000])
+    func pieces(size: Int) async throws {
+        try await with { server, gate in
+            let late = try server.client()
+            try await late.send(Self.post("/late", "one"))
+            await gate.arrival()
+            let other = try server.client()
+            let long = String(repeating: "f", count: 3_000)
+            let text =
+                Self.post("/a", "two", fields: "X-Long: \(long)\r\n") + Self.post("/b", long) + Self.post("/c", "")
+            let bytes = Array(text.utf8)
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try await other.send(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+            var rest: [UInt8] = []
+            #expect(try await other.response(rest: &rest).text == "/a two")
+            #expect(try await other.response(rest: &rest).text == "/b \(long)")
+            #expect(try await other.response(rest: &rest).text == "/c ")
+            gate.open()
+            var lateRest: [UInt8] = []
+            #expect(try await late.response(rest: &lateRest).text == "/late one")
+        }
+    }
+
+    @Test(
+        "a client that hangs up while its request waits takes nothing from the others", arguments: [0, 30, 64, 100])
+    func hangsUp(others: Int) async throws {
+        try await with { server, gate in
+            let late = try server.client()
+            try await late.send(Self.post("/late", "one"))
+            do {
+                let gone = try server.client()
+                try await gone.send(Self.post("/late", "gone"))
+                await gate.arrival(2)
+            }
+            let other = try server.client()
+            for number in 0..<others {
+                #expect(try await other.exchange(Self.post("/\(number)", "two")).text == "/\(number) two")
+            }
+            gate.open()
+            var rest: [UInt8] = []
+            #expect(try await late.response(rest: &rest).text == "/late one")
+        }
+    }
+}

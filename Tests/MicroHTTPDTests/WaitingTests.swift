@@ -25,7 +25,7 @@ import Testing
 
     @Test(
         "an answer is sent however many turns it takes, and the connection serves on",
-        arguments: [0, 1, 30, 60, 61, 62, 63, 64, 65, 66, 67, 200])
+        arguments: Array(0...70) + [200])
     func turns(others: Int) async throws {
         try await with { server, gate in
             let late = try server.client()
@@ -69,8 +69,9 @@ import Testing
             await gate.arrival()
             let other = try server.client()
             let long = String(repeating: "f", count: 3_000)
-            let text =
-                Self.post("/a", "two", fields: "X-Long: \(long)\r\n") + Self.post("/b", long) + Self.post("/c", "")
+            // The first head is longer than what libmicrohttpd reads at once.
+            let fields = "X-Long: \(String(repeating: "f", count: 7_000))\r\n"
+            let text = Self.post("/a", "two", fields: fields) + Self.post("/b", long) + Self.post("/c", "")
             let bytes = Array(text.utf8)
             for start in stride(from: 0, to: bytes.count, by: size) {
                 try await other.send(Array(bytes[start..<min(start + size, bytes.count)]))
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "a client that hangs up while its request waits takes nothing from the others", arguments: [0, 30, 64, 100])
+        "a client that hangs up while its request waits takes nothing from the others", arguments: [0, 10, 20, 30, 100])
     func hangsUp(others: Int) async throws {
         try await with { server, gate in
             let late = try server.client()

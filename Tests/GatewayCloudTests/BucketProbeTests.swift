@@ -197,7 +197,8 @@ extension ServerResponse {
     }
 
     /// A CDN in front of a store. It checks what a test lets it check, takes no notice of parameters that are not its
-    /// own, and hands them to the store or drops them. The store obeys those of Alibaba OSS, and the object is no image.
+    /// own, and hands them to the store or drops them. The store obeys those of Alibaba OSS, and the object is no
+    /// image.
     private static func cdn(
         _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool
     ) -> TestPeer {

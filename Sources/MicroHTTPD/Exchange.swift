@@ -201,14 +201,13 @@ import Synchronization
             } else if !state.isTaskOver {
                 state.task = task
             }
-            switch state.pause {
-            case nil: break
-            case .answer:
-                waitInTurns(&state)
-                return .waiting
-            default:
-                state.isSuspended = true
-                unsafe MHD_suspend_connection(connection)
+            if let pause = state.pause {
+                if pause == .answer {
+                    waitInTurns(&state)
+                } else {
+                    state.isSuspended = true
+                    unsafe MHD_suspend_connection(connection)
+                }
                 return .waiting
             }
             return state.takeAnswer().map { .answered($0) } ?? .reading

@@ -18,9 +18,26 @@ import Testing
         "POST \(target) HTTP/1.1\r\nHost: a\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
-    private func with(_ body: @Sendable (TestServer, Gate) async throws -> Void) async throws {
+    private func with(
+        _ adjust: (inout HTTPServerConfiguration) -> Void = { _ in },
+        _ body: @Sendable (TestServer, Gate) async throws -> Void
+    ) async throws {
         let gate = Gate()
-        try await TestServer.with(Self.responder(gate), { $0.threads = 1 }) { try await body($0, gate) }
+        try await TestServer.with(
+            Self.responder(gate),
+            {
+                $0.threads = 1
+                adjust(&$0)
+            }
+        ) { try await body($0, gate) }
+    }
+
+    /// Serves other requests, each of which takes the loop some turns.
+    private static func serve(_ others: Int, by server: TestServer) async throws {
+        let other = try server.client()
+        for number in 0..<others {
+            #expect(try await other.exchange(post("/\(number)", "two")).text == "/\(number) two")
+        }
     }
 
     @Test(
@@ -31,10 +48,7 @@ import Testing
             let late = try server.client()
             try await late.send(Self.post("/late", "one"))
             await gate.arrival()
-            let other = try server.client()
-            for number in 0..<others {
-                #expect(try await other.exchange(Self.post("/\(number)", "two")).text == "/\(number) two")
-            }
+            try await Self.serve(others, by: server)
             gate.open()
             var rest: [UInt8] = []
             #expect(try await late.response(rest: &rest).text == "/late one")
@@ -97,13 +111,52 @@ import Testing
                 try await gone.send(Self.post("/late", "gone"))
                 await gate.arrival(2)
             }
-            let other = try server.client()
-            for number in 0..<others {
-                #expect(try await other.exchange(Self.post("/\(number)", "two")).text == "/\(number) two")
-            }
+            try await Self.serve(others, by: server)
             gate.open()
             var rest: [UInt8] = []
             #expect(try await late.response(rest: &rest).text == "/late one")
+        }
+    }
+
+    /// How the waiting of a request ends.
+    enum End: CaseIterable {
+        case answer, deadline, shutdown
+    }
+
+    /// The status is the one that RFC 9110 has for each end: 503 for what the server gives up.
+    @Test(
+        "a request is answered once, whether it waits in turns or suspended, however that ends",
+        arguments: End.allCases, [1, 40])
+    func ends(end: End, count: Int) async throws {
+        for others in [0, 200] {
+            try await with({
+                if end == .deadline { $0.answerDeadline = .milliseconds(others == 0 ? 20 : 500) }
+                if end == .shutdown { $0.drain = DrainPeriod(.milliseconds(others == 0 ? 10 : 500)) }
+            }) { server, gate in
+                let clients = try (0..<count).map { _ in try server.client() }
+                for (number, client) in clients.enumerated() {
+                    try await client.send(Self.post("/late", "\(number)"))
+                }
+                await gate.arrival(count)
+                // After many others, the requests are suspended.
+                if end == .answer { try await Self.serve(others, by: server) }
+                if end == .shutdown { await server.shutDown() }
+                if end == .answer { gate.open() }
+                for (number, client) in clients.enumerated() {
+                    var rest: [UInt8] = []
+                    let response = try await client.response(rest: &rest)
+                    #expect(response.status == (end == .answer ? 200 : 503), "\(end), \(number) after \(others)")
+                    #expect(rest.isEmpty)
+                    if end == .answer { #expect(response.text == "/late \(number)") }
+                    if end == .shutdown { #expect(try await client.isClosed()) }
+                }
+                gate.open()
+                if end != .shutdown {
+                    for client in clients {
+                        #expect(try await client.exchange(Self.post("/next", "three")).text == "/next three")
+                    }
+                }
+            }
         }
     }
 }

@@ -443,6 +443,9 @@ BEGIN
                 RETURN false;
         END;
     END IF;
+    EXECUTE format('REVOKE ALL ON SCHEMA public FROM %I', p_role);
+    EXECUTE format('REVOKE ALL ON %s FROM %I', v_tables, p_role);
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_functions, p_role);
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
     EXECUTE format('GRANT SELECT ON %s TO %I', v_tables, p_role);
 

@@ -64,6 +64,24 @@ import Testing
         #expect(error?.sqlState == "42501")
     }
 
+    @Test(
+        .database(.migrated),
+        arguments: [
+            ("DELETE ON issuances", "DELETE FROM issuances"),
+            ("UPDATE (principal) ON grants", "UPDATE grants SET principal = '*'"),
+            ("EXECUTE ON FUNCTION create_issuances_partition(date)", "SELECT create_issuances_partition('2020-01-02')"),
+            ("CREATE ON SCHEMA public", "CREATE TABLE mine (a integer)"),
+        ])
+    func migrationTakesOtherRightsBack(right: String, use: String) async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript("GRANT \(right) TO sluice_gateway")
+        try await connection.runScript("BEGIN; SET LOCAL ROLE sluice_gateway; \(use); ROLLBACK")
+        _ = try await Migrator(connection: connection).migrate()
+        try await connection.runScript("SET ROLE sluice_gateway")
+        let error = await #expect(throws: PostgresError.self) { try await connection.runScript(use) }
+        #expect(error?.sqlState == "42501")
+    }
+
     /// Performs everything that the services do, as the gateway's role.
     @Test(.database(.migrated)) func gatewayMayDoItsWork() async throws {
         let database = try TestDatabase.current

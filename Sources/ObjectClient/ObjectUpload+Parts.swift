@@ -24,7 +24,7 @@ extension ObjectUpload {
         }
     }
 
-    /// Ends an upload in parts that was interrupted.
+    /// Ends an upload in parts that was interrupted, also if the file or the options have changed since.
     ///
     /// - Returns: Whether there was one.
     public func abort(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Bool {
@@ -35,6 +35,17 @@ extension ObjectUpload {
         }
         memory.forget(name)
         return true
+    }
+
+    /// Ends an upload in parts that this one takes the place of: one of another content, or any if none is to be taken
+    /// up. If the gateway cannot be asked to end it, it does so when the upload expires.
+    func endReplaced(_ file: LocalFile, _ address: ObjectAddress) async {
+        let name = name(file, address)
+        guard let begun = memory.read(name, as: BegunUpload.self),
+            !options.resumes || begun.content != content(file)
+        else { return }
+        try? await client.abort(begun.id)
+        memory.forget(name)
     }
 
     func sendParts(of file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
@@ -62,17 +73,20 @@ extension ObjectUpload {
     }
 
     private func name(_ file: LocalFile, _ address: ObjectAddress) -> String {
+        TransferMemory.name("put", client.origin, address.bucket, address.key, file.path)
+    }
+
+    private func content(_ file: LocalFile) -> String {
         let metadata = options.metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return TransferMemory.name(
-            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", file.version,
-            options.contentType, metadata.joined(separator: "\n"))
+            "\(file.size)", file.version, options.contentType, metadata.joined(separator: "\n"))
     }
 
     /// Takes up an upload that was interrupted, or starts one.
     private func begin(
         _ file: LocalFile, _ address: ObjectAddress, _ name: String
     ) async throws(ClientFailure) -> BegunUpload {
-        if options.resumes, let begun = memory.read(name, as: BegunUpload.self) {
+        if let begun = memory.read(name, as: BegunUpload.self) {
             let state: String?
             do throws(ClientFailure) { state = try await client.upload(begun.id).state } catch {
                 guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
@@ -87,7 +101,7 @@ extension ObjectUpload {
             MultipartRequest(
                 bucket: address.bucket, key: address.key, contentType: options.contentType, contentLength: file.size,
                 metadata: options.metadata.isEmpty ? nil : options.metadata))
-        let begun = BegunUpload(id: upload.id, partSize: parts.partSize, tags: [:])
+        let begun = BegunUpload(id: upload.id, content: content(file), partSize: parts.partSize, tags: [:])
         memory.keep(name, begun)
         return begun
     }
@@ -95,17 +109,16 @@ extension ObjectUpload {
     private func finish(
         _ begun: BegunUpload, _ file: LocalFile, _ address: ObjectAddress, _ name: String
     ) async throws(ClientFailure) -> Outcome {
-        var tags = begun.tags
+        var begun = begun
         let parts = Partition(of: file.size, partSize: begun.partSize)
-        if tags.count < parts.count {
-            tags = try await found(begun, parts, file)
-            let round = PartRound(
-                self, file, parts, BegunUpload(id: begun.id, partSize: begun.partSize, tags: tags), name)
-            let missing = (1...parts.count).filter { tags[$0] == nil }
+        if begun.tags.count < parts.count {
+            begun.tags = try await found(begun, parts, file)
+            let round = PartRound(self, file, parts, begun, name)
+            let missing = (1...parts.count).filter { begun.tags[$0] == nil }
             // Links are asked for just before they are used, so that they do not expire in a queue.
             let step = options.parallel * 4
             for start in stride(from: 0, to: missing.count, by: step) {
-                tags = try await round.send(Array(missing[start..<min(start + step, missing.count)]))
+                begun.tags = try await round.send(Array(missing[start..<min(start + step, missing.count)]))
             }
         } else {
             transfer.meter.found(file.size)
@@ -114,7 +127,7 @@ extension ObjectUpload {
         let done = try await client.complete(
             begun.id,
             (1...parts.count).map { number in
-                StoredPart(partNumber: number, etag: tags[number] ?? "", size: Int64(parts.range(number).count))
+                StoredPart(partNumber: number, etag: begun.tags[number] ?? "", size: Int64(parts.range(number).count))
             })
         memory.forget(name)
         let state = try await confirmed(begun.id, size: file.size)

@@ -73,13 +73,14 @@ public struct ObjectUpload: Sendable {
 
     /// Uploads a file.
     public func send(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
-        guard file.size > options.partSize else { return try await sendWhole(file, to: address) }
+        let isWhole = file.size <= options.partSize
         // The contract binds creation to a link only. Without it, an object that exists would be replaced.
-        guard !options.createsOnly else {
+        guard isWhole || !options.createsOnly else {
             throw .usage(
                 "'--create-only' is for files of one part, and '\(file.path)' is longer. Use '--part-size', up to 5G.")
         }
-        return try await sendParts(of: file, to: address)
+        await endReplaced(file, address)
+        return try await isWhole ? sendWhole(file, to: address) : sendParts(of: file, to: address)
     }
 
     private func sendWhole(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {

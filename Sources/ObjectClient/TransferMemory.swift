@@ -48,6 +48,8 @@ public struct TransferMemory: Sendable {
 /// An upload in parts that has begun.
 struct BegunUpload: Codable {
     var id: String
+    /// Identifies what is uploaded: the content of the file, its type and metadata.
+    var content: String
     var partSize: Int64
     /// Entity tags of the parts that arrived, by part number. The store's own list is asked too.
     var tags: [Int: String]

@@ -34,6 +34,6 @@ struct InputCopy: Sendable {
         }
     }
 
-    /// A name by which this process can open the copy, while this value exists.
-    var path: String { "/proc/self/fd/\(file.descriptor)" }
+    /// A name by which this process can open the copy, while this value exists. Copies of two processes differ in it.
+    var path: String { "/proc/\(ProcessInfo.processInfo.processIdentifier)/fd/\(file.descriptor)" }
 }

@@ -263,6 +263,54 @@ import Testing
         }
     }
 
+    /// What happens to the file or its options between two runs.
+    enum Change: String, CaseIterable {
+        case nothing, bytes, length, type
+    }
+
+    /// The upload that was killed is taken up only where nothing changed; otherwise nothing is left of it at the store.
+    @Test("the run after an interrupted upload", arguments: Change.allCases, ["", "--restart", "--abort"])
+    func nextRun(change: Change, option: String) async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, earlier in
+            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
+            return earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let key = bench.freshKey("next.bin")
+            var arguments = ["put", "next.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "1"]
+            var body = Self.bytes(6 * Self.mebibyte)
+            _ = try folder.write("next.bin", body)
+            let first = try start(bench, folder, [Program.path] + arguments)
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            first.signal(SIGKILL)
+            _ = await first.exitStatus()
+            switch change {
+            case .nothing: break
+            case .bytes: body = Self.bytes(6 * Self.mebibyte, seed: 99)
+            case .length: body = Self.bytes(1000)
+            case .type: arguments += ["--content-type", "image/png"]
+            }
+            if change == .bytes || change == .length { _ = try folder.write("next.bin", body) }
+            if !option.isEmpty { arguments.append(option) }
+            _ = try folder.write("goes-on", [])
+            let second = try await run(bench, folder, arguments)
+            #expect(second.status == 0, "\(second.errors)")
+
+            let states = try await bench.deployment.session().texts(
+                "SELECT state FROM multipart_uploads WHERE object_key = '\(key)' ORDER BY created_at")
+            switch (change, option) {
+            case (_, "--abort"): #expect(states == ["aborted"])
+            case (.length, _): #expect(states == ["aborted"])
+            case (.nothing, ""): #expect(states == ["completed"])
+            default: #expect(states == ["aborted", "completed"])
+            }
+            if option != "--abort" { #expect(try await bench.downloadLink(key).use().body == body) }
+            let again = try await run(bench, folder, ["put", "next.bin", "\(bench.bucket)/\(key)", "--abort"])
+            #expect(again.output.contains("no interrupted upload"), "\(again.output)")
+        }
+    }
+
     @Test func `a store that fails for a while is asked again; a link that it refuses is renewed once`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in

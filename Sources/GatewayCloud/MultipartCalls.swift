@@ -81,11 +81,10 @@ public struct MultipartCalls: MultipartStore {
     /// Aborts an upload; returns whether the store knew it.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool {
         let answer = try await send(.delete, try await deletion(of: storeUploadID, upload))
-        switch answer.status {
-        case 200, 204: return true
-        case 404: return false
-        default: throw Self.refusal(answer)
-        }
+        if [200, 204].contains(answer.status) { return true }
+        // A bucket that was removed has no uploads.
+        guard Self.lacks(["NoSuchUpload", "NoSuchBucket"], answer) else { throw Self.refusal(answer) }
+        return false
     }
 
     /// Discards what the store still holds of an aborted upload.
@@ -102,9 +101,7 @@ public struct MultipartCalls: MultipartStore {
         } catch {
             throw error.asStoreFailure
         }
-        // Another 404 may come from a proxy.
-        let isGone = answer.status == 404 && StoreErrorCode.read(answer) == "NoSuchUpload"
-        guard [200, 204].contains(answer.status) || isGone else {
+        guard [200, 204].contains(answer.status) || Self.lacks(["NoSuchUpload"], answer) else {
             throw .unclear(Cause(OutboundError.status(answer.status).phrase))
         }
     }
@@ -151,6 +148,11 @@ extension MultipartCalls {
         } catch {
             throw error.asGatewayError
         }
+    }
+
+    /// Whether the store says, by one of these codes, that something is not there. Another 404 may come from a proxy.
+    private static func lacks(_ codes: Set<String>, _ answer: HTTPTransfer.Answer) -> Bool {
+        answer.status == 404 && StoreErrorCode.read(answer).map(codes.contains) == true
     }
 
     /// What a refused completion means for the caller, if the parts are the reason.

@@ -235,6 +235,20 @@ import Testing
         #expect(try await links[1].use(body).status == 200)
     }
 
+    @Test("equal completions at once all succeed", arguments: StoreKind.allCases)
+    func completionsAtOnce(kind: StoreKind) async throws {
+        let bench = try StoreBench.at(kind)
+        let upload = try await open(bench, bench.freshKey())
+        let list = try await put(bench, upload, [Self.bytes(1), Array("the last one".utf8)])
+        let client = bench.user.client
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<8 { group.addTask { try await client.call("POST", "\(upload)/complete", list) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.map(\.status) == Array(repeating: 200, count: 8), "\(answers.map(\.text))")
+        #expect(Set(answers.map { $0.json["etag"].text }).count == 1)
+    }
+
     @Test("an admin ends an upload, and the audit says so", arguments: StoreKind.allCases)
     func adminAbort(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)

@@ -334,6 +334,21 @@ import Testing
         }
     }
 
+    @Test func `a store that fails at the start of an upload in parts is asked again`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            let isStart = line.hasPrefix("POST") && line.contains("uploads")
+            return isStart && !earlier.contains { $0.hasPrefix("POST") } ? .answer(503) : .pass
+        } _: { bench, proxy in
+            let key = bench.freshKey("large.bin")
+            let body = Self.bytes(6 * Self.mebibyte)
+            _ = try folder.write("large.bin", body)
+            let put = try await run(bench, folder, ["put", "large.bin", "\(bench.bucket)/\(key)", "--part-size", "5M"])
+            #expect(put.status == 0, "\(put.errors)")
+            #expect(try await bench.downloadLink(key).use().body == body)
+        }
+    }
+
     @Test func `an object that was created although the answer was lost is known as one's own`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in

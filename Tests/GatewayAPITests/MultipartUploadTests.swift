@@ -132,6 +132,24 @@ struct MultipartUploadTests {
         }
     }
 
+    @Test("starts when it is asked again with the same key after the store gave no answer, and then once")
+    func startAgain() async throws {
+        let gateway = TestGateway()
+        var headers = HeaderFields()
+        headers[.idempotencyKey] = "start-1"
+        var ids: Set<String> = []
+        for (failure, status) in [(GatewayError.unavailable(retryAfter: 5), 503), (nil, 201), (nil, 201)]
+            as [(GatewayError?, Int)]
+        {
+            gateway.uploads.failure.withLock { $0 = failure }
+            let answer = await gateway.send(
+                .post, "/v1/multipart-uploads", token: "user-token", headers: headers, json: Self.start)
+            #expect(answer.status == status, "\(answer.text)")
+            if status == 201 { ids.insert(try #require(answer.string("id"))) }
+        }
+        #expect(ids.count == 1)
+    }
+
     @Test("completes once, and says so as often as it is asked")
     func completeTwice() async {
         let gateway = TestGateway()

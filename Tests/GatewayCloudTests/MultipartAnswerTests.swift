@@ -47,10 +47,10 @@ import Testing
     {
         _ = try await atStore([(200, text)]) { desk, upload in
             await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
-            // The parts may be an object by now: no more parts and no abort are allowed, but another attempt is.
+            // The parts may be an object by now: no more parts are allowed, but another attempt is.
             #expect(desk.rows.state(of: upload.id) == .completing)
-            await #expect(throws: GatewayError.self) { try await desk.abort(upload.id) }
             await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            #expect(desk.rows.state(of: upload.id) == .completing)
         }
     }
 
@@ -79,10 +79,55 @@ import Testing
         (403, String(repeating: "A", count: 65), .storeRefused(status: 403, code: nil)),
         (307, "TemporaryRedirect", .storeRefused(status: 307, code: "TemporaryRedirect")),
     ])
-    func `a refusal opens the upload again`(status: Int, code: String, error: GatewayError) async throws {
+    func `a refusal that does not blame the parts leaves it open what became of them`(
+        status: Int, code: String, error: GatewayError
+    ) async throws {
         _ = try await atStore([(status, Self.error(code))]) { desk, upload in
             await #expect(throws: error) { try await desk.complete(upload.id, Self.parts) }
-            #expect(desk.rows.state(of: upload.id) == .open)
+            #expect(desk.rows.state(of: upload.id) == .completing)
+            let row = try #require(await desk.rows.find(upload.id))
+            #expect(row.parts == Self.parts)
+        }
+    }
+
+    /// What an abort finds at the store: whether the object of the parts is there, and what it answers to the abort.
+    /// The upload was being completed. The oracle: only the store's own word ends an upload, and an object that is
+    /// there completes it, but not before the store was asked to discard parts.
+    @Test(
+        arguments: [200, 404, 412],
+        [
+            (204, ""), (404, "NoSuchUpload"), (404, "NoSuchBucket"), (404, "NoSuchKey"), (404, ""),
+            (403, "AccessDenied"),
+            (503, "SlowDown"),
+        ])
+    func `an abort of an upload whose completion got no answer`(head: Int, answer: (Int, String)) async throws {
+        let (status, code) = answer
+        let peer = TestPeer { request in
+            switch request.method {
+            case .head: .bytes("", status: HTTPResponse.Status(code: head))
+            case .post: .bytes("<html/>")
+            default: .bytes(code.isEmpty ? "" : Self.error(code), status: HTTPResponse.Status(code: status))
+            }
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("id-1")
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            let thrown: GatewayError?
+            do throws(any Error) {
+                try await desk.abort(upload.id)
+                thrown = nil
+            } catch { thrown = error as? GatewayError }
+            let isAnswered = status == 204 || ["NoSuchUpload", "NoSuchBucket"].contains(code)
+            let state: MultipartUpload.State =
+                head == 200 ? (isAnswered ? .completed : .completing) : isAnswered ? .aborted : .aborting
+            #expect(desk.rows.state(of: upload.id) == state)
+            switch (isAnswered, head) {
+            case (true, 200): #expect(thrown == .conflict(reason: "The upload is completed."))
+            case (true, _): #expect(thrown == nil)
+            default: #expect(thrown != nil)
+            }
+            #expect(peer.requests.map(\.method) == [.post, .head, .delete])
         }
     }
 
@@ -178,10 +223,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, nil), (204, nil), (404, nil), (403, GatewayError.storeRefused(status: 403, code: nil)), (500, unknown),
+        (200, "", nil), (204, "", nil), (404, "NoSuchUpload", nil), (404, "NoSuchBucket", nil),
+        (404, "NoSuchKey", GatewayError.storeRefused(status: 404, code: "NoSuchKey")),
+        (404, "", .storeRefused(status: 404, code: nil)), (403, "", .storeRefused(status: 403, code: nil)),
+        (500, "", unknown),
     ])
-    func `an upload is forgotten when the store says so`(status: Int, error: GatewayError?) async throws {
-        _ = try await atStore([(status, "")]) { desk, upload in
+    func `an upload is forgotten when the store says so`(status: Int, code: String, error: GatewayError?) async throws {
+        _ = try await atStore([(status, code.isEmpty ? "" : Self.error(code))]) { desk, upload in
             if let error {
                 await #expect(throws: error) { try await desk.abort(upload.id) }
                 #expect(desk.rows.state(of: upload.id) == .aborting)

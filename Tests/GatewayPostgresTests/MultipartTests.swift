@@ -91,15 +91,43 @@ import Testing
         // An admin aborts while the store assembles.
         #expect(try await begin(uploads[2], right))
         #expect(try await rows.move(uploads[2], from: [.completing], to: .aborting))
-        #expect(try await rows.move(uploads[2], from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(uploads[2], from: [.aborting], to: .aborted(as: "store-2", mayBeComplete: false)))
         try await complete(uploads[2], right)
+    }
+
+    /// Two gateways abort at once: one is told that the store discarded the parts, the other that it does not know the
+    /// upload any more.
+    @Test(.database(.migrated), arguments: [false, true])
+    func whatTheStoreDiscardedIsKnownToBeInNoObject(isDiscardedLast: Bool) async throws {
+        let (rows, connection) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
+        let answers: [(Set<MultipartUpload.State>, Bool)] = [([.aborting], true), ([.aborting, .aborted], false)]
+        for (states, isUnknown) in isDiscardedLast ? answers : answers.reversed() {
+            _ = try await rows.move(upload.id, from: states, to: .aborted(as: "store-1", mayBeComplete: isUnknown))
+        }
+        let doubts = "SELECT count(*) FROM multipart_uploads WHERE may_be_complete"
+        #expect(try await connection.number(doubts) == 0)
+        #expect(try await rows.find(upload.id)?.state == .aborted)
+    }
+
+    @Test(.database(.migrated)) func anIdentifierThatArrivesWhileAnUploadIsGivenUpIsNotForgotten() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        #expect(try await rows.move(upload.id, from: [.starting], to: .aborting))
+        #expect(try await rows.open(upload.id, as: "store-1") == .aborting)
+        #expect(try await !rows.move(upload.id, from: [.aborting], to: .aborted(as: nil, mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
     }
 
     @Test(.database(.migrated)) func anUploadThatWasGivenUpMeanwhileIsNotOpenedButAborted() async throws {
         let (rows, _) = try rows()
         let upload = try upload()
         try await rows.insert(upload)
-        #expect(try await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.starting], to: .aborted(as: nil, mayBeComplete: false)))
         #expect(try await rows.open(upload.id, as: "store-1") == .aborting)
     }
 
@@ -308,7 +336,7 @@ import Testing
                 $0.append(upload.id); return $0.count == 1
             }
             if isFirst { throw .unavailable(retryAfter: 1) }
-            _ = try await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false))
+            _ = try await rows.move(upload.id, from: [.starting], to: .aborted(as: nil, mayBeComplete: false))
         }
         await upkeep.runRound()
         #expect(try cleaned.withLock { Set($0) } == [upload(1).id, upload(2).id])
@@ -351,7 +379,9 @@ import Testing
             _ = try await rows.move(upload.id, from: [.open], to: .completing(parts))
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e"))
         }
-        if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted(mayBeComplete: false)) }
+        if state == "aborted" {
+            _ = try await rows.move(upload.id, from: [.open], to: .aborted(as: "store-1", mayBeComplete: false))
+        }
         let discarded = Mutex<[UUID]>([])
         await ReservationSweeper(
             connection: connection,

@@ -382,19 +382,21 @@ import Testing
         let world = try await World()
         let (rows, upload) = try await openUpload(in: world)
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: isUnknown)))
+        #expect(
+            try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: isUnknown)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [isUnknown ? 300 : 0, 0])
     }
 
     /// The second sweep finds the links dead for longer than its patience, but the store told nothing of others either.
-    /// In the third one they are dead for as long as anybody waits.
+    /// In the third one the links are dead for as long as anybody waits, but the upload has only ended, and in the last
+    /// one that is as long ago.
     @Test(.database(.migrated), arguments: [StoreFailure.unclear("403"), .silent("hangs"), .unasked("no way out")])
     func `Parts stay counted until the store has discarded their upload once more`(failure: StoreFailure) async throws {
         let world = try await World()
         let (rows, upload) = try await openUpload(in: world)
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         func sweep(patience: Duration) async {
             await ReservationSweeper(
                 connection: world.connection, verifier: StubVerifier { _ in .nothing }, clock: .right,
@@ -411,10 +413,63 @@ import Testing
         try await world.run(
             "UPDATE reservations SET dead_at = dead_at - interval '25 days', check_at = dead_at - interval '25 days'")
         await sweep(patience: .seconds(1))
+        #expect(try await [world.used, world.waiting] == [300, 3])
+        try await world.run(
+            """
+            UPDATE reservations SET check_at = dead_at;
+            UPDATE multipart_uploads SET expires_at = expires_at - interval '25 days'
+            """)
+        await sweep(patience: .seconds(1))
         #expect(try await [world.used, world.waiting] == [300, 0])
     }
 
-    /// The parts may lie in the bucket of before.
+    /// How many days ago the link of a part died and its upload expired, and whether the store's answer is clear.
+    struct Ending: Sendable, CustomTestStringConvertible {
+        let dead: Int
+        let expired: Int
+        let isClear: Bool
+
+        var testDescription: String { "dead \(dead), expired \(expired), \(isClear ? "clear" : "unclear")" }
+
+        static let all = [(0, 0), (2, 0), (2, 2), (25, 0), (25, 2), (25, 25)].flatMap { dead, expired in
+            [true, false].map { Ending(dead: dead, expired: expired, isClear: $0) }
+        }
+    }
+
+    /// When a link died does not matter to its part, because the upload may have ended much later. The oracle is what
+    /// the documents say: a store is asked for 24 days, and only for one if it tells something about others.
+    @Test(.database(.migrated), arguments: Ending.all)
+    func `The time in which a store is asked about a part begins when the upload expires`(_ ending: Ending) async throws
+    {
+        let world = try await World()
+        let (rows, upload) = try await openUpload(in: world)
+        #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
+        // The store tells something about this one.
+        try await world.reserve()
+        try await world.run(
+            """
+            SELECT create_issuances_partition((now() AT TIME ZONE 'UTC')::date - n) FROM generate_series(1, 26) n;
+            UPDATE issuances SET issued_at = issued_at - interval '\(ending.dead) days' WHERE delivery = 'multipart-part';
+            UPDATE reservations r
+            SET dead_at = r.dead_at - interval '\(ending.dead) days', check_at = r.dead_at - interval '\(ending.dead) days'
+            FROM multipart_parts p WHERE p.issuance_id = r.issuance_id;
+            UPDATE multipart_uploads SET expires_at = now() - interval '\(ending.expired) days'
+            """)
+        let questions = Mutex(0)
+        await ReservationSweeper(
+            connection: world.connection, verifier: StubVerifier { _ in .nothing }, clock: .right,
+            schedule: .init(grace: .zero), logger: .silent
+        ) { (_: UUID) async throws(StoreFailure) in
+            questions.withLock { $0 += 1 }
+            if !ending.isClear { throw .unclear("503") }
+        }.runRound()
+        let isAsked = ending.expired < 24
+        #expect(questions.withLock { $0 } == (isAsked ? 1 : 0))
+        let isWaiting = !ending.isClear && ending.expired < 1
+        #expect(try await [world.used, world.waiting] == [isAsked && ending.isClear ? 0 : 300, isWaiting ? 3 : 0])
+    }
+
     @Test(.database(.migrated), arguments: ["bucket:demo", "bucket:other"])
     func `Discarded parts stay counted if the bucket was changed meanwhile`(scope: String) async throws {
         let world = try await World()
@@ -423,7 +478,7 @@ import Testing
             "SET session_replication_role = replica; \(Self.change("ARRAY['\(scope)']")); RESET session_replication_role"
         )
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [scope == "bucket:demo" ? 300 : 0, 0])
     }
@@ -441,7 +496,7 @@ import Testing
         #expect(try await !rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1))))
         #expect(try await rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1, 2))))
         #expect(try await rows.move(upload.id, from: [.completing], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [200, 0])
     }
@@ -453,7 +508,7 @@ import Testing
         #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
         #expect(try await rows.move(upload.id, from: [.completing], to: .refused(parts)))
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [0, 0])
     }
@@ -464,7 +519,7 @@ import Testing
         let (rows, upload) = try await openUpload(in: world)
         try await world.run("UPDATE reservations SET amount = \(bytes); UPDATE quota_usage SET used = 3 * \(bytes)")
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == (bytes == 100 ? [0, 0] : [3 * bytes, 3]))
     }
@@ -482,7 +537,7 @@ import Testing
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [300, 3])
         #expect(try await rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: false)))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: false)))
         try await world.run("UPDATE reservations SET check_at = dead_at")
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [0, 0])

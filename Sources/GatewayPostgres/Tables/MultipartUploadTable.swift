@@ -65,34 +65,36 @@ enum MultipartUploadTable {
 
     /// Changes the state of an upload. While an attempt to complete it is under way, the parts stay those of that
     /// attempt, because the store may have received it, and the refusal of an attempt with other parts changes nothing.
-    /// Once the store has refused an attempt, its parts are in no object.
+    /// Once the store has refused the parts of an attempt, they are in no object.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
         """
         UPDATE multipart_uploads
         SET state = $3,
             part_numbers = CASE $3 WHEN 'open' THEN '{}' ELSE coalesce($4, part_numbers) END,
             part_etags = CASE $3 WHEN 'open' THEN '{}' ELSE coalesce($5, part_etags) END,
-            etag = coalesce($6, etag), may_be_complete = may_be_complete OR $7,
+            etag = coalesce($6, etag), may_be_complete = coalesce($7, may_be_complete),
             check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
         WHERE id = $1 AND state = ANY ($2)
             AND (state <> 'completing' OR $3 NOT IN ('completing', 'open') OR part_numbers = $4 AND part_etags = $5)
+            AND ($3 <> 'aborted' OR store_upload_id IS NOT DISTINCT FROM $8)
         RETURNING id
         """
     ) { arguments in
         var state = MultipartUpload.State.open
         var parts: [UploadedPart]?
         var etag: String?
-        var mayBeComplete = false
+        var mayBeComplete: Bool?
+        var storeUploadID: String?
         switch arguments.to {
         case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
         case .completed(let listed, let tag): (state, parts, etag) = (.completed, listed, tag)
         case .aborting: state = .aborting
-        case .aborted(let isUnknown): (state, mayBeComplete) = (.aborted, isUnknown)
+        case .aborted(let id, let isUnknown): (state, storeUploadID, mayBeComplete) = (.aborted, id, isUnknown)
         }
         return [
             arguments.id, arguments.from.map(\.rawValue), state.rawValue, parts?.map { Int32($0.number) },
-            parts?.map(\.etag), etag, mayBeComplete,
+            parts?.map(\.etag), etag, mayBeComplete, storeUploadID,
         ]
     } decode: { row throws(PostgresError) in
         try row.next()

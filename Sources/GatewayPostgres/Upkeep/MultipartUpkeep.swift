@@ -14,7 +14,8 @@ public struct MultipartUpkeep: Service {
     private let clock: LedgerClock
     private let logger: Logger
 
-    private static let batch: Int32 = 50
+    /// Uploads that are taken at once, for five minutes. Each is two questions to a store, of five seconds at most.
+    private static let batch: Int32 = 25
     private static let keepDays: Int32 = 30
 
     /// Creates the service.

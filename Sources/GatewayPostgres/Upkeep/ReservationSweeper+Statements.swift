@@ -12,6 +12,9 @@ extension ReservationSweeper {
         /// Seconds since the URL's death, less the grace, the allowed clock difference, and the time that an upload of
         /// this size may take. Negative while the upload may still be under way.
         let overdue: Double
+        /// Seconds for which the store could tell what became of it: as ``overdue``, but for a part since its upload
+        /// expired, because the upload may have ended only then.
+        let waited: Double
         /// When the upload was permitted; `nil` if the ledger no longer knows.
         let permittedAt: Date?
         /// When the URL died.
@@ -90,10 +93,11 @@ extension ReservationSweeper {
             RETURNING r.issuance_id, r.quota_id, r.bucket, r.object_key, r.amount, r.dead_at
         )
         SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
-            date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / \(UploadOverrun.leastRate)::float8,
-            i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
+            date_part('epoch', clock_timestamp() - r.dead_at) - s.overrun,
+            date_part('epoch', clock_timestamp() - greatest(r.dead_at, u.expires_at)) - s.overrun, i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
             u.may_be_complete OR p.part_number = ANY (u.part_numbers), CASE WHEN u.state = 'aborted' THEN u.id END
         FROM taken r
+        CROSS JOIN LATERAL (SELECT $1 + $4 + r.amount / \(UploadOverrun.leastRate)::float8 AS overrun) s
         LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
         LEFT JOIN multipart_uploads u ON u.id = p.upload_id
         LEFT JOIN LATERAL (
@@ -108,7 +112,7 @@ extension ReservationSweeper {
     } decode: { row throws(PostgresError) in
         Reservation(
             issuanceID: try row.next(), quotaID: try row.next(), bucket: try row.next(), key: try row.next(),
-            overdue: try row.next(), permittedAt: try row.next(), deadAt: try row.next(),
+            overdue: try row.next(), waited: try row.next(), permittedAt: try row.next(), deadAt: try row.next(),
             part: try Reservation.Part(&row))
     }
 

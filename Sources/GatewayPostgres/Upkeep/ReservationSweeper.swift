@@ -170,7 +170,7 @@ extension ReservationSweeper {
             // This program may no longer accept the key of the row. Then it cannot ask about it.
             let isAskable =
                 reservation.part != nil || reservation.permittedAt != nil && (try? ObjectKey(reservation.key)) != nil
-            let isAsked = isAskable && reservation.overdue < Self.utmostPatience.seconds
+            let isAsked = isAskable && reservation.waited < Self.utmostPatience.seconds
             return isAsked ? nil : Finding(reservation: reservation, isFinal: true)
         }
     }
@@ -193,7 +193,7 @@ extension ReservationSweeper {
             answer.failure = error
             if case .unasked = error { return answer }
             answer.findings = question.reservations.map {
-                Finding(reservation: $0, isFinal: $0.overdue > schedule.patience.seconds)
+                Finding(reservation: $0, isFinal: $0.waited > schedule.patience.seconds)
             }
         }
         answer.duration = ContinuousClock.now - start

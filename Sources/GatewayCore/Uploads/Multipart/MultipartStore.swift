@@ -22,7 +22,7 @@ public protocol MultipartStore: Sendable {
     func parts(of upload: MultipartUpload, after number: Int, atMost count: Int) async throws(GatewayError)
         -> StoredParts
 
-    /// Aborts an upload at the store; also succeeds if it does not exist.
+    /// Aborts an upload at the store; also succeeds if the store says that it does not exist.
     ///
     /// - Returns: Whether the store knew the upload, and so has discarded its parts.
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool
@@ -70,8 +70,8 @@ public protocol MultipartUploadRows: Sendable {
 
 /// A change of an upload's state.
 public enum MultipartChange: Sendable, Equatable {
-    /// The store refused to assemble the object from these parts, and others can be uploaded. An upload that is being
-    /// completed from other parts stays as it is.
+    /// The store does not have these parts, so that no object was made of them, and others can be uploaded. An upload
+    /// that is being completed from other parts stays as it is.
     case refused([UploadedPart])
     /// The gateway is about to ask the store to assemble the object.
     case completing([UploadedPart])
@@ -79,9 +79,10 @@ public enum MultipartChange: Sendable, Equatable {
     case completed([UploadedPart], etag: String?)
     /// The gateway is about to ask the store to discard the parts.
     case aborting
-    /// The store holds no parts of the upload any more. If it did not know the upload, somebody may have completed it
-    /// without the gateway.
-    case aborted(mayBeComplete: Bool)
+    /// The store holds no parts of the upload any more that it knew by this identifier; `nil` if the store was not
+    /// asked, because none is known. An upload that has another one by now stays as it is. If the store did not know
+    /// the upload, somebody may have completed it without the gateway.
+    case aborted(as: String?, mayBeComplete: Bool)
 }
 
 /// A part that is about to be issued.

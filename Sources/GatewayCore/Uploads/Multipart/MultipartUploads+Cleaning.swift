@@ -5,13 +5,9 @@ import LibCrypto
 extension MultipartUploads {
     /// Aborts an upload of the caller. Aborting an aborted upload succeeds.
     ///
-    /// - Throws: `notFound`, `conflict` if the upload is completed or being completed, `storeRefused`, `unavailable`.
+    /// - Throws: `notFound`, `conflict` if the upload is completed, or turns out to be, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by caller: Caller) async throws(GatewayError) {
-        let upload = try await upload(id, of: caller)
-        guard upload.state != .completed, upload.state != .completing else {
-            throw .conflict(reason: "The upload is \(upload.state.rawValue).")
-        }
-        try await clean(upload)
+        try await abort(try await upload(id, of: caller))
     }
 
     /// Reads an upload of any principal, for admins.
@@ -31,19 +27,25 @@ extension MultipartUploads {
 
     /// Aborts an upload of any principal, for admins.
     ///
-    /// - Throws: `notFound`, `conflict` if the upload turns out to be completed, `storeRefused`, `unavailable`.
+    /// - Throws: `notFound`, `conflict` if the upload is completed, or turns out to be, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by change: ChangeContext) async throws(GatewayError) {
         let upload = try await upload(id)
-        guard upload.state != .completed else { throw .conflict(reason: "The upload is completed.") }
-        if upload.state != .aborted { try await rows.noteAbort(of: id, by: change) }
+        if MultipartUpload.State.unfinished.contains(upload.state) { try await rows.noteAbort(of: id, by: change) }
+        try await abort(upload)
+    }
+
+    private func abort(_ upload: MultipartUpload) async throws(GatewayError) {
         try await clean(upload)
-        guard try await self.upload(id).state == .aborted else {
-            throw .conflict(reason: "The upload is completed.")
+        // A completion may have come first.
+        let state = try await self.upload(upload.id).state
+        guard state != .completed, state != .completing else {
+            throw .conflict(reason: "The upload is \(state.rawValue).")
         }
     }
 
-    /// Makes the store discard the parts of an abandoned upload. If the upload turns out to be completed, it is
-    /// recorded as completed.
+    /// Makes the store discard the parts of an abandoned upload. If the object that they make is at the store, the
+    /// upload is recorded as completed. The store is asked to abort it all the same: another upload may have made an
+    /// equal object, and the parts of this one would stay.
     ///
     /// If the store's answer to the start was lost, nothing is asked of the store: an upload whose identifier nobody
     /// knows has no parts, and among the uploads of its key it cannot be told from those that others started.
@@ -51,14 +53,25 @@ extension MultipartUploads {
     /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
-        if upload.state == .completing, let etag = upload.expectedETag, try await store.holdsObject(of: upload) {
+        if upload.state == .completing, let storeUploadID = upload.storeUploadID,
+            let etag = upload.expectedETag, try await store.holdsObject(of: upload)
+        {
+            _ = try await store.abort(storeUploadID, of: upload)
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
             return
         }
         guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
-        var isKnown = true
-        if let storeUploadID = upload.storeUploadID { isKnown = try await store.abort(storeUploadID, of: upload) }
-        _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(mayBeComplete: !isKnown))
+        guard let storeUploadID = upload.storeUploadID else {
+            _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(as: nil, mayBeComplete: false))
+            return
+        }
+        if try await store.abort(storeUploadID, of: upload) {
+            // Also where another gateway asked at the same time and was told that the store does not know the upload.
+            _ = try await rows.move(
+                upload.id, from: [.aborting, .aborted], to: .aborted(as: storeUploadID, mayBeComplete: false))
+        } else {
+            _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(as: storeUploadID, mayBeComplete: true))
+        }
     }
 
     /// Makes the store discard the parts of an aborted upload once more. A part that was on its way during the first

@@ -52,7 +52,9 @@ public struct MultipartUploads: Sendable {
         guard let contentType = wanted.contentType else {
             throw .unavailable(retryAfter: 1, cause: "an upload has no content type")
         }
-        let issued = try await urls.issue(wanted, in: context)
+        // If the idempotency key recorded it, a request could not be repeated after the store failed. The name comes
+        // from the key, so the repetition starts an upload of the same object, and the answer to a success is kept.
+        let issued = try await urls.issue(wanted, in: context.withoutKey())
         let startedAt = now()
         var upload = MultipartUpload(
             id: issued.id, principal: context.caller.principal, bucket: wanted.bucket, key: wanted.key,
@@ -66,7 +68,7 @@ public struct MultipartUploads: Sendable {
         } catch {
             // Only a refusal proves that the store holds nothing. A failure to record this does no harm.
             if case .storeRefused = error {
-                _ = try? await rows.move(upload.id, from: [.starting], to: .aborted(mayBeComplete: false))
+                _ = try? await rows.move(upload.id, from: [.starting], to: .aborted(as: nil, mayBeComplete: false))
             }
             throw error
         }
@@ -155,48 +157,60 @@ public struct MultipartUploads: Sendable {
         guard upload.state == .open || upload.state == .completing, let storeUploadID = upload.storeUploadID else {
             throw .conflict(reason: "The upload is \(upload.state.rawValue).")
         }
-        let length = try await reserve([], of: id)
+        let length: Int64?
+        do throws(GatewayError) { length = try await reserve([], of: id) } catch {
+            return try await completed(id, from: parts, or: error)
+        }
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
         // This is the gateway's own URL. If the idempotency key recorded it, a request could not be repeated after the
         // store failed. Completing twice changes nothing.
         let issued = try await urls.issue(wanted, in: context.withoutKey())
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
-            throw .conflict(reason: "The upload was aborted or completed in the meantime.")
+            return try await completed(
+                id, from: parts, or: .conflict(reason: "The upload was aborted or completed in the meantime."))
         }
         upload.parts = parts
-        upload.etag = try await complete(upload, by: issued)
-        upload.state = .completed
-        return upload
+        return try await complete(upload, by: issued)
     }
 
     private func complete(
         _ upload: MultipartUpload, by issued: IssuedURL
-    ) async throws(GatewayError) -> String? {
+    ) async throws(GatewayError) -> MultipartUpload {
+        let etag: String?
         do throws(GatewayError) {
-            let etag = try await store.complete(issued, parts: upload.parts) ?? upload.expectedETag
-            try await noteCompleted(upload, etag: etag)
-            return etag
+            etag = try await store.complete(issued, parts: upload.parts) ?? upload.expectedETag
         } catch {
             switch error {
             case .notFound:
                 // An earlier attempt reached the store, and its answer was lost or is still on its way.
-                guard let etag = upload.expectedETag, try await store.holdsObject(of: upload) else {
-                    throw .conflict(reason: "The store no longer knows the upload.")
+                guard upload.expectedETag != nil, try await store.holdsObject(of: upload) else {
+                    return try await completed(
+                        upload.id, from: upload.parts, or: .conflict(reason: "The store no longer knows the upload."))
                 }
-                try await noteCompleted(upload, etag: etag)
-                return etag
-            case .storeRefused, .invalidArgument:
+                etag = upload.expectedETag
+            case .invalidArgument:
                 _ = try? await rows.move(upload.id, from: [.completing], to: .refused(upload.parts))
                 throw error
+            // Any other refusal tells nothing about an earlier attempt, whose answer may have been lost.
             default: throw error
             }
         }
-    }
-
-    /// Notes that the object exists. Another attempt, or an abort, may have changed the state while the store worked.
-    private func noteCompleted(_ upload: MultipartUpload, etag: String?) async throws(GatewayError) {
+        // Another attempt, or an abort, may have changed the state while the store worked.
         _ = try await rows.move(
             upload.id, from: [.open, .completing, .aborting, .aborted], to: .completed(upload.parts, etag: etag))
+        var completed = upload
+        (completed.state, completed.etag) = (.completed, etag)
+        return completed
+    }
+
+    /// The upload, if another request has completed it from the same parts meanwhile; throws the error otherwise.
+    private func completed(
+        _ id: UUID, from parts: [UploadedPart], or error: GatewayError
+    ) async throws(GatewayError) -> MultipartUpload {
+        guard let upload = try await rows.find(id), upload.state == .completed, upload.parts == parts else {
+            throw error
+        }
+        return upload
     }
 
     private func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> Int64? {

@@ -34,7 +34,7 @@ struct AdminRun {
             return 0
         }
         let invocation = try AdminInvocation(line.rest, of: command, model) { name throws(AdminFailure) in
-            String(decoding: try AdminFiles.content(name), as: UTF8.self).trimmed(\.isNewline)
+            try AdminFiles.text(name).trimmed(\.isNewline)
         }
         let client = try AdminClient(
             AdminAccess(url: invocation.url, environment: environment), role: command.operation.access,

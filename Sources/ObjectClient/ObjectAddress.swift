@@ -1,5 +1,5 @@
 /// The bucket and key of an object: `photos/users/alice/cat.png`, or the same behind `sluice://`.
-public struct ObjectAddress: Sendable, Equatable, CustomStringConvertible {
+public struct ObjectAddress: Sendable, Hashable, CustomStringConvertible {
     /// The bucket.
     public let bucket: String
     /// The key; empty or ending with `/` where the address names a place for several objects.

@@ -80,21 +80,45 @@ struct GatewayOptions: ParsableArguments {
 
     /// Runs a command, and tells its failure.
     func run(_ body: (_ stop: StopFlag) async throws(ClientFailure) -> Void) async throws {
+        try await run { (stop, _) async throws(ClientFailure) in try await body(stop) }
+    }
+
+    /// Runs a command for several files, and tells its failure and at which of them it was.
+    func run(_ body: (_ stop: StopFlag, _ stage: inout Stage?) async throws(ClientFailure) -> Void) async throws {
         let interrupts = Interrupts()
         defer { interrupts.end() }
+        var stage: Stage?
         do throws(ClientFailure) {
-            try await body(interrupts.stop)
+            try await body(interrupts.stop, &stage)
         } catch {
             if json {
-                printJSON(Envelope(error: error.told), to: .standardError)
+                printJSON(Envelope(error: error.told, file: stage), to: .standardError)
             } else {
-                writeToStandardError(error.lines.map(\.visible).joined(separator: "\n") + "\n")
+                let lines = error.lines + (stage?.lines ?? [])
+                writeToStandardError(lines.map(\.visible).joined(separator: "\n") + "\n")
             }
             throw ExitCode(error.exitCode)
         }
     }
 
-    private struct Envelope: Encodable { var error: ClientFailure.Told }
+    /// The file that a command for several is at.
+    struct Stage: Encodable {
+        var path: String
+        var address: String
+        /// Number of files before it.
+        var done: Int
+        /// Number of all files.
+        var count: Int
+
+        fileprivate var lines: [String] {
+            ["  file: \(path) for \(address)", "  done before: \(done) of \(count) files"]
+        }
+    }
+
+    private struct Envelope: Encodable {
+        var error: ClientFailure.Told
+        var file: Stage?
+    }
 }
 
 /// Writes a value on a line of its own.

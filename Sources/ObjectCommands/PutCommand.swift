@@ -78,7 +78,7 @@ public struct PutCommand: AsyncParsableCommand {
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
     public func run() async throws {
-        try await options.run { (stop) async throws(ClientFailure) in
+        try await options.run { (stop, stage) async throws(ClientFailure) in
             let files = arguments.dropLast()
             let target = try ObjectAddress(arguments[arguments.count - 1])
             let items = try UploadList.items(Array(files), at: target, recursive: recursive)
@@ -94,7 +94,11 @@ public struct PutCommand: AsyncParsableCommand {
                 (item, try LocalFile(input?.path ?? item.path))
             }
             meter.expect(sources.reduce(0) { $0 + $1.1.size })
-            for (item, file) in sources {
+            for (place, (item, file)) in sources.enumerated() {
+                if sources.count > 1 {
+                    stage = .init(
+                        path: item.path, address: "\(item.address)", done: place, count: sources.count)
+                }
                 let upload = ObjectUpload(
                     client: client, memory: options.memory, options: try uploadOptions(for: item), stop: stop,
                     meter: meter)

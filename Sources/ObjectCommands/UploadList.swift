@@ -42,6 +42,12 @@ enum UploadList {
                 items.append(Item(path: name, address: target.isPlace ? target.appending(file) : target))
             }
         }
+        var paths: [ObjectAddress: String] = [:]
+        for item in items {
+            if let other = paths.updateValue(item.path, forKey: item.address) {
+                throw .usage("'\(other)' and '\(item.path)' would both become \(item.address).")
+            }
+        }
         return items
     }
 
@@ -57,13 +63,25 @@ enum UploadList {
 
     /// The regular files below a directory, by path. Symbolic links are left out: they may lead anywhere.
     private static func content(of directory: String) throws(ClientFailure) -> [String] {
-        let directory = resolved(directory)
-        guard let found = try? FileManager.default.subpathsOfDirectory(atPath: directory) else {
+        try content(of: resolved(directory), below: "").sorted()
+    }
+
+    private static func content(of directory: String, below place: String) throws(ClientFailure) -> [String] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
             throw .file("'\(directory)' cannot be read.")
         }
-        return found.sorted().filter { path in
-            let type = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")[.type]
-            return type as? FileAttributeType == .typeRegular
+        var files: [String] = []
+        for name in names {
+            let path = "\(directory)/\(name)"
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+                throw .file("'\(path)' cannot be read, or has a name that is not UTF-8.")
+            }
+            switch attributes[.type] as? FileAttributeType {
+            case .typeRegular: files.append(place + name)
+            case .typeDirectory: files += try content(of: path, below: "\(place)\(name)/")
+            default: continue
+            }
         }
+        return files
     }
 }

@@ -90,6 +90,20 @@ import Testing
                 #expect(ailment.outcome != "failed" || found.status == 1, "\(ailment.name)")
                 try await session.runScript(ailment.end.replacing("LOGIN", with: login))
             }
+            // The gateway names what only it can see.
+            let holder = try site.session()
+            try await holder.runScript("BEGIN; LOCK TABLE policy_log IN ACCESS EXCLUSIVE MODE")
+            try await waitUntil("the gateway is not ready", seconds: 30) {
+                try await APIClient(port: site.gateways[0].port).call("GET", "/readyz").status == 503
+            }
+            var bare = environment
+            bare["SLUICE_DATABASE_URL"] = "postgresql://127.0.0.1:9/nothing"
+            let blocked = try await examine(bare)
+            #expect(blocked.has("gateways", "failed", "is not ready ("), "\(blocked.findings)")
+            try await holder.runScript("ROLLBACK")
+            try await waitUntil("the gateway is ready again", seconds: 30) {
+                try await APIClient(port: site.gateways[0].port).call("GET", "/readyz").status == 200
+            }
             let again = try await examine(environment)
             #expect(again.status == 0 && again.count("warning") == 0, "the faults were taken back: \(again.findings)")
             await session.close()
@@ -126,6 +140,19 @@ import Testing
         Ailment(
             name: "\(parameter) is \(value)", check: check, outcome: "failed", message: message,
             begin: "ALTER ROLE LOGIN SET \(parameter) = '\(value)'", end: "ALTER ROLE LOGIN RESET \(parameter)")
+    }
+
+    /// SQL that alters the ledger's partition of today.
+    private func partition(_ change: String) -> String {
+        """
+        DO $$
+        DECLARE
+            d date := (now() AT TIME ZONE 'UTC')::date;
+        BEGIN
+            EXECUTE format('ALTER TABLE issuances \(change)', to_char(d, 'YYYYMMDD'),
+                d::timestamp AT TIME ZONE 'UTC', (d + 1)::timestamp AT TIME ZONE 'UTC');
+        END $$
+        """
     }
 
     private func databaseAilments(_ superuser: String) -> [Ailment] {
@@ -201,6 +228,11 @@ import Testing
                     INSERT INTO schema_functions VALUES ('gone', '', '', now(), now());
                     """,
                 end: "DELETE FROM schema_functions WHERE name = 'gone'; DROP FUNCTION gone"),
+            Ailment(
+                name: "no partition for today", check: "schema", outcome: "failed", message: "no partition for",
+                advice: "sluice migrate",
+                begin: partition("DETACH PARTITION issuances_%s"),
+                end: partition("ATTACH PARTITION issuances_%s FOR VALUES FROM (%L) TO (%L)")),
             Ailment(
                 name: "a function was dropped", check: "schema", outcome: "failed", message: "prune_policy_log",
                 begin: "ALTER FUNCTION prune_policy_log RENAME TO gone",

@@ -16,6 +16,27 @@ import Testing
         }
     }
 
+    /// Requests with keys record over connections of their own.
+    @Test func `a full disk is named where all requests have idempotency keys`() async throws {
+        try await Deployment.with { site in
+            let user = try await makeUser(at: site)
+            let link = JSON.download("k", from: "ready")
+            func ask() async throws -> Int {
+                let headers = [(name: "Idempotency-Key", value: UUID().uuidString)]
+                return try await user.client.call("POST", "/v1/presigned-urls", link, headers: headers).status
+            }
+            #expect(try await ask() == 201)
+            try await Fault.diskFull.begin(site)
+            try await waitUntil("nothing is issued", seconds: 15) { try await ask() == 503 }
+            try await expectFlaw(("recordings", "disk is full"), "the full disk", at: user.client.port)
+            try await Fault.diskFull.end(site)
+            try await waitUntil("ready again", seconds: 15) {
+                try await readiness(at: user.client.port).status == 200
+            }
+            #expect(try await ask() == 201)
+        }
+    }
+
     @Test func `a locked ledger is named, and nothing is issued`() async throws {
         try await Deployment.with { site in
             try await expect(.ledgerLocked, at: site, try await makeUser(at: site))

@@ -119,7 +119,7 @@ struct SessionEndpointTests {
         #expect((answer.json["notGranted"] as? [Any])?.isEmpty == true)
         #expect(answer.headers[.rateLimit] != nil)
         let proposal = try #require(gateway.ledger.proposals.withLock { $0.first })
-        #expect(proposal.delivery == .sts && proposal.method == "*" && proposal.key.rawValue.isEmpty)
+        #expect(proposal.delivery == .sts && proposal.method == "*" && proposal.key.rawValue == "uploads/")
         #expect(proposal.action == .putObject && proposal.furtherActions.isEmpty)
         #expect(proposal.expiresAt == TestGateway.now.addingTimeInterval(900))
         #expect(answer.string("id") == proposal.id.uuidString.lowercased())

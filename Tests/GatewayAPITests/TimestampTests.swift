@@ -26,6 +26,14 @@ struct TimestampTests {
         #expect(Timestamp.text(of: Date(timeIntervalSince1970: -1)) == "1969-12-31T23:59:59Z")
     }
 
+    /// Two instants that are shown alike are the same.
+    @Test("leave out what is not shown", arguments: ["1231", "1239", "123999999", "123"])
+    func microseconds(digits: String) throws {
+        let instant = try Timestamp.instant(from: "2031-01-01T00:00:00.\(digits)Z")
+        #expect(Timestamp.text(of: instant) == "2031-01-01T00:00:00.123Z")
+        #expect(try instant == Timestamp.instant(from: "2031-01-01T00:00:00.123Z"))
+    }
+
     @Test(
         "of another form or no day of the calendar are refused",
         arguments: [

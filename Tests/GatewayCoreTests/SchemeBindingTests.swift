@@ -121,6 +121,27 @@ import Testing
         }
     }
 
+    /// An admin could not help, and the client is told what to change.
+    @Test(arguments: schemes, ["a&b.txt", "x&acl", "x&versionId=1", "a&"])
+    func `a value that a scheme cannot tell from two is the client's to change`(
+        scheme: Bucket.Scheme, value: String
+    ) throws {
+        let permitted = GrantConditions(allowVersions: true)
+        var response = ResponseOverrides.Fields()
+        response.contentDisposition = "attachment; filename=\(value)"
+        let request = try Fixture.get { $0.response = response }
+        let error = try decided(request, by: scheme, conditions: permitted).error
+        switch scheme {
+        case .awsV2, .ossV1:
+            guard case .invalidArgument("response", _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        case .gcsV2RSA: #expect(error?.code == "NotEnforceable")
+        default: #expect(error == nil)
+        }
+    }
+
     @Test(arguments: schemes) func `a version stays one beside a header`(scheme: Bucket.Scheme) throws {
         let permitted = GrantConditions(allowVersions: true)
         var response = ResponseOverrides.Fields()

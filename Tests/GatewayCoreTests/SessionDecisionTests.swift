@@ -49,6 +49,22 @@ struct SessionDecisionTests {
                 """#)
     }
 
+    /// A name that a policy cannot hold is told only to those whose session would need it.
+    @Test(arguments: [nil, "team/", "team/secret/", "elsewhere/"], [Set<Action>([.getObject]), nil])
+    func `is kept from a denied name that no policy can hold only where the name is allowed`(
+        place: String?, actions: Set<Action>?
+    ) throws {
+        let deny = try Fixture.sessionGrant(
+            1, to: "*", on: "team/secret/what?.txt", actions: [.getObject, .deleteObject], effect: .deny)
+        let grants = try [deny] + (place.map { [try Fixture.sessionGrant(2, on: $0, actions: [.getObject])] } ?? [])
+        let verdict = try decided(request("", actions: actions), grants)
+        switch place {
+        case nil: #expect(verdict.error == .accessDenied)
+        case "elsewhere/": #expect(verdict.error == nil)
+        default: #expect(verdict.error?.code == "NotEnforceable")
+        }
+    }
+
     @Test func `names its resources in the partition that it is for`() throws {
         let grants = [
             try Fixture.sessionGrant(1, actions: [.getObject, .listObjects]),

@@ -41,6 +41,22 @@ struct SessionsTests {
         #expect(opener.orders.first?.duration == 3600)
     }
 
+    /// Where the grants are, what is asked for, and what the ledger says: whoever has a session for a place is not held
+    /// to be able to delete elsewhere.
+    @Test(arguments: [
+        (["team/"], "", "team/"), (["team/a/", "team/b.txt"], "", "team/"), (["team/ab/", "team/ac/"], "", "team/"),
+        (["team/a/", "other/"], "", ""), (["team/a/x.txt"], "team/", "team/a/x.txt"), ([""], "team/a/", "team/a/"),
+        (["team/é/a", "team/è/a"], "", "team/"), (["team/a/"], "team/a/b.txt", "team/a/b.txt"),
+    ])
+    func `records where the session may act`(places: [String], prefix: String, recorded: String) async throws {
+        source.set { tables in
+            tables.grants = places.enumerated().compactMap { try? Fixture.sessionGrant($0, on: $1) }
+        }
+        let ledger = ScriptedLedger()
+        _ = try await issue(ledger, prefix: prefix)
+        #expect(ledger.proposals.map(\.key.rawValue) == [recorded])
+    }
+
     @Test("decides anew when policy changed while the session was opened; a revoked grant ends it")
     func stale() async throws {
         let source = source

@@ -18,7 +18,8 @@ import Testing
             let pool = PostgresPool(
                 try TestDatabase.current.configuration(sessionSettings: settings), size: 4, logger: .silent)
             store = PostgresIdempotency(
-                pool: pool, keys: admin.keys, clock: .right, logger: .silent, now: { Date() })
+                pool: pool, keys: admin.keys, clock: .right, logger: .silent, now: { Date() },
+                recordingFailed: { _ in })
         }
 
         func run(_ sql: String) async throws {

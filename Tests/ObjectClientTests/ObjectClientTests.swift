@@ -242,6 +242,37 @@ import Testing
         #expect(throws: ClientFailure.self) { try UploadList.items(["-"], at: place, recursive: false) }
     }
 
+    @Test func `no file replaces another of the same command`() throws {
+        let both = ["x/report.txt", "y/report.txt"]
+        let failure = #expect(throws: ClientFailure.self) {
+            try UploadList.items(both, at: ObjectAddress("photos/a/"), recursive: false)
+        }
+        #expect(
+            failure == .usage("'x/report.txt' and 'y/report.txt' would both become photos/a/report.txt."))
+    }
+
+    @Test func `what cannot be read in a directory is named, not left out`() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "sluice-names-\(UUID().uuidString)").path
+        defer { try? files.removeItem(atPath: folder) }
+        try files.createDirectory(atPath: "\(folder)/sub", withIntermediateDirectories: true)
+        try Data("a".utf8).write(to: URL(fileURLWithPath: "\(folder)/a.txt"))
+        let place = try ObjectAddress("photos/a/")
+        #expect(try UploadList.items([folder], at: place, recursive: true).count == 1)
+        let shell = try Process.run(
+            URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", #"echo b >"$0/sub/$(printf 'x\377')""#, folder])
+        shell.waitUntilExit()
+        try #require(shell.terminationStatus == 0)
+        let failure = #expect(throws: ClientFailure.self) {
+            try UploadList.items([folder], at: place, recursive: true)
+        }
+        guard case .file(let text) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(text.contains("/sub/x") && text.contains("UTF-8"))
+    }
+
     @Test func `a directory gives its files, and none of what links in it lead to`() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: "sluice-list-\(UUID().uuidString)").path

@@ -31,8 +31,7 @@ struct AdminAccess: Sendable {
             self.key = key
             keySource = "SLUICE_ADMIN_KEY"
         } else if let file = environment["SLUICE_ADMIN_KEY_FILE"], !file.isEmpty {
-            let text = String(decoding: try AdminFiles.content(file), as: UTF8.self)
-            key = text.trimmed()
+            key = try AdminFiles.text(file).trimmed()
             keySource = "SLUICE_ADMIN_KEY_FILE"
         } else {
             throw .usage(

@@ -11,6 +11,14 @@ enum AdminFiles {
         }
     }
 
+    /// Reads a whole file of text.
+    static func text(_ name: String) throws(AdminFailure) -> String {
+        guard let text = String(validating: try content(name), as: UTF8.self) else {
+            throw .file("'\(name)' is not UTF-8.")
+        }
+        return text
+    }
+
     /// Opens a file for reading. The length is `nil` unless it is a regular file.
     static func reading(_ name: String) throws(AdminFailure) -> (file: OpenFile, length: Int64?) {
         if name == "-" { return (.standardInput, nil) }

@@ -36,7 +36,8 @@ enum Timestamp {
         output.append(UInt8(ascii: "Z"))
     }
 
-    /// Parses `yyyy-MM-ddTHH:mm:ss[.fraction]Z` in the years 1970…9999; no other time zone than `Z` is accepted.
+    /// Parses `yyyy-MM-ddTHH:mm:ss[.fraction]Z` in the years 1970…9999; no other time zone than `Z` is accepted. Digits
+    /// after the milliseconds are left out: two instants that are shown alike would not be the same.
     static func instant(from text: String) throws(GatewayError) -> Date {
         let bytes = Array(text.utf8)
         guard 20...30 ~= bytes.count, bytes.last == UInt8(ascii: "Z"), bytes[10] == UInt8(ascii: "T"),
@@ -57,8 +58,11 @@ enum Timestamp {
 
     private static func fraction(_ bytes: ArraySlice<UInt8>) -> Double? {
         guard let first = bytes.first else { return 0 }
-        guard first == UInt8(ascii: "."), let digits = number(bytes.dropFirst()) else { return nil }
-        return (1..<bytes.count).reduce(Double(digits)) { value, _ in value / 10 }
+        let digits = bytes.dropFirst()
+        guard first == UInt8(ascii: "."), number(digits) != nil, let shown = number(digits.prefix(3)) else {
+            return nil
+        }
+        return digits.prefix(3).reduce(Double(shown)) { value, _ in value / 10 }
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {

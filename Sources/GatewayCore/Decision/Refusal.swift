@@ -63,9 +63,11 @@ extension Refusal {
 }
 
 extension GatewayError {
-    /// Returns the error for a missing or expired storage credential. The caller can do nothing: an admin has to renew
-    /// it.
+    /// Returns the error for a storage credential that cannot sign. The caller can do nothing: an admin has to renew
+    /// it, or to give this gateway the master key that seals it.
     static func unusableCredential(of bucket: Bucket) -> GatewayError {
-        .unavailable(retryAfter: 60, cause: "the storage credential of bucket \(bucket.name) is gone or has ended")
+        .unavailable(
+            retryAfter: 60,
+            cause: "the storage credential of bucket \(bucket.name) is gone, has ended, or no master key here opens it")
     }
 }

@@ -74,10 +74,6 @@ struct SessionBuilder {
         for action in Action.allCases where request.actions?.contains(action) ?? true {
             let denied = KeyArea.reduced(self.denied[action] ?? [])
             let isListing = action == .listObjects
-            // Cookies carry no denied areas, whatever their names.
-            guard isListing || form == .cookies || denied.allSatisfy(\.isNameable) else {
-                throw .unmet(.notEnforceable(reason: Self.nameReason))
-            }
             // A listing of an area shows all keys in it, so none of them may be denied.
             let allowed = KeyArea.reduced(self.allowed[action] ?? []).filter { area in
                 !denied.contains { $0.covers(area) || isListing && area.covers($0) }
@@ -86,8 +82,12 @@ struct SessionBuilder {
                 if request.actions != nil { throw nothing(for: action) }
                 continue
             }
-            areas[action] = SessionScope.Areas(
-                allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
+            let deniedInside = denied.filter { deny in allowed.contains { $0.covers(deny) } }
+            // Cookies carry no denied areas, whatever their names.
+            guard form == .cookies || deniedInside.allSatisfy(\.isNameable) else {
+                throw .unmet(.notEnforceable(reason: Self.nameReason))
+            }
+            areas[action] = SessionScope.Areas(allowed: allowed, denied: deniedInside)
         }
         guard !areas.isEmpty else {
             throw nothing(

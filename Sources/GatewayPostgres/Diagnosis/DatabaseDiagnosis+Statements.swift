@@ -80,6 +80,17 @@ extension DatabaseDiagnosis {
         try row.next()
     }
 
+    static let readMissingDays = Statement<Void, String>(
+        """
+        SELECT d.day::text
+        FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date + n AS day FROM generate_series(0, 1) AS n) d
+        WHERE NOT EXISTS (SELECT FROM issuances_partitions() p WHERE p.day = d.day)
+        ORDER BY d.day
+        """, onlyReads: true
+    ) { row throws(PostgresError) in
+        try row.next()
+    }
+
     static let countSealed = Statement<Void, (keyID: String, count: Int64)>(
         """
         SELECT s.key_id, count(*)

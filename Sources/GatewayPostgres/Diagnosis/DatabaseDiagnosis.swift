@@ -39,6 +39,11 @@ public struct DatabaseDiagnosis: Sendable {
         try await connection.execute(Self.readMissingFunctions)
     }
 
+    /// Lists those of today and tomorrow for which the ledger has no partition, by UTC.
+    public func missingDays() async throws(PostgresError) -> [String] {
+        try await connection.execute(Self.readMissingDays)
+    }
+
     /// Counts the rows that each master key seals, by identifier.
     public func sealedRows() async throws(PostgresError) -> [(keyID: String, count: Int64)] {
         try await connection.execute(Self.countSealed)

@@ -13,6 +13,7 @@ struct OnceLedger: IssuanceLedger {
     let pool: PostgresPool
     let clock: LedgerClock
     let logger: Logger
+    let failed: @Sendable (PostgresError) -> Void
 
     private typealias Verdict = Result<RecordVerdict, GatewayError>
 
@@ -54,7 +55,9 @@ struct OnceLedger: IssuanceLedger {
             return try outcome(of: batch, by: answer)
         } catch {
             logger.report(error, "issuances not recorded once", in: pool.outage, level: .error)
-            let refusal = (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
+            let reason = error as? PostgresError
+            if let reason { failed(reason) }
+            let refusal = reason?.asGatewayError ?? .unexpected(error)
             return .done(batch.entries.map { _ in .failure(refusal) })
         }
     }

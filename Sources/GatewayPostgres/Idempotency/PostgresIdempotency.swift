@@ -20,6 +20,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     private let clock: LedgerClock
     private let logger: Logger
     private let now: @Sendable () -> Date
+    private let recordingFailed: @Sendable (PostgresError) -> Void
 
     /// Settings for the sessions of the pool. They record issuances, so they equal those of the ledger.
     public static var sessionSettings: [(name: String, value: String)] { PostgresLedger.sessionSettings }
@@ -32,8 +33,10 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     ///   - clock: The ledger's clock, which is compared with the database's.
     ///   - logger: Receives the reasons why requests cannot be remembered.
     ///   - now: Returns the current time, for identifiers.
+    ///   - recordingFailed: Told why issuances were not recorded, as the readiness of the gateway depends on that.
     public init(
-        pool: PostgresPool, keys: MasterKeyRing, clock: LedgerClock, logger: Logger, now: @escaping @Sendable () -> Date
+        pool: PostgresPool, keys: MasterKeyRing, clock: LedgerClock, logger: Logger,
+        now: @escaping @Sendable () -> Date, recordingFailed: @escaping @Sendable (PostgresError) -> Void
     ) {
         self.pool = pool
         statements = StorePool(
@@ -42,6 +45,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         self.clock = clock
         self.logger = logger
         self.now = now
+        self.recordingFailed = recordingFailed
     }
 
     /// Renews claims until the service shuts down.
@@ -101,7 +105,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Returns a ledger that records each issuance of a claim once.
     public func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
-        OnceLedger(claim: claim, pool: pool, clock: clock, logger: logger)
+        OnceLedger(claim: claim, pool: pool, clock: clock, logger: logger, failed: recordingFailed)
     }
 
     /// Opens a kept answer. Returns `nil` if its master key is gone or its bytes were changed; such an answer is lost.

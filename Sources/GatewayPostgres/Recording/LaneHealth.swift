@@ -82,6 +82,11 @@ final class LaneHealth: Sendable {
         }
     }
 
+    /// Notes that a recording over another connection failed, for a reason that may concern this one too.
+    func doubt() {
+        state.withLock { $0.isDoubted = true }
+    }
+
     /// Notes that a probe was asked for. Returns `false` if one is already due or running.
     func ask() -> Bool {
         state.withLock { state in

@@ -97,6 +97,13 @@ public final class PostgresLedger: IssuanceLedger, Service {
         ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
     ]
 
+    /// Notes that something was not recorded over a connection that is not the ledger's. Its probes then try everything
+    /// that a recording does, and find out whether the ledger fails too.
+    public func doubt(after error: PostgresError) {
+        guard !error.refusesData, !error.isWait, error != .cancelled else { return }
+        for lane in lanes { lane.health.doubt() }
+    }
+
     /// Records until the service shuts down. Then answers the waiting proposals and returns.
     public func run() async {
         await withTaskGroup { group in

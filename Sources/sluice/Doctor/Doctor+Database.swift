@@ -47,6 +47,7 @@ extension Doctor {
                 return nil
             }
             judge(try await diagnosis.login())
+            judge(missingDays: try await diagnosis.missingDays())
             let gateways = try await diagnosis.runningGateways()
             try await judgeMasterKey(connection, diagnosis, gateways)
             judge(gateways)
@@ -57,6 +58,14 @@ extension Doctor {
             report.note(.database, .failed, "\(error)")
         }
         return nil
+    }
+
+    private mutating func judge(missingDays days: [String]) {
+        guard !days.isEmpty else { return }
+        report.note(
+            .schema, .failed, "The ledger has no partition for \(days.joined(separator: " and ")) (UTC).",
+            advice: "Nothing can be issued on such a day. Run 'sluice migrate', which makes them; "
+                + "attach a table of that day again, if there is one.")
     }
 
     private mutating func judge(_ facts: ServerFacts) {

@@ -69,10 +69,19 @@ extension Doctor {
         let listen = ListenAddress(reading: &reader, .listen) ?? ListenAddress(host: "127.0.0.1", port: 8080)
         let admin = ListenAddress(reading: &reader, .adminListen)
         let scheme = reader.text(.tlsCertificateFile) == nil ? "http" : "https"
-        // Only the inner listener has /healthz.
-        let isRunning = await Self.isGateway(at: admin ?? listen, scheme)
+        // Only the inner listener has /healthz and /readyz.
+        let inner = Self.origin(of: admin ?? listen, scheme)
+        let isRunning = await Self.answer(at: inner, "/healthz")?["status"] == .string("ok")
         examine(listen, .listen, isRunning)
         if let admin { examine(admin, .adminListen, isRunning) }
+        guard isRunning else { return }
+        guard case .array(let checks) = await Self.answer(at: inner, "/readyz")?["checks"] else { return }
+        for check in checks {
+            guard case .string(let flaw) = check["flaw"], case .string(let name) = check["name"] else { continue }
+            report.note(
+                .gateways, .failed, "The gateway at \(inner) is not ready (\(name)): \(flaw)",
+                advice: "See 'When something fails' in docs/availability.md.")
+        }
     }
 
     private mutating func examine(_ address: ListenAddress, _ name: SettingName, _ isRunning: Bool) {
@@ -88,18 +97,21 @@ extension Doctor {
         }
     }
 
-    /// Whether a gateway answers at an address.
-    private static func isGateway(at address: ListenAddress, _ scheme: String) async -> Bool {
+    /// The URL of what listens at an address.
+    private static func origin(of address: ListenAddress, _ scheme: String) -> String {
         let host =
             switch address.host {
             case "0.0.0.0": "127.0.0.1"
             case "::": "[::1]"
             default: address.host.contains(":") ? "[\(address.host)]" : address.host
             }
-        let origin = "\(scheme)://\(host):\(address.port)"
-        guard address.port != 0, let policy = try? OutboundPolicy(origins: [origin]) else { return false }
-        let answer = await OutboundReach(policy: policy, timeout: .seconds(2)).answer(at: origin + "/healthz")
-        guard let answer, answer.status == 200 else { return false }
-        return (try? JSONReader.read(Array(answer.body)))?["status"] == .string("ok")
+        return "\(scheme)://\(host):\(address.port)"
+    }
+
+    /// The JSON that a gateway answers, whatever the status; `nil` if nothing answers JSON there.
+    private static func answer(at origin: String, _ path: String) async -> JSONValue? {
+        guard let policy = try? OutboundPolicy(origins: [origin]) else { return nil }
+        let answer = await OutboundReach(policy: policy, timeout: .seconds(5)).answer(at: origin + path)
+        return answer.flatMap { try? JSONReader.read(Array($0.body)) }
     }
 }

@@ -70,7 +70,7 @@ struct UseCases {
             instant: { ContinuousClock.now })
         idempotency = PostgresIdempotency(
             pool: connections.idempotencyPool, keys: parts.masterKeys, clock: parts.clock, logger: logger,
-            now: now)
+            now: now, recordingFailed: { [ledger = parts.ledger] in ledger.doubt(after: $0) })
     }
 
     private static func storeEvents(

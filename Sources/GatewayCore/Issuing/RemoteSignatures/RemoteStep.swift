@@ -73,9 +73,24 @@ struct RemoteStep {
                 .notEnforceable(
                     reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries))
         }
+        if let hidden = hiddenAction(of: permission.operation, in: bucket) {
+            _ = try decided(permission, in: bucket) { () throws(GatewayError) in
+                try request(for: permission, in: bucket, performing: hidden, contentType: nil)
+            }
+        }
+        return try decided(permission, in: bucket) { () throws(GatewayError) in
+            try request(
+                for: permission, in: bucket, performing: permission.operation.action, contentType: contentType,
+                multipart: multipartStep(permission, id: id))
+        }
+    }
+
+    private func decided(
+        _ permission: StringPermission, in bucket: Bucket, _ makeRequest: () throws(GatewayError) -> IssueRequest
+    ) throws(Refusal) -> (IssueRequest, Permit) {
         let request: IssueRequest
         do throws(GatewayError) {
-            request = try self.request(for: permission, in: bucket, contentType: contentType, id: id)
+            request = try makeRequest()
         } catch {
             throw .unmet(error)
         }
@@ -92,16 +107,32 @@ struct RemoteStep {
         }
     }
 
+    /// What the signature permits as well, because its holder can hide the parameter `uploadId` from the store.
+    ///
+    /// MinIO, and stores that copied from it, decode each parameter of a version 2 request before they compare, and
+    /// then take the query apart once more. So the signature of `?uploadId=1` is also that of `?x=%26uploadId%3D1`,
+    /// in which their handlers see no `uploadId`: what would list the parts or abort the upload reads or deletes the
+    /// object.
+    private func hiddenAction(of operation: ObjectOperation, in bucket: Bucket) -> Action? {
+        guard case .plain(let string) = string, string.vendor != .alibaba, bucket.provider != .gcs else { return nil }
+        return switch operation {
+        case .listParts: .getObject
+        case .abortMultipartUpload: .deleteObject
+        default: nil
+        }
+    }
+
     /// Returns the request for a presigned URL with the same effect.
     private func request(
-        for permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+        for permission: StringPermission, in bucket: Bucket, performing action: Action, contentType: String?,
+        multipart: MultipartStep? = nil
     ) throws(GatewayError) -> IssueRequest {
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
         fields.key = permission.key
         fields.expiresIn = Int(permission.validUntil.epochSeconds - Int64(now.timeIntervalSince1970.rounded(.down)))
-        fields.action = permission.operation.action.rawValue
-        switch permission.operation.action {
+        fields.action = action.rawValue
+        switch action {
         case .putObject:
             fields.contentType = contentType
             fields.contentMD5 = permission.contentMD5
@@ -118,7 +149,7 @@ struct RemoteStep {
         case .deleteObject: break
         }
         return try IssueRequest(
-            fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
+            fields, delivery: .remoteSignature, multipart: multipart, repeatable: nil,
             binding: string.binding(at: bucket), newName: nil)
     }
 
@@ -186,7 +217,7 @@ struct RemoteStep {
             grantID: permit.grant.id,
             credentialID: permit.credential.id,
             delivery: .remoteSignature,
-            action: permission.operation.action,
+            action: hiddenAction(of: permission.operation, in: permit.bucket) ?? permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,
             key: ExactText(upload.key.rawValue),

@@ -114,7 +114,7 @@ struct SessionBody: ProvenBody {
             delivery: .sts,
             actions: permit.scope.actions,
             bucket: request.bucket,
-            prefix: request.prefix,
+            prefix: permit.scope.commonPrefix,
             expiresAt: session.expiresAt,
             requestID: attempt.context.requestID,
             charges: permit.charges

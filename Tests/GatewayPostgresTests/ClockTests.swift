@@ -142,7 +142,8 @@ import Testing
         let pool = PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
         let store = PostgresIdempotency(
-            pool: pool, keys: world.keys, clock: .ahead(60), logger: .silent, now: { Date() }, recordingFailed: { _ in })
+            pool: pool, keys: world.keys, clock: .ahead(60), logger: .silent, now: { Date() }, recordingFailed: { _ in }
+        )
         let request = IdempotentRequest(
             caller: try Principal("user:alice"), route: "POST /a", keyDigest: [UInt8](repeating: 1, count: 32),
             bodyDigest: [UInt8](repeating: 1, count: 32))

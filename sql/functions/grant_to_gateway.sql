@@ -3,8 +3,8 @@
 -- The role reads everything, changes policy, and adds to the logs: policy_log, issuances and admin_audit. It can alter
 -- no table, and can change or delete no row of these three. What needs more runs with the owner's rights, in functions.
 -- 'sluice migrate' calls this at the end of each run, since a function that was created again has lost its rights. What
--- the role had before, such as rights that only an older version gave it, is taken back in the same transaction. A right
--- that gateways of the version before still use therefore stays in this list.
+-- the role had before, such as rights that only an older version gave it, is taken back in the same transaction. So a
+-- right that gateways of the version before still use stays in this list.
 --
 --   p_role  the role; it is created if the caller may create roles
 -- Result: false where there is no such role and none could be created, else true.

@@ -65,6 +65,14 @@ struct LinkText {
         change(name) { _ in value }
     }
 
+    /// The URL with a parameter inside the value of another one, which is added.
+    func hiding(_ name: String, in other: String) -> String? {
+        guard let index = items.firstIndex(where: { Self.isNamed($0.name, name) }) else { return nil }
+        var changed = items
+        changed[index] = (other, "%26\(items[index].name)%3D\(items[index].value)")
+        return Self.text(place, changed)
+    }
+
     /// The URL with a parameter more.
     func adding(_ name: String, _ value: String) -> String { Self.text(place, items + [(name, value)]) }
 }

@@ -184,5 +184,43 @@ import Testing
         #expect(text.inRegion("us", insteadOf: "cn") == nil)
         #expect(text.forKey("k/other.bin", insteadOf: "k/object.bin") == url.replacing("object.bin", with: "other.bin"))
         #expect(text.bare == "https://s.example/b/k/object.bin")
+        #expect(text.hiding("expires", in: "x") == url.replacing("X-Amz-Expires=60", with: "x=%26X-Amz-Expires%3D60"))
+    }
+
+    /// A store that compares parameters after it has decoded them, whatever their capitals, as MinIO does for version 2,
+    /// and obeys those that it reads before that.
+    @Test func `a store that decodes a parameter too early lets it be hidden`() async throws {
+        let store = CarelessStore()
+        let report = try await qualify(
+            { call in
+                // The object stays for the checks that follow.
+                guard call.method != "DELETE" else { return StoreAnswer(status: 403) }
+                var answer = store.answer(call)
+                let query = call.url.split(separator: "?", maxSplits: 1).last.map(String.init) ?? ""
+                func signed(_ query: String) -> [String] {
+                    query.lowercased().replacing("%26", with: "&").replacing("%3d", with: "=").split(separator: "&")
+                        .map(String.init)
+                }
+                guard call.method == "GET", answer.status == 200 else { return answer }
+                // What the link was signed for is known by what it holds.
+                let isForAttachment = signed(query).contains("response-content-disposition=attachment")
+                for item in query.split(separator: "&") {
+                    let pair = item.split(separator: "=", maxSplits: 1).map(String.init)
+                    switch pair[0].lowercased() {
+                    case "response-content-disposition":
+                        answer.fields.append(NamedValue("content-disposition", pair[1]))
+                    case "response-content-type" where pair[0] != pair[0].lowercased():
+                        answer.fields.append(NamedValue("content-type", "text/html"))
+                    case "response-content-type": return StoreAnswer(status: 403)
+                    default: continue
+                    }
+                }
+                let isChanged = query.contains("isposition=inline") || !isForAttachment && query.contains("isposition")
+                return isChanged ? StoreAnswer(status: 403) : answer
+            }, schemes: [.awsV2])
+        let broken = report.judgements.filter { $0.promise == .answerHeaders && $0.verdict == .broken }.map(\.check)
+        #expect(
+            broken.contains("a disposition inside another parameter") && broken.contains("a content type in capitals"))
+        #expect(!broken.contains("another disposition") && !broken.contains("a content type, unsigned"))
     }
 }

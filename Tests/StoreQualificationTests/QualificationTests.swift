@@ -187,8 +187,8 @@ import Testing
         #expect(text.hiding("expires", in: "x") == url.replacing("X-Amz-Expires=60", with: "x=%26X-Amz-Expires%3D60"))
     }
 
-    /// A store that compares parameters after it has decoded them, whatever their capitals, as MinIO does for version 2,
-    /// and obeys those that it reads before that.
+    /// A store that compares parameters after it has decoded them, whatever their capitals, and obeys those that it
+    /// reads before that, as MinIO does for version 2.
     @Test func `a store that decodes a parameter too early lets it be hidden`() async throws {
         let store = CarelessStore()
         let report = try await qualify(

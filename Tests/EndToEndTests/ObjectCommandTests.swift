@@ -134,6 +134,17 @@ import Testing
         ) { try await body($0, proxy) }
     }
 
+    /// Lets some parts of an upload arrive, and holds the others until a file exists.
+    private func holdingParts(
+        after count: Int, until marker: String, _ body: @Sendable (StoreBench, FaultyProxy) async throws -> Void
+    ) async throws {
+        try await behind(
+            { line, earlier in
+                guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
+                return earlier.count(where: Self.isPart) < count ? .pass : .hold
+            }, body)
+    }
+
     private static func isCreation(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("if-none-match") }
     private static func isPart(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("partNumber=") }
 
@@ -142,10 +153,7 @@ import Testing
         // Of the first run, three parts pass. From the fourth on, the store is silent until the second run.
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"
-        try await behind { line, earlier in
-            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
-            return earlier.count { Self.isPart($0) } < 3 ? .pass : .hold
-        } _: { bench, proxy in
+        try await holdingParts(after: 3, until: marker) { bench, proxy in
             let key = bench.freshKey("large.bin")
             let body = Self.bytes(31 * Self.mebibyte)
             _ = try folder.write("large.bin", body)
@@ -176,10 +184,7 @@ import Testing
     @Test func `an upload does not go on with another content of the same length and time`() async throws {
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"
-        try await behind { line, earlier in
-            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
-            return earlier.contains(where: Self.isPart) ? .hold : .pass
-        } _: { bench, proxy in
+        try await holdingParts(after: 1, until: marker) { bench, proxy in
             let key = bench.freshKey("same.bin")
             let arguments = ["put", "same.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "1"]
             let time = Date(timeIntervalSince1970: 1_700_000_000)
@@ -273,10 +278,7 @@ import Testing
     func nextRun(change: Change, option: String) async throws {
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"
-        try await behind { line, earlier in
-            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
-            return earlier.contains(where: Self.isPart) ? .hold : .pass
-        } _: { bench, proxy in
+        try await holdingParts(after: 1, until: marker) { bench, proxy in
             let key = bench.freshKey("next.bin")
             var arguments = ["put", "next.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "1"]
             var body = Self.bytes(6 * Self.mebibyte)

@@ -102,12 +102,14 @@ extension SchemeBinding {
         }
         // The holder can make a parameter the end of the value before it: the parameter is gone, and the value another.
         if !separatesParameters {
-            let values =
-                wanted.map { ("response", $0.1) } + [("versionID", request.versionID?.text ?? "")]
-                + [("process", request.process?.text ?? "")]
-            if let joined = values.first(where: { $0.1.utf8.contains(UInt8(ascii: "&")) }) {
+            func isJoined(_ value: String?) -> Bool { value?.utf8.contains(UInt8(ascii: "&")) == true }
+            let joined =
+                wanted.contains { isJoined($0.1) }
+                ? "response"
+                : isJoined(request.versionID?.text) ? "versionID" : isJoined(request.process?.text) ? "process" : nil
+            if let joined {
                 return .invalidArgument(
-                    field: joined.0, reason: "The bucket's signing scheme cannot sign a value that contains '&'.")
+                    field: joined, reason: "The bucket's signing scheme cannot sign a value that contains '&'.")
             }
             let selecting = (request.versionID == nil ? 0 : 1) + (request.process == nil ? 0 : 1)
             if forcesDownload || selecting > 0, wanted.count + selecting > 1 {

@@ -8,7 +8,7 @@ import Testing
 
 /// The cost that one hanging server may cause for calls to other servers.
 @Suite struct HangingPeerTests {
-    private static let timeout = Duration.seconds(2)
+    private static let timeout = Duration.seconds(5)
 
     /// Calls a server and measures how long that takes.
     private static func call(_ client: OutboundClient, _ origin: String) async -> (error: OutboundError?, Duration) {
@@ -45,8 +45,9 @@ import Testing
                 }
                 return (slowestKeySet, try await calls.reduce(.zero, max))
             }
-            #expect(slowestKeySet < .seconds(1))
-            #expect(slowestCall < Self.timeout + .seconds(1))
+            // To wait for a call that hangs takes nearly one timeout more.
+            #expect(slowestKeySet < Self.timeout / 2)
+            #expect(slowestCall < Self.timeout * 3 / 2)
         }
     }
 }

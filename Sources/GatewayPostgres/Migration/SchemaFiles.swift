@@ -44,14 +44,25 @@ struct SchemaFunction: Sendable {
     let name: String
     /// The content of the file.
     let sql: [UInt8]
+    /// The declaration before the word `LANGUAGE`: name, arguments with their names and defaults, and result. Words
+    /// have one space between them. Empty if the file has no such declaration.
+    let declaration: String
 
     /// All functions, by name. A new file under `sql/functions` needs its lines in
     /// `Sources/CEmbeddedFiles/functions.c`.
     static let all = EmbeddedFile.functions.map { SchemaFunction(name: String($0.name.dropLast(4)), sql: $0.bytes) }
 
-    /// The declaration before the word `LANGUAGE`: name, arguments with their names and defaults, and result. Words
-    /// have one space between them. Empty if the file has no such declaration.
-    var declaration: String {
+    /// Makes a function from its file.
+    init(name: String, sql: [UInt8]) {
+        self.name = name
+        self.sql = sql
+        declaration = Self.declaration(in: sql)
+    }
+
+    /// SHA-256 of ``declaration``, by which programs and databases compare what callers rely on.
+    var contract: [UInt8] { DigestAlgorithm.sha256.digest(of: declaration).bytes }
+
+    private static func declaration(in sql: [UInt8]) -> String {
         let words = sql.split { [UInt8(ascii: " "), UInt8(ascii: "\n")].contains($0) }
         let beginning = ["CREATE", "OR", "REPLACE", "FUNCTION"]
         let start = words.indices.first { index in
@@ -61,7 +72,4 @@ struct SchemaFunction: Sendable {
         guard let start, let end, start + beginning.count < end else { return "" }
         return String(decoding: Array(words[(start + beginning.count)..<end].joined(separator: [0x20])), as: UTF8.self)
     }
-
-    /// SHA-256 of ``declaration``, by which programs and databases compare what callers rely on.
-    var contract: [UInt8] { DigestAlgorithm.sha256.digest(of: declaration).bytes }
 }

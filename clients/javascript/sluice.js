@@ -209,6 +209,9 @@ export class SHA256 extends Digest {
   }
 }
 
+// Chromium may collect a reader that nothing else holds while it reads into a buffer. Then the read never ends.
+const readers = new Set();
+
 // With a buffer, a piece is there until the next one is taken. So browsers keep no others.
 async function* pieces(stream, buffer) {
   let reader;
@@ -217,6 +220,7 @@ async function* pieces(stream, buffer) {
   } catch {
     [reader, buffer] = [stream.getReader()];
   }
+  readers.add(reader);
   try {
     for (;;) {
       const { done, value } = await reader.read(buffer && new Uint8Array(buffer));
@@ -225,6 +229,7 @@ async function* pieces(stream, buffer) {
       yield value;
     }
   } finally {
+    readers.delete(reader);
     reader.cancel().catch(() => {});
   }
 }

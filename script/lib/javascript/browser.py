@@ -21,7 +21,8 @@ class Pages:
     def __enter__(self):
         self.playwright = sync_playwright().start()
         self.browser = self.playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--no-proxy-server", "--disable-gpu"])
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--no-proxy-server", "--disable-gpu", "--js-flags=--expose-gc"])
         self.context = self.browser.new_context()
         self.context.set_default_timeout(PATIENCE)
         self.page = self.open()

@@ -17,7 +17,7 @@ window.run = async (name, config) => {
   };
   window.told = 0;
   // A transfer has to hold what it waits for. The memory that `large` takes is measured.
-  const collecting = name === "large" ? undefined : setInterval(window.gc, 20);
+  const collecting = name === "large" ? undefined : setInterval(window.gc, 100);
   return run(name, kit).finally(() => clearInterval(collecting));
 };
 window.isReady = true;

@@ -47,7 +47,7 @@ import Testing
                     let promoted = ContinuousClock.now
                     try await self.waitForLinks(tallies, 1)
                     let away = ContinuousClock.now - promoted
-                    #expect(away < .seconds(5), "the gateways need \(away) after the new primary accepts")
+                    #expect(away < .seconds(3), "the gateways need \(away) after the new primary accepts")
                     try await site.delete("grants", grant)
                     isRevoked.raise()
                     // Worse than any failover: the old primary confirms commits alone.

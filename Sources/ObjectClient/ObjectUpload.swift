@@ -107,7 +107,7 @@ public struct ObjectUpload: Sendable {
                 do throws(ClientFailure) {
                     return try await transfer.put(link, file, 0..<file.size)
                 } catch {
-                    if case .unreachable = error { isUnanswered = true }
+                    isUnanswered = isUnanswered || error.mayPass
                     // The object that exists may be the one whose answer was lost.
                     guard case .store(let refusal, _) = error, refusal.status == 412, isUnanswered else { throw error }
                     lost = refusal

@@ -12,6 +12,8 @@ public final class FaultyProxy: Sendable {
         case answer(Int)
         /// The server gets it, and the client gets this many bytes of the answer, head included.
         case cutAnswer(Int)
+        /// The server gets it, and the client gets an answer with this status in place of the server's.
+        case hideAnswer(Int)
         /// The proxy reads it, and nothing happens until the proxy ends.
         case hold
     }
@@ -95,15 +97,22 @@ public final class FaultyProxy: Sendable {
         switch fate {
         case .answer(let status):
             drain(client)
-            _ = Self.send(
-                Array("HTTP/1.1 \(status) Fault\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8), to: client)
-            shutdown(client, CInt(SHUT_WR))
-            while Self.receive(client) != nil {}
+            answer(status, client)
         case .hold:
             while Self.receive(client) != nil {}
         case .pass: relay(head, client, atMost: .max)
         case .cutAnswer(let bytes): relay(head, client, atMost: bytes)
+        case .hideAnswer(let status):
+            relay(head, client, atMost: 1, isHidden: true)
+            answer(status, client)
         }
+    }
+
+    private func answer(_ status: Int, _ client: CInt) {
+        let head = "HTTP/1.1 \(status) Fault\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        _ = Self.send(Array(head.utf8), to: client)
+        shutdown(client, CInt(SHUT_WR))
+        while Self.receive(client) != nil {}
     }
 
     /// Reads what the client still sends, so that it sees an answer and not a reset.
@@ -112,7 +121,7 @@ public final class FaultyProxy: Sendable {
         while unsafe poll(&waiting, 1, 200) > 0, Self.receive(client) != nil {}
     }
 
-    private func relay(_ head: [UInt8], _ client: CInt, atMost limit: Int) {
+    private func relay(_ head: [UInt8], _ client: CInt, atMost limit: Int, isHidden: Bool = false) {
         let server = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         defer { Glibc.close(server) }
         let outcome = unsafe withUnsafePointer(to: Self.address(target)) { pointer in
@@ -129,7 +138,8 @@ public final class FaultyProxy: Sendable {
             ]
             guard unsafe poll(&ends, 2, 30_000) > 0 else { return }
             if ends[1].revents != 0 {
-                guard let bytes = Self.receive(server), Self.send(Array(bytes.prefix(left)), to: client) else { return }
+                guard let bytes = Self.receive(server) else { return }
+                guard isHidden || Self.send(Array(bytes.prefix(left)), to: client) else { return }
                 left -= bytes.count
             } else if ends[0].revents != 0 {
                 guard let bytes = Self.receive(client), Self.send(bytes, to: server) else { return }

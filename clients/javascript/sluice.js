@@ -234,13 +234,22 @@ async function* pieces(stream, buffer) {
   }
 }
 
+// What can no longer be read has changed, or is gone.
+async function* readable(bytes) {
+  try {
+    yield* bytes;
+  } catch {
+    throw fileChanged();
+  }
+}
+
 const sourceOfBlob = (blob) => ({
   size: blob.size,
   name: blob.name,
   type: blob.type,
   version: blob.lastModified,
   blob: async (start, end) => (start === 0 && end === blob.size ? blob : blob.slice(start, end)),
-  read: (start, end, buffer) => pieces(blob.slice(start, end).stream(), buffer),
+  read: (start, end, buffer) => readable(pieces(blob.slice(start, end).stream(), buffer)),
   isUnchanged: async () => true,
 });
 
@@ -254,7 +263,7 @@ async function sourceOfPath(path) {
   };
   const { size, version } = await state();
   async function* read(start, end) {
-    if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
+    if (end > start) yield* readable(createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 }));
   }
   return {
     size,
@@ -268,7 +277,7 @@ async function sourceOfPath(path) {
     },
     read,
     isUnchanged: async () => {
-      const now = await state();
+      const now = await state().catch(() => ({}));
       return now.size === size && now.version === version;
     },
   };
@@ -401,6 +410,17 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
     request.on("error", fail);
     pipeline(Readable.from(counted(), { objectMode: false }), request, (error) => error && fail(error));
   });
+}
+
+// A browser does not tell that it could not read the file.
+async function explained(error, source) {
+  if (error.source !== "network") return error;
+  try {
+    for await (const _ of source.read(0, 1));
+    return error;
+  } catch (changed) {
+    return changed;
+  }
 }
 
 function accepted(answer) {
@@ -637,7 +657,7 @@ export class Sluice {
       } catch (error) {
         // The object that exists may be the one whose answer was lost.
         if (error.status === 412 && wasLost) return;
-        wasLost ||= error.source === "network";
+        wasLost ||= error.mayPass;
         throw error;
       }
     });
@@ -657,7 +677,8 @@ export class Sluice {
     ]);
     let begun;
     try {
-      begun = job.resume ? await this.#found(name, job) : undefined;
+      begun = job.resume ? await this.#store.get(name) : undefined;
+      begun &&= await this.#found(begun, name, job);
       if (!begun) {
         const request = { bucket, key, keyPrefix, keyExtension, contentType, metadata, contentLength: source.size };
         if (signal?.aborted) throw stopped(signal);
@@ -678,9 +699,7 @@ export class Sluice {
     }
   }
 
-  async #found(name, { source, signal }) {
-    const begun = await this.#store.get(name);
-    if (!begun) return;
+  async #found(begun, name, { source, signal }) {
     const { state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
       if (error.status === 404) return {};
       throw error;
@@ -760,7 +779,7 @@ export class Sluice {
       return accepted(await sendNode(link, source, start, end, options));
     } catch (error) {
       onBytes(0);
-      throw error;
+      throw await explained(error, source);
     }
   }
 
@@ -800,13 +819,19 @@ export class Sluice {
       const request = { ...form, headers: { "content-type": body.type } };
       send = () => sendNode(request, body, 0, body.size, options);
     }
-    const answer = await this.#retry(signal, async () => accepted(await send()));
+    const answer = await this.#retry(signal, async () => {
+      try {
+        return accepted(await send());
+      } catch (error) {
+        throw await explained(error, source);
+      }
+    });
     const { id, bucket, key } = form;
     return { id, bucket, key, size: total, etag: unquoted(answer.header("etag")) };
   }
 
-  async download({ bucket, key, versionID, response }, { to, signal, onProgress } = {}) {
-    const request = { action: "GetObject", bucket, key, versionID, response };
+  async download({ bucket, key, versionID, response, expiresIn }, { to, signal, onProgress } = {}) {
+    const request = { action: "GetObject", bucket, key, versionID, response, expiresIn };
     const name = JSON.stringify([this.url, bucket, key, versionID]);
     const sink =
       typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
@@ -843,7 +868,8 @@ export class Sluice {
         throw lost("The object changed.");
       }
       if (!answer.ok) {
-        throw refusedByStore(answer.status, await answer.text(), seconds(answer.headers.get("retry-after")));
+        const text = await answer.text().catch(() => "");
+        throw refusedByStore(answer.status, text, seconds(answer.headers.get("retry-after")));
       }
       const etag = unquoted(answer.headers.get("etag"));
       if (sink.size && (answer.status !== 206 || etag !== known.etag)) {

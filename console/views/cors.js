@@ -4,7 +4,8 @@ import { fill, h, unique } from "../dom.js";
 import { segmented } from "../form.js";
 import { codeBlock, message } from "../parts.js";
 
-const headers = ["ETag", "x-amz-version-id", "x-amz-checksum-sha256"];
+const headers = ["ETag", "Content-Encoding", "x-amz-version-id", "x-amz-checksum-sha256"];
+const ossHeaders = ["ETag", "Content-Encoding", "x-oss-version-id", "x-oss-hash-crc64ecma"];
 
 /**
  * What pages send to Google Cloud Storage and read from it. Its rules have one list for both, and Google documents "*"
@@ -13,6 +14,7 @@ const headers = ["ETag", "x-amz-version-id", "x-amz-checksum-sha256"];
 const googleHeaders = [
   "Content-Type",
   "Content-MD5",
+  "Content-Encoding",
   "Range",
   "ETag",
   "Location",
@@ -83,7 +85,7 @@ const tools = {
   oss: {
     words: "ossutil",
     file: "cors.xml",
-    rules: (origins) => rulesXML(origins, methods, ["ETag", "x-oss-version-id", "x-oss-hash-crc64ecma"], age),
+    rules: (origins) => rulesXML(origins, methods, ossHeaders, age),
     line: (bucket) => `ossutil cors --method put ${quoted(`oss://${bucket.name}`)} cors.xml`,
   },
   gcs: {

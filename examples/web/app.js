@@ -78,6 +78,7 @@ function upload(file) {
   const cancel = make("button", { type: "button", textContent: "Cancel" });
   const row = make("li", {}, make("span", { textContent: file.name }), bar, state, pause, cancel);
   find("uploads").append(row);
+  const target = { bucket, key: prefix + file.name };
   let controller;
 
   async function run() {
@@ -86,8 +87,7 @@ function upload(file) {
     state.textContent = "is sent";
     try {
       const { key } = await client.upload(file, {
-        bucket, key: prefix + file.name, signal: controller.signal,
-        onProgress: (progress) => (bar.value = percent(progress)),
+        ...target, signal: controller.signal, onProgress: (progress) => (bar.value = percent(progress)),
       });
       state.textContent = "has arrived";
       pause.remove();
@@ -105,7 +105,9 @@ function upload(file) {
 
   pause.addEventListener("click", () => (controller ? controller.abort(PAUSE) : run()));
   cancel.addEventListener("click", () => {
-    controller?.abort();
+    if (controller) controller.abort();
+    // What a paused upload has left is discarded.
+    else client.upload(file, { ...target, signal: AbortSignal.abort() }).catch(() => {});
     row.remove();
   });
   return run();

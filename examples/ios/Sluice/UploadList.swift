@@ -57,10 +57,7 @@ final class UploadList {
 
     /// Sends a file, or what is left of it.
     func start(_ item: Item) {
-        let target = Sluice.Target(
-            bucket: account.bucket, key: account.prefix + item.file.lastPathComponent,
-            contentType: Self.contentType(of: item.file))
-        let transfer = client.upload(file: item.file, to: target)
+        let transfer = upload(item.file)
         item.transfer = transfer
         item.state = .sending(0)
         Task {
@@ -87,9 +84,23 @@ final class UploadList {
 
     /// Stops sending, and discards what has arrived.
     func remove(_ item: Item) {
-        item.transfer?.cancel()
         items.removeAll { $0.id == item.id }
-        try? FileManager.default.removeItem(at: item.file)
+        item.transfer?.cancel()
+        Task {
+            _ = try? await item.transfer?.value
+            // An upload that was paused is found by beginning it again.
+            let left = upload(item.file)
+            left.cancel()
+            _ = try? await left.value
+            try? FileManager.default.removeItem(at: item.file)
+        }
+    }
+
+    private func upload(_ file: URL) -> Transfer<Sluice.UploadResult> {
+        let target = Sluice.Target(
+            bucket: account.bucket, key: account.prefix + file.lastPathComponent,
+            contentType: Self.contentType(of: file))
+        return client.upload(file: file, to: target)
     }
 
     /// Asks for links to what has arrived, all at once.

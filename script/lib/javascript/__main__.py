@@ -36,7 +36,7 @@ COMMON = {
     "needs": "MD5 and SHA-256 are sent where grant and bucket need them",
     "existing": "an object that exists is kept, and an upload whose answer was lost is recognised",
     "abort": "a signal aborts the upload at the store",
-    "pause": "a paused upload goes on, and one that is gone begins anew",
+    "pause": "a paused upload goes on, or is given up; one that is gone begins anew",
     "otherBytes": "an upload of bytes goes on with the same bytes only",
     "hiddenTags": "an upload that was stopped at its completion goes on, even if the store hides tags from pages",
     "batch": "a batch answers links and problems",
@@ -50,10 +50,11 @@ IN_NODE = {
     "slowForm": "a form may take longer than the time without progress",
     "otherFile": "an upload does not go on with another file of the same length and time",
     "changed": "a file that changes during its upload makes no object",
-    "shrunk": "a file that becomes shorter during its upload ends it at once",
+    "shrunk": "a file that becomes shorter or vanishes during its upload ends it at once",
 }
 IN_PAGES = {
     "hiddenTag": "a download that was cut begins anew if the store hides its tag",
+    "decoded": "a download that the browser decodes is whole, and begins anew after a cut",
     "uppy5": "the calls of Uppy 5 upload 1 MB and 60 MB",
     "uppy6": "the calls of Uppy 6 upload 1 MB and 60 MB",
     "widgets": "FilePond and Dropzone upload, fail and cancel",
@@ -77,6 +78,7 @@ def checks(binary):
                 yield f"Node: {name}", lambda step=step: node.run(made, step)
             for step, name in IN_PAGES.items():
                 yield f"Chromium: {name}", lambda step=step: same_files(made, step, pages.run(step))
+            yield "Chromium: a file that another program writes anew makes no object", pages.rewritten
             size = f"{large // world.MIB} MiB arrive whole, once, through cuts, refusals and a kill"
             yield f"Node: {size}", lambda: node.large(made)
             yield f"Chromium: {size}", pages.large

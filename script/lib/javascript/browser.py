@@ -32,16 +32,31 @@ class Pages:
         self.browser.close()
         self.playwright.stop()
 
-    def open(self):
+    def open(self, *more):
         page = self.context.new_page()
         page.goto(f"{self.made.pages.base}/test.html")
-        page.set_input_files("#files", [self.made.folder / name for name in self.made.sizes])
+        page.set_input_files("#files", [self.made.folder / name for name in (*self.made.sizes, *more)])
         until(page, "window.isReady")
         return page
 
     def run(self, step, **more):
         return self.page.evaluate("([step, config]) => window.run(step, config)",
                                   [step, self.made.configuration("page", **more)])
+
+    def rewritten(self):
+        """An upload of a file that another program writes anew meanwhile."""
+        path = self.made.folder / "changing.bin"
+        path.write_bytes((self.made.folder / "six.bin").read_bytes())
+        page = self.open("changing.bin")
+        config = self.made.configuration("page")
+        page.evaluate("config => { window.ended = window.run('rewritten', config).then(() => '', String); }", config)
+        until(page, "Boolean(window.rewrite)")
+        path.write_bytes(b"another file")
+        page.evaluate("window.rewrite()")
+        flaw = page.evaluate("window.ended")
+        page.close()
+        if flaw:
+            yield flaw
 
     def large(self):
         """The large upload in a page that is closed half way, and in another one; and its memory beside that of a small

@@ -2,7 +2,10 @@
 
 import hashlib
 import re
+import time
 from pathlib import Path
+
+from browser import until
 
 # Drops a file on an element, as a browser does when a person lets go of it.
 DROP = """([selector, name, text]) => {
@@ -33,6 +36,7 @@ def flaws(made, pages):
         if page.input_value("[name=token]") or made.token in page.content():
             yield "the page keeps the key where it can be seen"
         yield from upload(made, page)
+        yield from give_up(made, page)
         page.goto(f"{address}#gateway={made.front.base}&token={made.token}")
         page.reload()
         page.locator("#gallery li").first.wait_for()
@@ -45,6 +49,31 @@ def flaws(made, pages):
         yield from (line for line in complaints if "401" not in line and "ERR_CONNECTION_RESET" not in line)
     finally:
         context.close()
+
+
+def give_up(made, page):
+    """Pauses an upload, and cancels it then."""
+    made.store.plan = [{"kind": "delay", "method": "PUT", "seconds": 3, "skip": 1}]
+    name = "given up.bin"
+    (made.folder / name).write_bytes(bytes(40 << 20))
+    page.set_input_files("#files", [made.folder / name])
+    row = page.locator("#uploads li", has_text=name)
+    until(page, "document.querySelector('#uploads li:last-child progress').value > 0.1")
+    row.get_by_text("Pause").click()
+    row.get_by_text("is paused").wait_for()
+    state = made.state_of_parts(f"files/{name}")
+    if state != "open":
+        yield f"the upload that is paused is {state}"
+    row.get_by_text("Cancel").click()
+    made.store.plan = []
+    end = time.monotonic() + 10
+    while made.state_of_parts(f"files/{name}") not in ("aborting", "aborted"):
+        if time.monotonic() > end:
+            yield f"the upload that is cancelled is {made.state_of_parts(f'files/{name}')}"
+            break
+        time.sleep(0.1)
+    if page.locator("#uploads li", has_text=name).count():
+        yield "the upload is shown after it was cancelled"
 
 
 def sign_in(made, page, token):

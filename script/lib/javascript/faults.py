@@ -21,8 +21,10 @@ class FaultProxy:
     - `cut` forwards `after` bytes of the request's body, then resets both connections.
     - `cut-answer` forwards `after` bytes of the answer's body, then resets.
     - `lose` forwards the request, and resets when the answer is there.
+    - `hide` forwards the request, and answers as `answer` does in place of the server.
     - `spoil` forwards the request with the first byte of its body changed.
-    - `answer` reads the request and answers `status`, with `retryAfter` or `body`; with `cors`, pages can read it.
+    - `answer` reads the request and answers `status`, with `retryAfter` or `body`; with `cors`, pages can read it, and
+      with `missing`, the connection is reset while so many bytes of the body are missing.
     - `delay` waits `seconds` first.
 
     Clients replace the plan by `POST /.faults`, which answers what of the last one has not happened.
@@ -118,9 +120,12 @@ class FaultProxy:
         kind = fault["kind"] if fault else ""
         rest = fault["after"] if kind == "cut-answer" else None
         head = await reader.readuntil(b"\r\n\r\n")
-        if kind == "lose":
+        if kind in ("lose", "hide"):
             await reader.read()
-            reset(writer)
+            if kind == "lose":
+                reset(writer)
+            else:
+                await self._answer(writer, fault)
             return
         writer.write(head)
         while piece := await reader.read(PIECE if rest is None else min(PIECE, rest)):
@@ -151,9 +156,15 @@ class FaultProxy:
     async def _answer(self, writer, fault):
         body = fault.get("body", "").encode()
         retry = f"Retry-After: {fault['retryAfter']}\r\n".encode() if "retryAfter" in fault else b""
-        writer.write(b"HTTP/1.1 %d Fault\r\nContent-Length: %d\r\nConnection: close\r\n" % (fault["status"], len(body))
+        missing = fault.get("missing", 0)
+        length = len(body) + missing
+        writer.write(b"HTTP/1.1 %d Fault\r\nContent-Length: %d\r\nConnection: close\r\n" % (fault["status"], length)
                      + (CORS if fault.get("cors") else b"") + retry + b"\r\n" + body)
         await writer.drain()
+        if missing:
+            # What was written has to leave before the reset does.
+            await asyncio.sleep(0.2)
+            reset(writer)
 
     async def _take_plan(self, reader, writer, method, length):
         body = await reader.readexactly(length)

@@ -220,6 +220,11 @@ const steps = {
     const done = await client.upload(new Blob([bytes]), target);
     expect(done.state === "landed", "an upload whose answer was lost", done);
     await allHappened(kit.store_);
+    // A proxy before the store did not wait for its answer.
+    await faults(kit.store_, { kind: "hide", method: "PUT", status: 504, cors: true });
+    const other = await client.upload(new Blob([bytes]), { ...target, key: `${target.key} more` });
+    expect(other.state === "landed", "an upload that a proxy did not wait for", other);
+    await allHappened(kit.store_);
     const error = await refused(clientOf(kit, { retries: 1 }).upload(new Blob([bytesOf(3_000, 9)]), target));
     // Some stores let no page read the refusal.
     expect(error.status === 412 || (kit.isBrowser && error.source === "network"), "an object that exists", error);
@@ -284,6 +289,25 @@ const steps = {
     await client.abortParts(starts[1]);
     const fresh = await client.upload(file, other);
     expect(fresh.state === "landed" && starts.length === 3 && fresh.id === starts[2], "begun anew", starts, fresh);
+    // A paused upload is given up by a signal that has fired, and by one that fires while it is looked for.
+    for (const isEarly of [true, false]) {
+      const third = new AbortController();
+      const halt = ({ loaded }) => loaded > 5 * MiB && third.abort(kit.module.PAUSE);
+      const paused = { ...options, key: `${options.key}3` };
+      await refused(client.upload(file, { ...paused, signal: third.signal, onProgress: halt }));
+      expect(states.size === 1, "it is paused", states.size);
+      const end = new AbortController();
+      const list = client.storedParts.bind(client);
+      client.storedParts = (...request) => (end.abort(), list(...request));
+      if (isEarly) end.abort();
+      const ended = await refused(client.upload(file, { ...paused, signal: end.signal }));
+      delete client.storedParts;
+      const found = await (await fetch(`${kit.gateway}/v1/multipart-uploads/${starts.at(-1)}`, {
+        headers: { authorization: `Bearer ${kit.tokens.alice}` } })).json();
+      expect(ended.name === "AbortError" && found.state === "aborted", "given up", isEarly, String(ended), found);
+      expect(states.size === 0, "the state is forgotten", isEarly, states.size);
+    }
+    expect(starts.length === 5, "the uploads that began", starts);
   },
 
   async otherBytes(kit) {
@@ -386,7 +410,7 @@ const steps = {
     await client.upload(file, object);
     const cut = (after) => ({ kind: "cut-answer", method: "GET", path: "download", after });
     const busy = { kind: "answer", method: "GET", path: "download", status: 503, cors: true };
-    await faults(kit.store_, cut(2 * MiB), cut(1 * MiB), busy, cut(1000));
+    await faults(kit.store_, cut(2 * MiB), cut(1 * MiB), busy, { ...busy, body: "<Error>", missing: 9 }, cut(1000));
     const seen = [];
     const whole = await client.download(object, { onProgress: ({ loaded }) => seen.push(loaded) });
     expect(whole.size === bytes.length && seen.at(-1) === bytes.length, "size", whole.size);
@@ -400,13 +424,17 @@ const steps = {
     // An object that is replaced between two answers is read from its beginning.
     const delay = { kind: "delay", method: "GET", path: "download", seconds: 4 };
     await faults(kit.store_, cut(3 * MiB), delay);
+    const asked = [];
+    const link = client.link.bind(client);
+    client.link = (request, more) => (asked.push(request), link(request, more));
     const other = bytesOf(6 * MiB);
     let replaced;
     const onProgress = ({ loaded }) => {
       if (loaded > MiB) replaced ??= client.upload(other, object);
     };
-    const newest = await client.download(object, { onProgress });
+    const newest = await client.download({ ...object, expiresIn: 77 }, { onProgress });
     await replaced;
+    expect(asked[0].expiresIn === 77, "the life of the link", asked[0]);
     const found = md5(kit, new Uint8Array(await newest.blob.arrayBuffer()));
     expect(found === md5(kit, other), "a mixture of two objects", newest.size, found === md5(kit, bytes));
     await allHappened(kit.store_);
@@ -437,6 +465,55 @@ const steps = {
     expect(error instanceof kit.module.SluiceError && error.source === "client", "class", String(error));
     expect(error.code === "NotSupported" && /tells no ETag/.test(error.message), "what is thrown", error.message);
     await allHappened(kit.store_);
+  },
+
+  async decoded(kit) {
+    const client = clientOf(kit);
+    const packed = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
+    const noise = crypto.getRandomValues(new Uint8Array(3_000));
+    // Bytes that become longer by packing, and such that become shorter.
+    for (const [name, bytes] of [["longer", noise], ["shorter", bytesOf(6 * MiB)]]) {
+      const object = { bucket: kit.bucket, key: `${kit.folder}decoded ${name}` };
+      const file = await packed(bytes);
+      expect(file.size > bytes.length === (name === "longer"), "the packed length", name, file.size);
+      await client.upload(file, object);
+      const after = Math.floor(file.size / 2);
+      await faults(kit.store_, { kind: "cut-answer", method: "GET", path: `decoded%20${name}`, after });
+      const totals = new Set();
+      const onProgress = ({ total }) => totals.add(total);
+      const { blob } = await client.download({ ...object, response: { contentEncoding: "gzip" } }, { onProgress });
+      const found = new Uint8Array(await blob.arrayBuffer());
+      expect(md5(kit, found) === md5(kit, bytes), "the decoded bytes", name, found.length);
+      expect(totals.size === 1 && totals.has(undefined), "the total", name, ...totals);
+      await allHappened(kit.store_);
+    }
+  },
+
+  /** The driver writes the chosen file anew once its first part has arrived. */
+  async rewritten(kit) {
+    const states = new Map();
+    const client = clientOf(kit, { store: kit.module.memoryStore(states), retries: 1 });
+    const file = await kit.file("changing.bin");
+    const options = { bucket: kit.bucket, key: `${kit.folder}rewritten`, partSize: 5 * MiB, parallel: 1 };
+    const ids = [];
+    const link = client.partLink.bind(client);
+    client.partLink = async (id, ...rest) => {
+      const answer = await link(id, ...rest);
+      if (ids.push(id) === 2) await kit.rewritten();
+      return answer;
+    };
+    const error = await refused(client.upload(file, options));
+    expect(error.code === "FileChanged" && !error.mayPass, "what is thrown", String(error));
+    const parts = await refused(client.storedParts(ids[0]));
+    expect(parts.status === 409 && states.size === 0, "the upload is aborted", parts, states.size);
+    // Now it cannot be read at all: neither for its digest, nor to be sent.
+    for (const changes of [{}, { md5: false }, { partSize: 16 * MiB }, { partSize: 16 * MiB, md5: false }]) {
+      const again = await refused(client.upload(file, { ...options, ...changes }));
+      expect(again.code === "FileChanged" && states.size === 0, "what is thrown next", changes, String(again));
+    }
+    const form = await client.form({ bucket: kit.bucket, keyPrefix: kit.folder, contentTypes: ["image/png"], maxBytes: 9e6 });
+    const sent = await refused(client.sendForm(form, file, { contentType: "image/png" }));
+    expect(sent.code === "FileChanged", "what a form throws", String(sent));
   },
 
   async paths(kit) {
@@ -563,15 +640,16 @@ const steps = {
   },
 
   async shrunk(kit) {
-    const { copyFile, truncate } = await import("node:fs/promises");
+    const { copyFile, rm, truncate } = await import("node:fs/promises");
     const states = new Map();
     const client = clientOf(kit, { store: kit.module.memoryStore(states), retries: 1 });
     const path = `${kit.files}/shrinking.bin`;
+    let spoil;
     const shorten = (call) => {
       const link = client[call].bind(client);
       return async (...request) => {
         const answer = await link(...request);
-        await truncate(path, 1000);
+        await spoil();
         return answer;
       };
     };
@@ -579,13 +657,15 @@ const steps = {
     const ids = [];
     const partLink = shorten("partLink");
     client.partLink = (id, ...rest) => (ids.push(id), partLink(id, ...rest));
-    for (const partSize of [16 * MiB, 5 * MiB]) {
-      await copyFile(kit.file("six.bin"), path);
-      const error = await refused(client.upload(path, { bucket: kit.bucket, key: `${kit.folder}shrunk`, partSize }));
-      expect(error.code === "FileChanged" && !error.mayPass, "what is thrown", partSize, String(error));
+    for (spoil of [() => truncate(path, 1000), () => rm(path, { force: true })]) {
+      for (const partSize of [16 * MiB, 5 * MiB]) {
+        await copyFile(kit.file("six.bin"), path);
+        const error = await refused(client.upload(path, { bucket: kit.bucket, key: `${kit.folder}shrunk`, partSize }));
+        expect(error.code === "FileChanged" && !error.mayPass, "what is thrown", `${spoil}`, partSize, String(error));
+      }
+      const parts = await refused(client.storedParts(ids.at(-1)));
+      expect(parts.status === 409 && states.size === 0, "the upload is aborted", `${spoil}`, parts, states.size);
     }
-    const parts = await refused(client.storedParts(ids[0]));
-    expect(parts.status === 409 && states.size === 0, "the upload is aborted", parts, states.size);
   },
 
   /** The large upload, to which the driver does what it can. */

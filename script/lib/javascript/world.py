@@ -84,7 +84,7 @@ class World:
 
     def make_rows(self):
         name = f"javascript-{random.SystemRandom().randrange(1 << 40):x}"
-        self.bucket = self.make_bucket(name, ["ETag"], {})
+        self.bucket = self.make_bucket(name, ["ETag", "Content-Encoding"], {})
         # A store that obeys unsigned headers, and hides entity tags from pages.
         self.strict_bucket = self.make_bucket(f"{name}-strict", [], {"honoursUnsignedHeaders": True, "provider": "s3"})
         self.grant("files/", self.bucket, {})
@@ -131,6 +131,15 @@ class World:
         for piece in self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].iter_chunks(MIB):
             digest.update(piece)
         return digest.hexdigest()
+
+    def state_of_parts(self, key):
+        """The state of the newest upload in parts of the key."""
+        with Admin(self.gateway) as admin:
+            status, body = admin.call("GET", f"/admin/v1/multipart-uploads?bucket={self.bucket}&pageSize=1000")
+        if status != 200:
+            raise RuntimeError(f"uploads in parts: {status} {body}")
+        states = {row["id"]: row["state"] for row in json.loads(body)["items"] if row["key"] == key}
+        return states[max(states)]
 
     def starts(self, key):
         """How many uploads in parts were started for the key, and how many of them were completed."""

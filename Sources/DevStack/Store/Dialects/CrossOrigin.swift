@@ -39,7 +39,7 @@ struct StoreOrigins: Sendable {
         let names = response.headerFields.map(\.name.canonicalName).filter {
             $0.hasPrefix("x-amz-") || $0.hasPrefix("x-oss-")
         }
-        let exposed = ["ETag", "Content-Length", "Content-Range", "Content-Disposition"] + names
+        let exposed = ["ETag", "Content-Length", "Content-Encoding", "Content-Range", "Content-Disposition"] + names
         response.headerFields[.accessControlExposeHeaders] = exposed.joined(separator: ", ")
     }
 

@@ -10,7 +10,7 @@ extension Sluice {
     /// An upload in parts that was interrupted goes on when the same file is uploaded to the same target: parts that
     /// have arrived are not sent again. A file is the same if its path, its length, its inode and its times of change
     /// are. Ending it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures
-    /// keep them.
+    /// keep them. To discard what a paused upload has left, begin it again and cancel it.
     ///
     /// - Returns: The upload, which has begun. Its value is there when the store has the object and the gateway has
     ///   compared it with what was bound.
@@ -65,7 +65,7 @@ extension Sluice {
                 job.control.note(0, 0, of: size)
                 // The object that exists may be the one whose answer was lost.
                 if error.status == 412, wasLost.withLock({ $0 }) { return nil }
-                if error.source == .network { wasLost.withLock { $0 = true } }
+                if error.mayPass { wasLost.withLock { $0 = true } }
                 throw error
             }
         }
@@ -83,19 +83,19 @@ extension Sluice {
 
     private func uploadInParts(_ job: UploadJob) async throws -> UploadResult {
         let name = job.name(at: url)
-        var begun = job.options.resume ? try await resumed(name, job) : nil
-        if begun == nil {
+        var begun = job.options.resume ? BegunUpload(await state(name)) : nil
+        do {
+            if let kept = begun { begun = try await resumed(kept, name, job) }
+            if let begun { return try await finish(begun, name, job) }
             try Task.checkCancellation()
             let upload = try await startParts(job.target, contentLength: job.source.size)
-            begun = BegunUpload(upload, of: job.source.size, partSize: job.options.partSize ?? options.partSize)
-            await keep(begun?.state, name)
-        }
-        guard let begun else { throw CancellationError() }
-        do {
-            return try await finish(begun, name, job)
+            let new = BegunUpload(upload, of: job.source.size, partSize: job.options.partSize ?? options.partSize)
+            begun = new
+            await keep(new.state, name)
+            return try await finish(new, name, job)
         } catch {
             let isCancelled = Task.isCancelled && !job.control.wasPaused
-            if isCancelled || (error as? SluiceError)?.code == .fileChanged {
+            if let begun, isCancelled || (error as? SluiceError)?.code == .fileChanged {
                 await keep(nil, name)
                 // This task may be cancelled. The gateway gives up after a day what nobody aborts.
                 await Task { try? await self.abortParts(begun.id) }.value
@@ -105,8 +105,8 @@ extension Sluice {
     }
 
     /// What is left of an upload that was interrupted, with the parts that have arrived.
-    private func resumed(_ name: String, _ job: UploadJob) async throws -> BegunUpload? {
-        guard var begun = BegunUpload(await state(name)) else { return nil }
+    private func resumed(_ kept: BegunUpload, _ name: String, _ job: UploadJob) async throws -> BegunUpload? {
+        var begun = kept
         var found: PartsUpload?
         do {
             found = try await partsUpload(begun.id)

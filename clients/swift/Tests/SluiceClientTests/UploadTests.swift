@@ -109,6 +109,14 @@ extension RunningTests {
             ).value
             #expect(done.state == .landed)
             try await expectAllHappened(world.store)
+            // A proxy before the store did not wait for its answer.
+            try await plan(world.store, Fault(kind: "hide", method: "PUT", status: 504))
+            let other = try await world.client().upload(
+                file: directory.file("hidden", bytes(3_000)),
+                to: .init(bucket: world.bucket, key: "\(world.folder)once more"), options: options
+            ).value
+            #expect(other.state == .landed)
+            try await expectAllHappened(world.store)
             let error = await refusal {
                 try await world.client().upload(
                     file: directory.file("second", bytes(3_000, seed: 9)), to: target, options: options
@@ -192,6 +200,19 @@ extension RunningTests {
         let fresh = try await client.upload(file: file, to: other, options: options).value
         #expect(fresh.state == .landed)
         #expect(fresh.id != gone)
+        // Cancelling what goes on discards what the paused upload has left.
+        let third = Sluice.Target(bucket: world.bucket, key: "\(world.folder)paused3")
+        try await plan(world.store, Fault(kind: "delay", method: "PUT", skip: 1, seconds: 1))
+        await paused(third)
+        let id = try #require(store.ids.last)
+        #expect(store.last != nil)
+        let ended = client.upload(file: file, to: third, options: options)
+        ended.cancel()
+        await #expect(throws: (any Error).self) { try await ended.value }
+        let found = try await client.partsUpload(id)
+        #expect(found.state == "aborted")
+        #expect(store.last == nil, "the state is forgotten")
+        #expect(Set(store.ids).count == 4, "no upload began")
     }
 
     @Test("an upload does not go on with another file of the same name, length and time")

@@ -174,6 +174,7 @@ function linkCard(url) {
     bucketDefault: "the bucket's default",
     grantMaxTTL: "the grant's maximum",
     grantValidity: "the end of the grant",
+    denyStart: "the beginning of a grant that denies",
     bucketMaxTTL: "the bucket's maximum",
     scheme: "the limit of the scheme",
     credential: "the end of the credential",

@@ -11,6 +11,7 @@ import Testing
         var bucketMax = 604_800
         var grantMax: Int?
         var grantEnd: TimeInterval?
+        var denyStart: TimeInterval?
         var credentialEnd: TimeInterval?
         var expected: Int
         var origin: ExpiryOrigin
@@ -27,6 +28,10 @@ import Testing
         Life(grantMax: 60, expected: 60, origin: .grantMaxTTL),
         Life(bucketMax: 30, grantMax: 60, expected: 30, origin: .bucketMaxTTL),
         Life(grantEnd: 10.9, expected: 10, origin: .grantValidity),
+        Life(denyStart: 10.9, expected: 10, origin: .denyStart), Life(denyStart: 1, expected: 1, origin: .denyStart),
+        Life(grantEnd: 11, denyStart: 10.9, expected: 10, origin: .denyStart),
+        Life(grantEnd: 10, denyStart: 11, expected: 10, origin: .grantValidity),
+        Life(denyStart: 900, expected: 900, origin: .bucketDefault),
         Life(credentialEnd: 1, expected: 1, origin: .credential),
         Life(credentialEnd: 899.5, expected: 899, origin: .credential),
         Life(credentialEnd: 900, expected: 900, origin: .bucketDefault),
@@ -37,7 +42,13 @@ import Testing
                 Fixture.grant(
                     1, conditions: GrantConditions(maxTTL: life.grantMax),
                     until: life.grantEnd.map(Fixture.now.addingTimeInterval)
-                )
+                ),
+                // Of several, the first to begin counts; one that is over does not.
+                Fixture.grant(
+                    2, to: "*", on: "", effect: .deny,
+                    from: Fixture.now.addingTimeInterval(life.denyStart ?? 1_000_000)),
+                Fixture.grant(3, effect: .deny, from: Fixture.now.addingTimeInterval(900_000)),
+                Fixture.grant(4, effect: .deny, until: Fixture.now),
             ],
             bucket: Fixture.bucket(defaultTTL: life.bucketDefault, maxTTL: life.bucketMax),
             credential: Fixture.credential(endingAfter: life.credentialEnd)

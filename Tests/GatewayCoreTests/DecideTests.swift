@@ -26,7 +26,8 @@ import Testing
         #expect(try Fixture.decided(Fixture.get(), under: policy).error == .accessDenied)
     }
 
-    @Test func `a deny refuses during its validity, the last instant excluded`() throws {
+    @Test func `a deny refuses during its validity and in the last second before it, the last instant excluded`() throws
+    {
         func error(_ start: TimeInterval, _ end: TimeInterval) throws -> GatewayError? {
             let deny = try Fixture.grant(
                 2, effect: .deny, from: Fixture.now.addingTimeInterval(start),
@@ -37,7 +38,8 @@ import Testing
         #expect(try error(0, 10) == .accessDenied)
         #expect(try error(-10, 0.001) == .accessDenied)
         #expect(try error(-10, 0) == nil)
-        #expect(try error(0.001, 10) == nil)
+        #expect(try error(0.999, 10) == .accessDenied)
+        #expect(try error(1, 10) == nil)
     }
 
     @Test func `the grant that covers most of the key decides, then the narrower one`() throws {

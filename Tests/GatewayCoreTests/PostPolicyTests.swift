@@ -149,6 +149,26 @@ import Testing
         try await expect(false) { fields in (fields.key, fields.keyStartsWith) = (nil, "team/x/") }
     }
 
+    @Test(arguments: [
+        ("team/x/y", 99.5, 99), ("team/x/", 1, 1), ("team/", 600, 600), ("team/${claim:none}/", 99, 99),
+        ("team/xy/", 99, 900), ("team/x/y", 0.9, 0),
+    ])
+    func `a form ends where a deny of a part of it begins`(prefix: String, start: TimeInterval, life: Int) async throws
+    {
+        source.set { tables in
+            let begins = Fixture.now.addingTimeInterval(start)
+            tables.grants = [
+                try! Fixture.grant(1), try! Fixture.grant(2, on: prefix, effect: .deny, from: begins),
+                try! Fixture.grant(3, on: prefix, effect: .deny, from: begins.addingTimeInterval(1)),
+            ]
+        }
+        guard life > 0 else {
+            return try await expect(true) { fields in (fields.key, fields.keyStartsWith) = (nil, "team/x/") }
+        }
+        let form = try await issue { fields in (fields.key, fields.keyStartsWith) = (nil, "team/x/") }
+        #expect(form.expiresAt == Fixture.now.addingTimeInterval(TimeInterval(life)))
+    }
+
     private func expect(
         _ isRefused: Bool, cache: PolicyCache? = nil, _ change: (inout PostPolicyRequest.Fields) -> Void
     ) async throws {

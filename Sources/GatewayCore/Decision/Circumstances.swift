@@ -81,8 +81,11 @@ struct Circumstances {
     }
 
     /// Returns the life of a URL and what determined it; `nil` if less than a second is left.
+    ///
+    /// - Parameter denyStart: The beginning of a grant that denies the request.
     func life(
-        of request: IssueRequest, by row: GrantRow, in place: BucketRow, credential: CredentialRow
+        of request: IssueRequest, by row: GrantRow, in place: BucketRow, credential: CredentialRow,
+        until denyStart: Date?
     ) -> LinkLife? {
         var life: (seconds: Int, origin: ExpiryOrigin) =
             request.expiresIn.map { ($0, .request) } ?? (place.bucket.defaultTTL, .bucketDefault)
@@ -91,6 +94,7 @@ struct Circumstances {
         }
         cut(to: row.grant.conditions.maxTTL, .grantMaxTTL)
         cut(to: row.grant.notAfter.map(secondsLeft), .grantValidity)
+        cut(to: denyStart.map(secondsLeft), .denyStart)
         cut(to: place.bucket.maxTTL, .bucketMaxTTL)
         cut(to: schemeMaxTTL, .scheme)
         cut(to: credential.credential.expiresAt.map(secondsLeft), .credential)
@@ -98,7 +102,8 @@ struct Circumstances {
         let plain = LinkLife(
             signedAt: second, signedSeconds: life.seconds, seconds: life.seconds, origin: life.origin)
         guard place.bucket.stableLinkWindow > 0, request.isDownloadLink else { return plain }
-        return stable(plain, by: row, in: place.bucket, credential: credential.credential) ?? plain
+        let end = earlier(earlier(row.grant.notAfter, denyStart), credential.credential.expiresAt)
+        return stable(plain, by: row, in: place.bucket, credential: credential.credential, until: end) ?? plain
     }
 
     /// Returns the life of a link that is the same throughout a window: it begins with the window, and is longer by the
@@ -106,7 +111,7 @@ struct Circumstances {
     ///
     /// Temporary credentials have no window: it could begin before they did.
     private func stable(
-        _ plain: LinkLife, by row: GrantRow, in bucket: Bucket, credential: StorageCredential
+        _ plain: LinkLife, by row: GrantRow, in bucket: Bucket, credential: StorageCredential, until end: Date?
     ) -> LinkLife? {
         let window = bucket.stableLinkWindow
         let past = Int(second.timeIntervalSince1970) % window
@@ -116,8 +121,7 @@ struct Circumstances {
         life.seconds += window - past
         guard credential.sessionToken == nil, life.signedSeconds <= row.grant.conditions.maxTTL ?? .max,
             life.signedSeconds <= bucket.maxTTL, life.signedSeconds <= schemeMaxTTL,
-            life.seconds <= row.grant.notAfter.map(secondsLeft) ?? .max,
-            life.seconds <= credential.expiresAt.map(secondsLeft) ?? .max
+            life.seconds <= end.map(secondsLeft) ?? .max
         else { return nil }
         return life
     }

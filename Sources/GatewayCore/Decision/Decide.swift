@@ -17,8 +17,9 @@ let schemeMaxTTL = 604_800
 ///
 /// A listing is refused if a grant denies listing any key that it may show.
 ///
-/// A lifetime that exceeds a limit is shortened, not refused. The expiry of the caller's own credential is not a limit:
-/// the credential proves who asks, and that proof is complete when the URL is made.
+/// A lifetime that exceeds a limit is shortened, not refused. One limit is the beginning of a grant that denies the
+/// request; in the last second before it, the request is refused. The expiry of the caller's own credential is not a
+/// limit: the credential proves who asks, and that proof is complete when the URL is made.
 /// - Parameters:
 ///   - request: The request.
 ///   - subject: The user who asks; must be the first principal of `policy`.
@@ -28,19 +29,31 @@ let schemeMaxTTL = 604_800
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<Permit> {
+    decide(
+        request, for: subject, under: policy, Circumstances(sourceAddress: sourceAddress, now: now), besides: Denials())
+}
+
+/// Decides a request as ``decide(_:for:under:sourceAddress:now:)`` does. No URL outlives the beginning of further
+/// denials.
+func decide(
+    _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, _ circumstances: Circumstances,
+    besides others: Denials
+) -> Verdict<Permit> {
     guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
     let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row.chosen(by: request) }
-    let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var match: Match?
     var rest: [Match] = []
+    var denyStart = others.start
     switch policy.coverage(
         of: request.action, on: request.key, listing: request.listing, in: request.bucket, for: subject, circumstances)
     {
     case .refused(let refusal): return .refuse(refusal)
-    case .allowed(let first, let others): (match, rest) = (first, others)
+    case .allowed(let first, let others, let start):
+        (match, rest) = (first, others)
+        denyStart = earlier(denyStart, start)
     }
     if let only = match, !rest.isEmpty {
         rest.append(only)
@@ -50,7 +63,8 @@ public func decide(
     var firstFailure: Refusal?
     while let asked = match {
         guard let failure = circumstances.failure(of: asked.row, for: request, in: bucket) else {
-            return permit(request, by: asked, in: bucket, for: subject, under: policy, circumstances)
+            return permit(
+                request, by: asked, in: bucket, for: subject, under: policy, circumstances, until: denyStart)
         }
         firstFailure = firstFailure ?? Refusal.unmet(failure, of: asked.row.grant)
         match = rest.popLast()
@@ -60,12 +74,12 @@ public func decide(
 
 private func permit(
     _ request: IssueRequest, by match: Match, in row: BucketRow, for subject: Subject, under policy: AccessPolicy,
-    _ circumstances: Circumstances
+    _ circumstances: Circumstances, until denyStart: Date?
 ) -> Verdict<Permit> {
     let grant = match.row
     // The caller can do nothing: an admin has to renew the credential.
     guard let credential = policy.shared.credential(for: row),
-        let wanted = circumstances.life(of: request, by: grant, in: row, credential: credential)
+        let wanted = circumstances.life(of: request, by: grant, in: row, credential: credential, until: denyStart)
     else { return .refuse(.failed(.unusableCredential(of: row.bucket), of: grant.grant)) }
     guard let life = wanted.expressed(in: row) else {
         let reason = "Links to the bucket's CDN end with a minute; ask for a life of at least 60 seconds."
@@ -129,8 +143,33 @@ extension Principal {
 enum Coverage {
     /// No grant allows it, or one denies it. The caller learns nothing else, not even whether the bucket exists.
     indirect case refused(Refusal)
-    /// The grants that allow it, in no order.
-    case allowed(Match, others: [Match])
+    /// The grants that allow it, in no order, and when a grant begins that denies it.
+    case allowed(Match, others: [Match], denyStart: Date?)
+}
+
+/// The grants that deny something.
+struct Denials {
+    /// One that applies to whatever is issued now.
+    private(set) var applying: Grant?
+    /// The beginning of the first one that applies later.
+    private(set) var start: Date?
+
+    /// Takes a grant that denies. What is issued lives for a second at least, so a grant that begins within that second
+    /// applies.
+    mutating func add(_ grant: Grant, _ circumstances: Circumstances) {
+        guard grant.notAfter.map({ circumstances.now < $0 }) ?? true else { return }
+        if let begins = grant.notBefore, circumstances.secondsLeft(until: begins) >= 1 {
+            start = earlier(start, begins)
+        } else {
+            applying = applying ?? grant
+        }
+    }
+}
+
+/// Returns the earlier of two instants, of which either may be missing.
+func earlier(_ one: Date?, _ other: Date?) -> Date? {
+    guard let one, let other else { return one ?? other }
+    return min(one, other)
 }
 
 extension AccessPolicy {
@@ -150,25 +189,22 @@ extension AccessPolicy {
     ) -> Coverage {
         var match: Match?
         var rest: [Match] = []
-        var deny: GrantRow?
+        var denials = Denials()
         forEachMatch(of: action, on: key, in: bucket, for: subject) { found in
             if found.row.grant.effect == .deny {
-                if deny == nil, circumstances.isDuring(found.row.grant) { deny = found.row }
+                denials.add(found.row.grant, circumstances)
             } else if match == nil {
                 match = found
             } else {
                 rest.append(found)
             }
         }
-        if let deny { return .refused(.denied(by: deny.grant)) }
-        if let listing,
-            let deny = self.deny(
-                of: .listObjects, in: bucket, for: subject, at: circumstances.now, where: listing.shows)
-        {
-            return .refused(.denied(by: deny))
+        if denials.applying == nil, let listing {
+            addDenials(to: &denials, of: .listObjects, in: bucket, for: subject, circumstances, where: listing.shows)
         }
+        if let deny = denials.applying { return .refused(.denied(by: deny)) }
         guard let match else { return .refused(.noGrant) }
-        return .allowed(match, others: rest)
+        return .allowed(match, others: rest, denyStart: denials.start)
     }
 
     /// Whether a grant allows a subject anything in a bucket.
@@ -202,18 +238,16 @@ extension AccessPolicy {
         for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
     }
 
-    /// Returns a grant that denies an action on an area that passes a test; `nil` if there is none.
-    func deny(
-        of action: Action, in bucket: BucketName, for subject: Subject, at now: Date, where meets: (KeyArea) -> Bool
-    ) -> Grant? {
-        let circumstances = Circumstances(sourceAddress: nil, now: now)
-        var deny: Grant?
+    /// Adds the grants that deny an action on an area that passes a test.
+    func addDenials(
+        to denials: inout Denials, of action: Action, in bucket: BucketName, for subject: Subject,
+        _ circumstances: Circumstances, where meets: (KeyArea) -> Bool
+    ) {
         forEachGrant(in: bucket) { grant in
-            guard deny == nil, grant.effect == .deny, grant.actions.contains(action), circumstances.isDuring(grant),
+            guard grant.effect == .deny, grant.actions.contains(action),
                 let denied = grant.expandedPrefix(for: subject), meets(KeyArea(prefix: denied))
             else { return }
-            deny = grant
+            denials.add(grant, circumstances)
         }
-        return deny
     }
 }

@@ -12,21 +12,22 @@ import FoundationEssentials
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<Permit> {
+    let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
+    var denials = Denials()
+    if case .below(let prefix) = request.target {
+        policy.addDenials(
+            to: &denials, of: .putObject, in: request.bucket, for: subject, circumstances,
+            where: { KeyArea(prefix: prefix).intersection($0) != nil })
+    }
     var shortest: Permit?
     for upload in request.uploads {
-        switch decide(upload, for: subject, under: policy, sourceAddress: sourceAddress, now: now) {
+        switch decide(upload, for: subject, under: policy, circumstances, besides: denials) {
         case .refuse(let refusal): return .refuse(refusal)
         case .permit(let permit):
             if permit.expiresIn < shortest?.expiresIn ?? .max { shortest = permit }
         }
     }
-    if case .below(let prefix) = request.target,
-        let deny = policy.deny(
-            of: .putObject, in: request.bucket, for: subject, at: now,
-            where: { KeyArea(prefix: prefix).intersection($0) != nil })
-    {
-        return .refuse(.denied(by: deny))
-    }
+    if let deny = denials.applying { return .refuse(.denied(by: deny)) }
     guard let shortest else { return .refuse(.noGrant) }
     if case .below = request.target, shortest.reservedBytes != nil {
         let reason = """

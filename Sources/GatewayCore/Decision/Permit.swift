@@ -76,6 +76,8 @@ public enum ExpiryOrigin: String, Sendable, CaseIterable {
     case grantMaxTTL
     /// Shortened to the end of the grant's validity.
     case grantValidity
+    /// Shortened to the beginning of a grant that denies it.
+    case denyStart
     /// Shortened to the bucket's `maxTTL`.
     case bucketMaxTTL
     /// Shortened to the longest lifetime that the scheme can express.

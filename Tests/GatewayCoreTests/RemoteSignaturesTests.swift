@@ -348,6 +348,42 @@ struct RemoteSignaturesTests {
         }
     }
 
+    /// The grant and the quotas of the hidden action are its own.
+    @Test(arguments: [("GET", Action.getObject), ("DELETE", .deleteObject)])
+    func `of uploads in parts charge what they are without their parameter`(
+        method: String, hidden: Action
+    ) async throws {
+        source.set { tables in
+            tables.bucket?.provider = .s3
+            tables.bucket?.scheme = .awsV4
+            let conditions =
+                hidden == .getObject
+                ? GrantConditions(allowResponseContentType: true, allowVersions: true) : GrantConditions()
+            tables.grants = [
+                try! Fixture.grant(1, actions: [.putObject]),
+                try! Fixture.grant(2, to: "*", actions: [hidden], conditions: conditions),
+            ]
+            tables.quotas = [
+                try! Fixture.quota(11, action: .putObject), try! Fixture.quota(12, action: hidden),
+                try! Fixture.quota(13), try! Fixture.quota(14, action: .listObjects),
+            ]
+        }
+        let own = MemoryRemoteUploads()
+        let start = "POST\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a?uploads"
+        _ = try await sign(start, scheme: .awsV2, uploads: own)
+        let ledger = ScriptedLedger()
+        let text = "\(method)\n\n\n\(Self.date)\n/demo-bucket/team/a?uploadId=X1"
+        _ = try await sign(text, scheme: .awsV2, ledger: ledger, uploads: own)
+        let proposal = try #require(ledger.proposals.first)
+        #expect(proposal.action == hidden && proposal.grantID == Fixture.id(2))
+        #expect(proposal.matchedPrincipal == .anyone)
+        let charged = proposal.charges.map(\.quota.id)
+        #expect(
+            charged.contains(Fixture.id(12)) && charged.contains(Fixture.id(13)) && !charged.contains(Fixture.id(14)))
+        #expect(charged == charged.sorted() && Set(charged).count == charged.count)
+        #expect(proposal.charges.allSatisfy { $0.amount == 1 })
+    }
+
     @Test("for interoperability begin with AWS, and only stores get them whose words they are")
     func awsV2() async throws {
         let text = "PUT\n\nimage/jpeg\n\(Self.date)\n/demo-bucket/team/file.jpg"

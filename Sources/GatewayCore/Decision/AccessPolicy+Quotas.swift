@@ -14,6 +14,15 @@ extension AccessPolicy {
         }
     }
 
+    /// Returns what a signature costs a subject if its holder can also use it for another request: the charges of the
+    /// permit, and one URL of each further quota that counts the other request.
+    func charges(for subject: Subject, of permit: Permit, and other: IssueRequest) -> [QuotaCharge] {
+        charges(for: subject) { quota in
+            if let charge = permit.charges.first(where: { $0.quota.id == quota.id }) { return charge.amount }
+            return quota.applies(to: other) ? 1 : nil
+        }
+    }
+
     /// Returns what a credential that permits some actions costs a subject, in the same order.
     func charges(for subject: Subject, on actions: Set<Action>, in bucket: BucketName) -> [QuotaCharge] {
         charges(for: subject) { $0.applies(in: bucket, to: actions) ? 1 : nil }

@@ -166,8 +166,8 @@ struct SignatureBody: ProvenBody {
         /// The content type that the object gets; `nil` if nothing is uploaded.
         let contentType: String?
         let id: UUID
-        let request: IssueRequest
-        let permit: Permit
+        let consent: RemoteStep.Consent
+        let hidden: RemoteStep.Consent?
     }
 
     private func decided(
@@ -191,23 +191,26 @@ struct SignatureBody: ProvenBody {
         for other in types.dropFirst() {
             _ = try step.decided(permitted.permission, in: bucket, contentType: other, id: id)
         }
-        let (request, permit) = try step.decided(
+        let (consent, hidden) = try step.decided(
             permitted.permission, in: bucket, contentType: types.first, id: id)
         return Decided(
             string: permitted, headers: headers, bucket: bucket, credential: credential, contentType: types.first,
-            id: id, request: request, permit: permit)
+            id: id, consent: consent, hidden: hidden)
     }
 
     private func signed(
         _ decided: Decided, _ step: RemoteStep, _ context: RequestContext
     ) throws(GatewayError) -> Draft<Content> {
         let (permission, credential) = (decided.string.permission, decided.credential)
-        try prove(StringArtefact(decided.string, for: decided.bucket), by: decided.permit, of: decided.request)
+        try prove(
+            StringArtefact(decided.string, for: decided.bucket), by: decided.consent.permit, of: decided.consent.request
+        )
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: decided.string, in: decided.bucket, with: credential)
         return Draft(
             step.proposal(
-                id: decided.id, decided.permit, permission, expiresAt: expiresAt, requestID: context.requestID),
+                id: decided.id, decided.consent.permit, hidden: decided.hidden, permission, expiresAt: expiresAt,
+                requestID: context.requestID),
             Content(
                 accessKeyID: credential.accessKeyID, signature: Secret(signature),
                 authorization: authorization.map { Secret($0) }, headers: decided.headers,

@@ -64,30 +64,40 @@ struct RemoteStep {
         }
     }
 
-    /// Decides as if a presigned URL with the same effect were requested, using what the string binds.
+    /// A presigned URL with the same effect as the string, and what permits it.
+    struct Consent {
+        let request: IssueRequest
+        let permit: Permit
+    }
+
+    /// Decides as if presigned URLs with the same effects were requested, using what the string binds.
+    ///
+    /// - Returns: The consent to what the string says, and the one to its hidden action, if it has one.
     func decided(
         _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
-    ) throws(Refusal) -> (IssueRequest, Permit) {
+    ) throws(Refusal) -> (Consent, hidden: Consent?) {
         if bucket.binding.closesUploads, scheme == .awsV4, permission.operation.isUpload {
             throw .unmet(
                 .notEnforceable(
                     reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries))
         }
-        if let hidden = hiddenAction(of: permission.operation, in: bucket) {
-            _ = try decided(permission, in: bucket) { () throws(GatewayError) in
-                try request(for: permission, in: bucket, performing: hidden, contentType: nil)
+        var hidden: Consent?
+        if let action = hiddenAction(of: permission.operation, in: bucket) {
+            hidden = try decided(permission, in: bucket) { () throws(GatewayError) in
+                try request(for: permission, in: bucket, performing: action, contentType: nil)
             }
         }
-        return try decided(permission, in: bucket) { () throws(GatewayError) in
+        let open = try decided(permission, in: bucket) { () throws(GatewayError) in
             try request(
                 for: permission, in: bucket, performing: permission.operation.action, contentType: contentType,
                 multipart: multipartStep(permission, id: id))
         }
+        return (open, hidden)
     }
 
     private func decided(
         _ permission: StringPermission, in bucket: Bucket, _ makeRequest: () throws(GatewayError) -> IssueRequest
-    ) throws(Refusal) -> (IssueRequest, Permit) {
+    ) throws(Refusal) -> Consent {
         let request: IssueRequest
         do throws(GatewayError) {
             request = try makeRequest()
@@ -103,7 +113,7 @@ struct RemoteStep {
                 of: refusal.grant)
         case .permit(let permit):
             try check(permit, covers: permission, life: request.expiresIn)
-            return (request, permit)
+            return Consent(request: request, permit: permit)
         }
     }
 
@@ -204,20 +214,23 @@ struct RemoteStep {
         return isThere ? fields : nil
     }
 
-    /// Creates the proposal for the ledger.
+    /// Creates the proposal for the ledger. It names the hidden action, which does more, and what permits that; quotas
+    /// of both actions are charged.
     func proposal(
-        id: UUID, _ permit: Permit, _ permission: StringPermission, expiresAt: Date, requestID: String
+        id: UUID, _ permit: Permit, hidden: Consent?, _ permission: StringPermission, expiresAt: Date,
+        requestID: String
     ) -> IssuanceProposal {
-        IssuanceProposal(
+        let grant = (hidden?.permit ?? permit).grant
+        return IssuanceProposal(
             id: id,
             position: caller.position,
             scopes: policy.scopes(with: caller),
             principal: caller.principal,
-            matchedPrincipal: permit.grant.principal,
-            grantID: permit.grant.id,
+            matchedPrincipal: grant.principal,
+            grantID: grant.id,
             credentialID: permit.credential.id,
             delivery: .remoteSignature,
-            action: hiddenAction(of: permission.operation, in: permit.bucket) ?? permission.operation.action,
+            action: hidden?.request.action ?? permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,
             key: ExactText(upload.key.rawValue),
@@ -226,7 +239,7 @@ struct RemoteStep {
             contentMD5: permission.contentMD5.flatMap { Base64.decode($0) },
             contentLength: permission.contentLength,
             requestID: requestID,
-            charges: permit.charges
+            charges: hidden.map { policy.charges(for: caller.subject, of: permit, and: $0.request) } ?? permit.charges
         )
     }
 

@@ -5,23 +5,25 @@ import Synchronization
 
 /// The state of uploads, in memory.
 final class MemoryUploadRecords: UploadRecords {
-    let rows = Mutex<[UUID: UploadRecord]>([:])
+    let rows = Mutex<[UUID: ListedUpload]>([:])
     let queries = Mutex<[UploadQuery]>([])
 
-    func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord? { rows.withLock { $0[id] } }
+    func upload(_ id: UUID) async throws(GatewayError) -> ListedUpload? { rows.withLock { $0[id] } }
 
     func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
         var finding = finding
         finding.foundAt = TestGateway.now
-        rows.withLock { $0[id]?.finding = finding }
+        let noted = finding
+        rows.withLock { rows in
+            rows[id]?.finding = noted
+            if let state = UploadState(rawValue: noted.kind.rawValue) { rows[id]?.state = state }
+        }
         return finding
     }
 
     func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
         queries.withLock { $0.append(query) }
-        let items = rows.withLock { rows in
-            rows.values.map { ListedUpload(record: $0, state: .expired, finding: $0.finding) }
-        }
+        let items = rows.withLock { Array($0.values) }
         return LedgerPage(
             items: items, nextPageToken: nil,
             range: try LedgerRange(from: query.from, to: query.to, span: 60, now: TestGateway.now))
@@ -41,8 +43,8 @@ final class MemoryUploadRecords: UploadRecords {
             principal: principal, bucket: "photos", key: key, contentType: "image/png",
             contentMD5: [UInt8](repeating: 7, count: 16), contentLength: 10, isDead: isDead)
         change(&record)
-        let row = record
-        rows.withLock { $0[row.id] = row }
+        let row = ListedUpload(record: record, state: isDead ? .expired : .issued, finding: nil)
+        rows.withLock { $0[row.record.id] = row }
         return record.id
     }
 }

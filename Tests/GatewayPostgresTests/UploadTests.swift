@@ -50,11 +50,12 @@ import Testing
         #expect(try await list(.issued) == [alive])
         #expect(try await list(.expired) == [dead])
         #expect(try await Set(list()) == [alive, dead])
-        #expect(try await uploads.upload(alive)?.isDead == false)
-        let record = try #require(try await uploads.upload(dead))
-        #expect(record.isDead && record.key == "team/a.txt" && record.contentLength == 5 && record.finding == nil)
+        #expect(try await uploads.upload(alive)?.record.isDead == false)
+        let record = try #require(try await uploads.upload(dead)).record
+        #expect(record.isDead && record.key == "team/a.txt" && record.contentLength == 5)
+        #expect(try await uploads.upload(dead)?.finding == nil)
         // Every issuance is found. An identifier that was not issued is not found, whatever time it contains.
-        #expect(try await uploads.upload(other)?.action == "GetObject")
+        #expect(try await uploads.upload(other)?.record.action == "GetObject")
         for id in [UUID(), .version7(at: Date(), randomBytes: []), .version7(at: .distantFuture, randomBytes: [])] {
             #expect(try await uploads.upload(id) == nil)
         }
@@ -75,6 +76,41 @@ import Testing
         #expect(try await uploads.note(other, on: id).kind == .landed)
         #expect(try await list(.landed) == [id])
         #expect(try await uploads.upload(id)?.finding?.etag == "e")
+    }
+
+    /// Whoever told that an upload landed: that the object is gone later does not take it back.
+    @Test(.database(.migrated), arguments: ["settlement", "event", "completion", "sum"])
+    func whatLandedStaysSoOnceItIsGone(_ source: String) async throws {
+        let id = try await upload(life: -1, delivery: source == "completion" ? "multipart-start" : "presigned-url")
+        #expect(try await list(.expired) == [id])
+        let (bucket, key) = (try BucketName("demo"), try ObjectKey("team/a.txt"))
+        switch source {
+        case "settlement":
+            _ = try await world.connection.execute(LandingTable.noteSettled, ([id], [5]))
+        case "event":
+            _ = try await events.note([MadeObject(key: key, madeAt: Date(), size: 5, etag: "e")], in: bucket)
+        case "completion":
+            try await world.connection.runScript(
+                """
+                INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, content_length, state,
+                    expires_at, check_at, etag)
+                VALUES ('\(id)', 'user:alice', 'demo', 'team/a.txt', 'text/plain', 5, 'completed', now(), now(), 'x-1')
+                """)
+        default: try await world.connection.runScript("INSERT INTO landed_uploads VALUES ('\(id)', 5)")
+        }
+        #expect(try await list(.landed) == [id])
+        let before = try await uploads.upload(id)
+        let confirmation = UploadConfirmation(records: uploads, objects: NoObjects())
+        #expect(try await confirmation.confirm(id) == before)
+        #expect(try await list(.landed) == [id])
+        // A look that began before does not take back what settling found either.
+        guard source == "settlement" else { return }
+        let absent = UploadFinding(kind: .absent, source: .confirmation)
+        #expect(try await uploads.note(absent, on: id).kind == .landed)
+        #expect(try await list(.landed) == [id])
+        // What a confirmation finds counts more than what settling found.
+        let other = UploadFinding(kind: .mismatched, mismatches: [.type], source: .confirmation, size: 5)
+        #expect(try await uploads.note(other, on: id).kind == .mismatched)
     }
 
     @Test(.database(.migrated)) func confirmationsAtOnceAgree() async throws {
@@ -163,17 +199,17 @@ import Testing
             VALUES ('\(id)', 'user:alice', 'demo', 'team/a.txt', 'text/plain', 99, 'open', now() + interval '1 hour', now())
             """)
         #expect(try await list(.issued) == [id])
-        let record = try #require(try await uploads.upload(id))
+        let record = try #require(try await uploads.upload(id)).record
         #expect(record.contentLength == 99 && record.expiresAt > Date() && !record.hasForgottenEnd)
         try await world.connection.runScript("UPDATE multipart_uploads SET state = 'completed', etag = 'x-2'")
         #expect(try await list(.landed) == [id])
-        #expect(try await uploads.upload(id)?.completedETag == "x-2")
+        #expect(try await uploads.upload(id)?.record.completedETag == "x-2")
         try await world.connection.runScript("UPDATE multipart_uploads SET state = 'aborted'")
         #expect(try await list(.expired) == [id])
         try await world.connection.runScript("DELETE FROM multipart_uploads")
-        let forgotten = try #require(try await uploads.upload(id))
+        let forgotten = try #require(try await uploads.upload(id)).record
         #expect(forgotten.expiresAt < Date() && forgotten.hasForgottenEnd)
-        #expect(try await uploads.upload(upload())?.hasForgottenEnd == false)
+        #expect(try await uploads.upload(upload())?.record.hasForgottenEnd == false)
     }
 
     @Test(.database(.migrated)) func pagesGoOnWhereTheLastOneEnded() async throws {
@@ -209,7 +245,7 @@ import Testing
         let dead = try await world.write([row])[0]
         #expect(try await list(.issued) == [alive])
         #expect(try await list(.expired) == [dead])
-        #expect(try await uploads.upload(alive)?.isDead == false)
+        #expect(try await uploads.upload(alive)?.record.isDead == false)
     }
 
     @Test(.database(.migrated)) func settlingTellsWhatItFound() async throws {
@@ -357,4 +393,11 @@ import Testing
         #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256)
         #expect(read.signsPayload == (sha256.isThere && sha256.signsPayload))
     }
+}
+
+/// A store in which nothing is left.
+private struct NoObjects: StoredObjects {
+    func object(
+        _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
+    ) async throws(GatewayError) -> StoredObject? { nil }
 }

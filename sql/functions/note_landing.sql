@@ -1,4 +1,5 @@
--- Writes down what a look at the store found of an upload. A confirmation that the upload landed is not overwritten.
+-- Writes down what a look at the store found of an upload. A confirmation that the upload landed is not overwritten. If
+-- the settlement of a quota found that it landed, a later look that finds nothing does not take that back.
 --
 -- Arguments: the columns of landings with the same names.
 -- Result: the row that holds now. Locks: the row. Callers: the gateway's role. Errors: check_violation of the table's
@@ -15,7 +16,7 @@ BEGIN
     ON CONFLICT (issuance_id) DO UPDATE
     SET finding = p_finding, mismatches = p_mismatches, source = p_source, size = p_size, etag = p_etag,
         content_type = p_content_type, found_at = clock_timestamp()
-    WHERE NOT (l.finding = 'landed' AND l.source = 'confirmation');
+    WHERE NOT (l.finding = 'landed' AND (l.source = 'confirmation' OR p_finding = 'absent'));
     RETURN QUERY SELECT l.* FROM landings l WHERE l.issuance_id = p_issuance_id;
 END
 $$;

@@ -24,18 +24,18 @@ public struct UploadConfirmation: Sendable {
     /// - Throws: `notFound` if the issuance is not the caller's, `conflict` if it does not permit an upload of one
     ///   known object, and the errors of ``StoredObjects``.
     public func confirm(_ id: UUID, by caller: Caller) async throws(GatewayError) -> ListedUpload {
-        let record = try await records.upload(id)
+        let upload = try await records.upload(id)
         // An issuance of another caller gets the same answer as one that does not exist.
-        guard let record, record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
+        guard let upload, upload.record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
             throw .notFound(.issuance)
         }
-        return try await confirm(record, for: caller.principal)
+        return try await confirm(upload, for: caller.principal)
     }
 
     /// Confirms an upload issued to any principal.
     public func confirm(_ id: UUID) async throws(GatewayError) -> ListedUpload {
-        guard let record = try await records.upload(id) else { throw .notFound(.issuance) }
-        return try await confirm(record, for: nil)
+        guard let upload = try await records.upload(id) else { throw .notFound(.issuance) }
+        return try await confirm(upload, for: nil)
     }
 
     /// Lists uploads with their known results.
@@ -44,16 +44,18 @@ public struct UploadConfirmation: Sendable {
     }
 
     private func confirm(
-        _ record: UploadRecord, for principal: Principal?
+        _ upload: ListedUpload, for principal: Principal?
     ) async throws(GatewayError) -> ListedUpload {
+        let record = upload.record
         let (bucket, key) = try record.place()
-        if let finding = record.finding, finding.kind == .landed, finding.source == .confirmation {
-            return ListedUpload(record: record, state: .landed, finding: finding)
-        }
+        if upload.state == .landed, upload.finding?.source == .confirmation { return upload }
         let object = try await gate.pass(for: principal) { () async throws(GatewayError) in
             try await objects.object(key, in: bucket, withSHA256: record.contentSHA256 != nil)
         }
-        let finding = try await records.note(record.finding(of: object, tolerance: Self.tolerance), on: record.id)
+        let found = record.finding(of: object, tolerance: Self.tolerance)
+        // What landed did so, even if it is gone by now.
+        if found.kind == .absent, upload.state == .landed { return upload }
+        let finding = try await records.note(found, on: record.id)
         return ListedUpload(record: record, state: record.state(after: finding), finding: finding)
     }
 }

@@ -36,14 +36,12 @@ public struct UploadRecord: Sendable, Equatable {
     public var completedETag: String?
     /// Whether the row of a multipart upload is gone, so that ``expiresAt`` is the death of the URL that started it.
     public var hasForgottenEnd = false
-    /// The latest finding of the gateway.
-    public var finding: UploadFinding?
 
     /// Creates a record from its parts.
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
         bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
-        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, finding: UploadFinding? = nil
+        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -60,7 +58,6 @@ public struct UploadRecord: Sendable, Equatable {
         self.signsPayload = signsPayload
         self.contentLength = contentLength
         self.isDead = isDead
-        self.finding = finding
     }
 }
 

@@ -2,13 +2,13 @@ public import FoundationEssentials
 
 /// Stores the results of uploads. Issuing an upload writes nothing here.
 public protocol UploadRecords: Sendable {
-    /// Reads an issuance, whatever it permits; `nil` if there is none.
+    /// Reads an issuance, whatever it permits, with what is known of its upload; `nil` if there is none.
     ///
     /// - Throws: `unavailable`, like all other methods.
-    func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord?
+    func upload(_ id: UUID) async throws(GatewayError) -> ListedUpload?
 
-    /// Records a finding, unless an earlier finding says that the upload landed. Returns the finding that is in effect
-    /// afterwards.
+    /// Records a finding, unless an earlier confirmation says that the upload landed, or any finding says so and this
+    /// one finds nothing. Returns the finding that is in effect afterwards.
     func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding
 
     /// Reads a page of uploads with their states, newest first.

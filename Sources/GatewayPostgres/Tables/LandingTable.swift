@@ -136,7 +136,7 @@ extension ListedUpload {
         let isCompleted = try row.next(as: Bool?.self)
         record.hasForgottenEnd = record.delivery == Delivery.multipartStart.rawValue && isCompleted == nil
         record.completedETag = try row.next()
-        record.finding = try row.nextJoined(UploadFinding.columnCount) { row throws(PostgresError) in
+        let noted = try row.nextJoined(UploadFinding.columnCount) { row throws(PostgresError) in
             try UploadFinding(&row)
         }
         let madeAt: Date? = try row.next()
@@ -144,15 +144,15 @@ extension ListedUpload {
         let eventETag: String? = try row.next()
         // A finding takes precedence over what the store reported, unless the finding is that the object is absent.
         let finding: UploadFinding?
-        if let found = record.finding, found.kind != .absent {
-            finding = found
+        if let noted, noted.kind != .absent {
+            finding = noted
         } else if isCompleted == true {
             finding = UploadFinding(kind: .landed, source: .completion, etag: record.completedETag)
         } else if let madeAt {
             finding = UploadFinding(
                 kind: .landed, source: .event, size: eventSize, etag: eventETag, foundAt: madeAt)
         } else {
-            finding = record.finding
+            finding = noted
         }
         self.init(record: record, state: try row.nextWord(), finding: finding)
     }

@@ -29,17 +29,18 @@ public struct PostgresUploads: UploadRecords {
         ledger = LedgerPool(pool: ledgerPool, logger: logger, now: now)
     }
 
-    /// Reads an issuance, whatever action it permits.
-    public func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord? {
+    /// Reads an issuance, whatever action it permits, with what is known of its upload.
+    public func upload(_ id: UUID) async throws(GatewayError) -> ListedUpload? {
         // The identifier holds the day. Without it, every day of the ledger would be read.
         let instant = id.version7Instant
         guard instant < Self.lastInstant else { return nil }
         let from = instant.addingTimeInterval(-Self.clockDifference)
         let to = instant.addingTimeInterval(Self.clockDifference)
-        return try await pool.execute(LandingTable.find, (id, from, to)).first?.record
+        return try await pool.execute(LandingTable.find, (id, from, to)).first
     }
 
-    /// Records a finding. An earlier confirmation that the upload landed stays. Returns the finding that is on record.
+    /// Records a finding. An earlier confirmation that the upload landed stays, and so does any finding that it landed
+    /// if this one finds nothing. Returns the finding that is on record.
     public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
         guard let noted = try await pool.execute(LandingTable.note, (id, finding)).first else {
             throw .noRow(of: "a finding")

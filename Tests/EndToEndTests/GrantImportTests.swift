@@ -4,7 +4,8 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// Imports at the built program: an import that is killed, stalls or hangs up midway leaves nothing behind.
+/// Imports at the built program: an import that is killed, stalls or hangs up midway leaves nothing behind, and a grant
+/// that is there already is found.
 @Suite struct GrantImportTests {
     private static let lines = 5000
 
@@ -54,6 +55,38 @@ import Testing
         #expect(
             [0, Self.lines].contains(count) && audited == count && logged == count, "\(count) \(audited) \(logged)")
         return count > 0
+    }
+
+    @Test(
+        arguments: [
+            (["forceDownload": .bool(false), "allowVersions": .bool(false)], [:]),
+            (
+                ["contentTypes": ["Text/Plain", "image/*", "text/plain"], "requireContentMD5": .bool(false)],
+                ["contentTypes": ["image/*", "text/plain"]]
+            ),
+            (["sourceCIDRs": ["10.0.0.1/32", "2001:DB8::/32"]], ["sourceCIDRs": ["2001:db8:0::/32", "10.0.0.1"]]),
+        ] as [(JSON, JSON)])
+    func `a grant is found to be there already, however its conditions are written`(
+        first: JSON, second: JSON
+    ) async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("bulk")
+            let actions = ["PutObject", "GetObject"]
+            for (one, other) in [(first, second), (second, first)] {
+                let id = try await site.grant(
+                    actions, to: "user:alice", in: "bulk", prefix: "p/", options: ["conditions": one])
+                let grant: JSON = [
+                    "principal": "user:alice", "bucket": "bulk", "prefix": "p/", "conditions": other,
+                    "actions": .array(actions.reversed().map { .string($0) }),
+                ]
+                let twin = try await site.admin.call("POST", "/admin/v1/grants", grant)
+                #expect(twin.status == 409 && twin.json["existingID"].text == id, "\(twin.text)")
+                let answer = try await send(grant.bytes, to: site)
+                #expect(answer.status == 200 && answer.json["unchanged"] == .number(1), "\(answer.text)")
+                try await site.delete("grants", id)
+                #expect(try await site.number("SELECT count(*) FROM grants WHERE removed_at IS NULL") == 0)
+            }
+        }
     }
 
     private func waitForEnd(at site: Deployment) async throws {

@@ -38,9 +38,9 @@ struct GrantFileTests {
             try grant(KeyPrefix(literal: ""), ""),
             try grant(KeyPrefix(literal: "-1+1, \"q\"; x=/"), "two\nlines,\tand \"quotes\"\"") {
                 $0.conditions = GrantConditions(
-                    contentTypes: ["image/*", "text/plain"], maxBytes: 1 << 40, requireContentMD5: false, maxTTL: 60,
+                    contentTypes: ["image/*", "text/plain"], maxBytes: 1 << 40, requireContentMD5: true, maxTTL: 60,
                     sourceCIDRs: ["192.0.2.0/24", "2001:db8::/32"], forceDownload: true,
-                    allowResponseContentType: false, allowVersions: true)
+                    allowResponseContentType: true, allowVersions: true)
                 $0.notBefore = Date(timeIntervalSince1970: 1_900_000_000.25)
                 $0.notAfter = Date(timeIntervalSince1970: 2_000_000_000)
             },

@@ -199,6 +199,27 @@ import Testing
         #expect(grant.conditions.contentTypes == ["image/*", "text/html"])
     }
 
+    @Test func `conditions have one form, however they are written`() throws {
+        func kept(_ conditions: GrantConditions, _ effect: Grant.Effect = .allow) throws -> GrantConditions {
+            try Fixture.grant(1, effect: effect, conditions: conditions).validated().conditions
+        }
+        let none = GrantConditions(
+            requireContentMD5: false, forceDownload: false, allowResponseContentType: false, allowVersions: false)
+        #expect(try kept(none) == GrantConditions())
+        #expect(try kept(none, .deny) == GrantConditions())
+        let some = GrantConditions(
+            requireContentMD5: true, forceDownload: true, allowResponseContentType: true, allowVersions: true)
+        #expect(try kept(some) == some)
+        let lists = try kept(
+            GrantConditions(
+                contentTypes: ["text/Plain", "image/*", "text/plain"],
+                sourceCIDRs: ["10.0.0.1/32", "2001:DB8:0::/32", "10.0.0.1", "::ffff:10.0.0.0/104", "0.0.0.0/0", "::/0"])
+        )
+        #expect(lists.contentTypes == ["image/*", "text/plain"])
+        #expect(lists.sourceCIDRs == ["0.0.0.0/0", "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", "::/0"])
+        #expect(try kept(lists) == lists)
+    }
+
     @Test func `a quota of bytes is for uploads`() throws {
         #expect(try Fixture.quota(1, metric: .bytes).validated().action == .putObject)
         #expect(try Fixture.quota(1, metric: .urls).validated().action == nil)

@@ -1,5 +1,5 @@
 extension Grant: ValidatedRow {
-    /// Validates a grant before it is created, and converts its content types to lower case.
+    /// Validates a grant before it is created, and gives its conditions the one form in which they are written.
     ///
     /// A deny grant must have no conditions. Otherwise it would be unclear whether a request that fails a condition is
     /// permitted.
@@ -48,8 +48,14 @@ extension GrantConditions {
     private static let maxListCount = 64
     /// The largest object that any supported store accepts: 5 TiB.
     private static let maxObjectSize: Int64 = 5 << 40
+    /// The conditions that are `false` if they are absent.
+    private static var flags: [WritableKeyPath<GrantConditions, Bool?>] {
+        [\.requireContentMD5, \.forceDownload, \.allowResponseContentType, \.allowVersions]
+    }
 
-    /// Validates conditions for the actions of their grant, and converts content types to lower case.
+    /// Validates conditions for the actions of their grant, and gives them one form, so that grants that say the same
+    /// compare equal: what is `false` is absent; lists are in order, without repetitions; content types are in lower
+    /// case, and networks in their canonical text.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated(for actions: Set<Action>) throws(GatewayError) -> GrantConditions {
@@ -84,7 +90,9 @@ extension GrantConditions {
             MediaType.pattern($0) != nil
         }
         var conditions = self
-        conditions.contentTypes = contentTypes?.compactMap(MediaType.pattern)
+        conditions.contentTypes = contentTypes.map { Set($0.compactMap(MediaType.pattern)).sorted() }
+        conditions.sourceCIDRs = sourceCIDRs.map { Set($0.compactMap { IPNetwork($0)?.description }).sorted() }
+        for flag in Self.flags where conditions[keyPath: flag] == false { conditions[keyPath: flag] = nil }
         return conditions
     }
 

@@ -1,5 +1,12 @@
 import Bytes
 
+extension IPNetwork: CustomStringConvertible {
+    /// The network as text, such as `192.0.2.0/24`; the address alone if it is the only one.
+    public var description: String {
+        prefixLength == base.width ? base.description : "\(base)/\(prefixLength)"
+    }
+}
+
 extension IPAddress: CustomStringConvertible {
     /// The address as text: `192.0.2.1`, or the canonical text of version 6 (RFC 5952, section 4).
     public var description: String {

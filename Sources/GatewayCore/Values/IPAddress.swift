@@ -117,8 +117,8 @@ public struct IPAddress: Sendable, Hashable {
 
 /// A block of IP addresses in CIDR notation.
 public struct IPNetwork: Sendable, Hashable {
-    private let base: IPAddress
-    private let prefixLength: Int
+    let base: IPAddress
+    let prefixLength: Int
 
     /// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; `nil` for any other text, including one with bits set
     /// after the prefix.

@@ -138,11 +138,15 @@ import Testing
         principals.sorted { $0.rawValue.utf8.lexicographicallyPrecedes($1.rawValue.utf8) }
     }
 
-    /// Whether a grant covers a key, where a variable may have any value.
+    /// Whether a grant covers a key, where a variable may have any value. A variable without a usable value ends the
+    /// text of a grant that denies.
     private static func covers(_ grant: Grant, _ key: String) -> Bool {
         var template = grant.prefix.text.components(separatedBy: "/")
         let parts = key.components(separatedBy: "/")
         guard grant.prefix.text != "" else { return true }
+        if grant.effect == .deny, let first = template.firstIndex(where: { $0.hasPrefix("${") }) {
+            return parts.count > first && template.prefix(first).elementsEqual(parts.prefix(first))
+        }
         let isWide = template.last == ""
         if isWide { template.removeLast() }
         guard isWide ? parts.count > template.count : parts.count == template.count else { return false }
@@ -151,9 +155,8 @@ import Testing
 
     private static func relation(of grant: Grant, to prefix: String) -> PlacedGrant.Relation? {
         // A key that nothing names, so that only prefixes above cover it.
-        if grant.prefix.text.hasSuffix("/") || grant.prefix.text.isEmpty, covers(grant, prefix + "\u{1}key") {
-            return .covers
-        }
+        let mayBeWide = grant.prefix.text.hasSuffix("/") || grant.prefix.text.isEmpty || grant.effect == .deny
+        if mayBeWide, covers(grant, prefix + "\u{1}key") { return .covers }
         let parts = prefix.components(separatedBy: "/").dropLast()
         let template = grant.prefix.text.components(separatedBy: "/")
         let count = template.count - (template.last == "" ? 1 : 0)

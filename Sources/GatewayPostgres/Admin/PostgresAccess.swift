@@ -138,20 +138,21 @@ enum AccessStatements {
         Statement(
             """
             WITH above AS MATERIALIZED (
-                SELECT b.text COLLATE "C" AS text FROM beginnings($2) AS b (text)
+                SELECT p.text COLLATE "C" AS text FROM covering_prefixes($1, $2) AS p (text)
+                WHERE p.text = $2 OR NOT starts_with(p.text, $2)
                 UNION
                 SELECT t.text FROM templates_at($1, $2) AS t (text)
-                WHERE NOT starts_with(t.text, $2) AND template_place(t.text, $2) IS NOT NULL
+                WHERE NOT starts_with(t.text, $2) AND template_place(t.text, $2) = 'below'
             )
             SELECT \(GrantTable.columns.selected(of: "g")),
-                CASE WHEN starts_with($2, g.prefix) THEN 'covers'
-                    WHEN g.is_template THEN coalesce(template_place(g.prefix, $2), 'below') ELSE 'below' END
+                CASE WHEN \(GrantTable.covers("$2")) THEN 'covers' ELSE 'below' END
             FROM (
                 (
                     SELECT \(GrantTable.columns.stored(of: "r")) FROM above a
                     CROSS JOIN LATERAL (
                         SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                         WHERE r.bucket = $1 AND r.prefix = a.text AND r.removed_at IS NULL
+                            AND (\(GrantTable.covers("$2", grant: "r")) OR template_place(r.prefix, $2) = 'below')
                             AND r.principal >= CASE WHEN a.text = $3 THEN $4 ELSE '' END
                             AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
                             AND \(isInside("$7")) AND \(condition)
@@ -206,7 +207,7 @@ enum AccessStatements {
         direct AS (
             SELECT d.principal FROM texts t CROSS JOIN named n CROSS JOIN LATERAL (
                 SELECT DISTINCT g.principal FROM grants g
-                WHERE g.bucket = $1 AND g.prefix = t.text AND g.removed_at IS NULL
+                WHERE g.bucket = $1 AND g.prefix = t.text AND g.removed_at IS NULL AND \(GrantTable.covers("$2"))
                     AND g.principal > coalesce($4, '') AND g.principal >= n.low AND g.principal <= n.high
                 ORDER BY g.principal LIMIT $5
             ) d
@@ -214,7 +215,7 @@ enum AccessStatements {
         reaching AS (
             SELECT DISTINCT d.principal FROM texts t CROSS JOIN LATERAL (
                 SELECT DISTINCT g.principal FROM grants g
-                WHERE g.bucket = $1 AND g.prefix = t.text AND g.removed_at IS NULL
+                WHERE g.bucket = $1 AND g.prefix = t.text AND g.removed_at IS NULL AND \(GrantTable.covers("$2"))
                     AND g.principal > 'group:' AND g.principal < 'group;'
             ) d
             WHERE $3
@@ -249,6 +250,7 @@ enum AccessStatements {
             CROSS JOIN LATERAL (
                 SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                 WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix = t.text AND r.removed_at IS NULL
+                    AND \(GrantTable.covers("$3", grant: "r"))
                 ORDER BY r.id LIMIT $4
             ) r
             ORDER BY r.prefix, r.id LIMIT $4

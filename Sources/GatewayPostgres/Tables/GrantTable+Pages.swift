@@ -25,9 +25,20 @@ extension GrantTable {
             AND ($5::text IS NULL OR g.effect = $5)
             AND ($6::text IS NULL OR (coalesce(g.not_before <= $6::text::timestamptz, true)
                 AND coalesce(g.not_after > $6::text::timestamptz, true)))
-            AND ($7::text IS NULL OR CASE WHEN g.is_template THEN template_place(g.prefix, $7) = 'covers'
-                ELSE g.prefix = $7 OR (right(g.prefix, 1) IN ('', '/') AND starts_with($7, g.prefix)) END)
+            AND ($7::text IS NULL OR \(covers("$7")))
         """
+
+    /// The condition that a grant covers a key, or may cover it for some caller. One that denies by a template covers
+    /// all keys below the text before its first variable, for callers whom the variable does not fit.
+    static func covers(_ key: String, grant: String = "g") -> String {
+        let prefix = "\(grant).prefix"
+        return """
+            CASE WHEN NOT \(grant).is_template
+                THEN \(prefix) = \(key) OR (right(\(prefix), 1) IN ('', '/') AND starts_with(\(key), \(prefix)))
+                WHEN \(grant).effect = 'deny' THEN starts_with(\(key), split_part(\(prefix), '${', 1))
+                ELSE template_place(\(prefix), \(key)) = 'covers' END
+            """
+    }
 
     /// Reads a page of grants in the order of the index by principal, so that every page costs the same.
     static let page = page(from: "grants g")

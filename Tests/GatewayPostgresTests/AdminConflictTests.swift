@@ -183,4 +183,52 @@ import Testing
         #expect(removed == 2)
         #expect(try await world.audit().count { $0.hasPrefix("delete ") } == 2)
     }
+
+    /// Whoever waits for a version that is replaced finds the next one, or is told to try again.
+    @Test(.database(.migrated)) func aRowThatIsReplacedAgainAndAgainIsNotGone() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
+        let id = grant.id.uuidString.lowercased()
+        let writer = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        // Without checks of foreign keys, so that one version follows another without a pause.
+        try await writer.runScript("SET session_replication_role = replica")
+        let replacing = Task {
+            try await writer.runScript(
+                """
+                DO $$
+                BEGIN
+                    FOR i IN 1..1000 LOOP
+                        UPDATE grants
+                        SET removed_at = clock_timestamp(), removed_by = 'user:x', removed_change = gen_random_uuid()
+                        WHERE id = '\(id)' AND removed_at IS NULL;
+                        EXIT WHEN NOT FOUND;
+                        INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions,
+                            created_by, created_change)
+                        SELECT g.id, g.principal, g.bucket, g.prefix, g.is_template, g.actions, g.effect, g.conditions,
+                            g.created_by, gen_random_uuid()
+                        FROM grants g WHERE g.id = '\(id)' ORDER BY g.removed_at DESC LIMIT 1;
+                        COMMIT;
+                    END LOOP;
+                END
+                $$
+                """)
+        }
+        while try await world.connection.number("SELECT count(*) FROM grants") < 5 { await Task.yield() }
+        var tries = 0
+        var isRemoved = false
+        while !isRemoved {
+            tries += 1
+            do {
+                try await world.stores.grants.delete(id, by: AdminWorld.change)
+                isRemoved = true
+            } catch GatewayError.slowDown {
+            } catch GatewayError.unavailable {
+            } catch {
+                Issue.record("\(error) after \(tries) tries")
+                break
+            }
+        }
+        try await replacing.value
+    }
 }

@@ -52,14 +52,20 @@ struct AdminTable<Resource: ManagedRow>: Sendable {
     func lock(
         _ id: String, of revision: UUID? = nil, in transaction: borrowing PostgresTransaction
     ) throws -> LockedRow {
-        var locked = try transaction.execute(lockRow, id).first
-        // If another transaction replaced the version waited for, the statement finds neither version. A second one
-        // finds the new version.
-        if locked == nil { locked = try transaction.execute(lockRow, id).first }
-        guard let locked else { throw GatewayError.notFound(kind) }
-        guard revision == nil || revision == locked.revision else { throw GatewayError.preconditionFailed }
-        return locked
+        for _ in 0..<Self.mostReplacements {
+            if let locked = try transaction.execute(lockRow, id).first {
+                guard revision == nil || revision == locked.revision else { throw GatewayError.preconditionFailed }
+                return locked
+            }
+            // If another transaction replaced the version waited for, the statement finds neither version. The next one
+            // finds the new version, unless that is replaced too.
+            guard try transaction.execute(document, id).first != nil else { throw GatewayError.notFound(kind) }
+        }
+        throw GatewayError.slowDown(retryAfter: 1, cause: "the row is replaced again and again")
     }
+
+    /// How many versions of a row are waited for.
+    private static var mostReplacements: Int { 10 }
 
     /// Tests whether a text is a UUID in lower case, the form used in answers and in the audit.
     @Sendable static func isLowerCaseUUID(_ text: String) -> Bool {

@@ -116,7 +116,7 @@ function showSimulation(sum) {
       }),
       tile("Would be permitted anew", number(sum.permittedAnew)),
       sum.uncertain
-        ? tile("Uncertain", number(sum.uncertain), { tone: "warn", text: "depends on the source address" })
+        ? tile("Uncertain", number(sum.uncertain), { tone: "warn", text: "depends on what the ledger does not hold" })
         : null,
       sum.refusedAlready ? tile("Refused already", number(sum.refusedAlready)) : null,
     ),

@@ -199,7 +199,10 @@ CREATE FUNCTION public.covering_prefixes(p_bucket text, p_place text) RETURNS SE
     SELECT beginnings(p_place)
     UNION
     SELECT t.text FROM templates_at(p_bucket, p_place) AS t (text)
-    WHERE template_place(t.text, p_place) = 'covers'
+    WHERE template_place(t.text, p_place) = 'covers' OR EXISTS (
+        SELECT FROM grants g
+        WHERE g.bucket = p_bucket AND g.prefix = t.text AND g.effect = 'deny' AND g.removed_at IS NULL
+    )
 $$;
 
 CREATE FUNCTION public.create_issuances_partition(p_day date) RETURNS boolean
@@ -651,7 +654,7 @@ BEGIN
     ON CONFLICT (issuance_id) DO UPDATE
     SET finding = p_finding, mismatches = p_mismatches, source = p_source, size = p_size, etag = p_etag,
         content_type = p_content_type, found_at = clock_timestamp()
-    WHERE NOT (l.finding = 'landed' AND l.source = 'confirmation');
+    WHERE NOT (l.finding = 'landed' AND (l.source = 'confirmation' OR p_finding = 'absent'));
     RETURN QUERY SELECT l.* FROM landings l WHERE l.issuance_id = p_issuance_id;
 END
 $$;

@@ -175,6 +175,24 @@ import Testing
         #expect(Set(banned.examples.map(\.issuance.key)) == ["team/a", "x/c"])
     }
 
+    /// Denies of groups that the caller is in have been decided with the claims of the time.
+    @Test(arguments: [true, false]) func aGroupThatDeniesByAClaimIsUncertain(joins: Bool) async throws {
+        let (alice, contractors) = (try Principal("user:alice"), try Principal("group:contractors"))
+        let grants = [
+            try Fixture.grant(1, on: "team/"),
+            try Fixture.grant(2, to: "group:contractors", on: "team/${claim:tier}/", effect: .deny),
+            try Fixture.grant(3, to: "group:contractors", on: "other/${claim:tier}/", effect: .deny),
+        ]
+        let world = try World(
+            grants, members: joins ? [:] : [alice: [contractors]], rows: [Self.row("team/a/b"), Self.row("team/c")])
+        let change =
+            joins
+            ? PolicyProposal(joins: [.init(group: contractors, member: alice)])
+            : PolicyProposal(additions: [try Fixture.grant(9, on: "elsewhere/", effect: .deny)])
+        let result = try await world.simulate(change)
+        #expect(result.refused == 0 && result.uncertain == (joins ? 2 : 0), "\(result)")
+    }
+
     @Test func whatTheLedgerDoesNotKnowIsToldApart() async throws {
         let fromOffice = GrantConditions(sourceCIDRs: ["192.0.2.0/24"])
         let rows = [

@@ -167,19 +167,22 @@ struct ReplayPolicy {
             literalGrants: literals, bucket: bucket, credential: credential, cdnCredential: credential, scopes: [])
     }
 
-    /// Returns whether a proposed deny grant might apply to the request, depending on a claim that the ledger does not
-    /// record.
+    /// Returns whether a deny grant that is proposed, or one of a group that the caller would join, might apply to the
+    /// request, depending on a claim that the ledger does not record.
     func mightBeDenied(_ request: ReplayRequest) -> Bool {
         let wish = request.request
         let members = members(of: request, proposed: true)
         // Of principals with many grants, those below the prefix of a listing are not read.
         if wish.listing != nil, members.contains(where: { entries[$0]?.isComplete != true }) { return true }
-        return proposal.incoming.contains { grant in
-            guard grant.effect == .deny, case .template(let text) = grant.prefix, members.contains(grant.principal),
-                grant.bucket == wish.bucket, grant.actions.contains(wish.action)
+        var new = proposal.incoming.filter { members.contains($0.principal) && $0.bucket == wish.bucket }
+        for group in members.subtracting(self.members(of: request, proposed: false)) {
+            entries[group]?.proposed.forEachGrant(in: wish.bucket) { new.append($0.grant) }
+        }
+        let known = Subject(principal: request.principal, claims: request.claims)
+        return new.contains { grant in
+            guard grant.effect == .deny, case .template(let text) = grant.prefix, grant.actions.contains(wish.action)
             else { return false }
             let template = KeyTemplate(text.rawValue)
-            let known = Subject(principal: request.principal, claims: request.claims)
             return template.expanded(for: known) == nil && template.deniedByteCount(of: wish.key, for: known) != nil
         }
     }

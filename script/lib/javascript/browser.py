@@ -47,6 +47,8 @@ class Pages:
         """An upload of a file that another program writes anew meanwhile."""
         path = self.made.folder / "changing.bin"
         path.write_bytes((self.made.folder / "six.bin").read_bytes())
+        # Chromium compares times by the second.
+        os.utime(path, (1_700_000_000, 1_700_000_000))
         page = self.open("changing.bin")
         config = self.made.configuration("page")
         page.evaluate("config => { window.ended = window.run('rewritten', config).then(() => '', String); }", config)

@@ -30,7 +30,7 @@ export class SluiceError extends Error {
 
 const failure = (source, code, message, members) => new SluiceError(message, { source, code, ...members });
 const lost = (message) => failure("network", "NetworkError", message);
-const fileChanged = () => failure("client", "FileChanged", "The file changed during the transfer.");
+const fileChanged = () => failure("client", "FileChanged", "The file changed during the transfer, or cannot be read any more.");
 const refusedByGateway = (problem, retryAfter) =>
   failure("gateway", problem.code, problem.detail ?? problem.title ?? problem.code, { ...problem, retryAfter });
 

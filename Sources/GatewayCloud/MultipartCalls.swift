@@ -16,6 +16,7 @@ public struct MultipartCalls: MultipartStore {
     private static let maxListBytes = 1 << 20
     // Stores copy the bytes of large objects before they answer.
     private static let completionTimeout = Duration.seconds(12)
+    private static let completionPauses = [200, 400, 800, 1600].map(Duration.milliseconds)
 
     /// Makes an adapter.
     ///
@@ -45,9 +46,7 @@ public struct MultipartCalls: MultipartStore {
         // Numbers and tags contain no special characters of XML.
         let list = parts.map { "<Part><PartNumber>\($0.number)</PartNumber><ETag>\"\($0.etag)\"</ETag></Part>" }
         let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
-        let answer = try await send(
-            .post(body: Array(body.utf8)), issued.url, fields: issued.headers.map { .init($0.name, $0.value) },
-            timeout: Self.completionTimeout)
+        let answer = try await answer(toCompletion: Array(body.utf8), by: issued)
         guard answer.status == 200 else { throw Self.completionRefusal(answer) }
         guard let root = XMLElement.read(answer.body) else { throw Self.unreadable }
         // A status of 200 may precede an error, because it is sent before the work is done. Any other content tells
@@ -135,6 +134,23 @@ extension MultipartCalls {
         of storeUploadID: String, _ upload: MultipartUpload
     ) async throws(GatewayError) -> Secret<String> {
         try await url("DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
+    }
+
+    /// Sends a completion, and again while the store answers `InternalError`: S3 has that answer repeated, and Ceph gives
+    /// it while an equal completion is at work.
+    private func answer(
+        toCompletion body: [UInt8], by issued: IssuedURL
+    ) async throws(GatewayError) -> HTTPTransfer.Answer {
+        let fields = issued.headers.map { HTTPTransfer.Field($0.name, $0.value) }
+        let deadline = ContinuousClock.now + Self.completionTimeout
+        var pauses = Self.completionPauses[...]
+        while true {
+            let answer = try await send(
+                .post(body: body), issued.url, fields: fields, timeout: deadline - ContinuousClock.now)
+            guard StoreErrorCode.read(answer) == "InternalError", let pause = pauses.popFirst(),
+                ContinuousClock.now + pause < deadline, (try? await Task.sleep(for: pause)) != nil
+            else { return answer }
+        }
     }
 
     private func send(

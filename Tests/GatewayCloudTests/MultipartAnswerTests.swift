@@ -152,6 +152,33 @@ import Testing
         }
     }
 
+    /// Ceph answers so while an equal completion is at work. Each answer of a list is the store's answer to a completion.
+    @Test(
+        arguments: [
+            ([(500, "InternalError"), (200, "")], MultipartUpload.State.completed, [.post, .post]),
+            ([(200, "InternalError"), (500, "InternalError"), (200, "")], .completed, [.post, .post, .post]),
+            ([(500, "InternalError"), (404, "NoSuchUpload")], .completed, [.post, .post, .head]),
+            ([(500, "InternalError"), (400, "InvalidPart")], .open, [.post, .post]),
+            ([(503, "SlowDown"), (200, "")], .completing, [.post]), ([(500, "")], .completing, [.post]),
+        ] as [([(Int, String)], MultipartUpload.State, [HTTPRequest.Method])])
+    func `a completion that failed at the store is repeated`(
+        answers: [(Int, String)], state: MultipartUpload.State, methods: [HTTPRequest.Method]
+    ) async throws {
+        let asked = Atomic(0)
+        let peer = TestPeer { [answers] head in
+            guard head.method == .post else { return .bytes("") }
+            let (status, code) = answers[asked.add(1, ordering: .relaxed).oldValue]
+            return .bytes(code.isEmpty ? Self.result : Self.error(code), status: HTTPResponse.Status(code: status))
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("id-1")
+            let done = try? await desk.complete(upload.id, Self.parts)
+            #expect(desk.rows.state(of: upload.id) == state && done?.state == (state == .completed ? state : nil))
+            #expect(peer.requests.map(\.method) == methods)
+        }
+    }
+
     @Test(arguments: [200, 412, 404])
     func `an upload that the store does not know any more is one that it completed, or lost`(head: Int) async throws {
         let requests = try await atStore([(404, Self.error("NoSuchUpload")), (head, "")]) { desk, upload in

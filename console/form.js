@@ -495,8 +495,28 @@ function setField(contract, member, value, options) {
   };
 }
 
+/** Lets somebody take an optional part out of the row that has it, and put it back. */
+function removal(member, value, options, ...shown) {
+  let isRemoved = false;
+  if (member.required || !isGiven(value)) return { element: null, isRemoved: () => false };
+  const name = (options.labels?.[member.name] ?? member.label).toLowerCase();
+  const element = button(`Remove ${name}`, {
+    icon: "trash",
+    tone: "quiet",
+    small: true,
+    run: () => {
+      isRemoved = !isRemoved;
+      for (const part of shown) part.hidden = isRemoved;
+      fill(element.querySelector(".label"), isRemoved ? `Keep ${name}` : `Remove ${name}`);
+      options.changed();
+    },
+  });
+  return { element, isRemoved: () => isRemoved };
+}
+
 function nestedField(contract, member, value, options) {
   const inner = objectField(contract, member.schema, value ?? {}, options);
+  const removed = removal(member, value, options, inner.element);
   const isOpen = member.required || (value && Object.keys(value).length > 0);
   const shell = frame(member, options, h("div", { class: "nested" }, inner.element), { group: true });
   const element = member.required
@@ -515,15 +535,21 @@ function nestedField(contract, member, value, options) {
           { class: "disclosure-body" },
           member.help ? h("p", { class: "help" }, inline(member.help)) : null,
           inner.element,
+          removed.element,
           shell.error,
         ),
       );
   // A required text that may be empty is "" before anything is written.
-  const isEmpty = () => Object.values(inner.value()).every((item) => item === "");
+  const isEmpty = () => removed.isRemoved() || Object.values(inner.value()).every((item) => item === "");
+  // An object may stay empty only if nothing in it is required.
+  const mayBeEmpty = isGiven(value) && !member.schema.required?.length;
   return {
     name: member.name,
     element,
-    value: keeper(value, () => (!isEmpty() ? inner.value() : member.required || isGiven(value) ? {} : undefined)),
+    value: keeper(value, () => {
+      if (!isEmpty()) return inner.value();
+      return member.required || (mayBeEmpty && !removed.isRemoved()) ? {} : undefined;
+    }),
     check: () => {
       if (isEmpty() && !member.required) return true;
       const good = inner.check();
@@ -573,16 +599,22 @@ function rowsField(contract, member, value, options) {
       options.changed();
     },
   });
-  const shell = frame(member, options, h("div", {}, holder, more), { group: true });
+  // Without its last row, a list that may not be empty could mean the opposite: no limits in place of limits.
+  const least = member.required || isGiven(value) ? (member.schema.minItems ?? 0) : 0;
+  const removed = least ? removal(member, value, options, holder, more) : { element: null, isRemoved: () => false };
+  const shell = frame(member, options, h("div", {}, holder, more, removed.element), { group: true });
   return {
     name: member.name,
     element: shell.element,
     value: keeper(value, () =>
-      rows.length || member.required || isGiven(value) ? rows.map((row) => row.field.value()) : undefined,
+      !removed.isRemoved() && (rows.length || member.required || isGiven(value))
+        ? rows.map((row) => row.field.value())
+        : undefined,
     ),
     check: () =>
-      rows.map((row) => row.field.check()).every(Boolean) &&
-      shell.mark(member.required && (member.schema.minItems ?? 0) > rows.length ? "Add at least one." : null),
+      removed.isRemoved() ||
+      (rows.map((row) => row.field.check()).every(Boolean) &&
+        shell.mark(least > rows.length ? "Add at least one." : null)),
     refuse: (_, text) => !shell.mark(text),
   };
 }

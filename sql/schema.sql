@@ -96,7 +96,7 @@ BEGIN
     DELETE FROM remote_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM remote_uploads o
-        WHERE o.started_at < clock_timestamp() - interval '39 days'
+        WHERE o.started_at < clock_timestamp() - interval '46 days'
         LIMIT 20
         FOR UPDATE SKIP LOCKED
     ));
@@ -281,15 +281,19 @@ CREATE FUNCTION public.empty_issuances_partition(p_day date, p_keep_days integer
     AS $_$
 DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
+    v_quotas uuid[];
+    v_holders text[];
+    v_amounts bigint[];
 BEGIN
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
-    EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
     EXECUTE format(
         $sql$
-        WITH charged AS MATERIALIZED (
+        SELECT array_agg(c.quota_id), array_agg(c.holder), array_agg(c.amount)
+        FROM (
             SELECT q.id AS quota_id,
                 CASE q.sharing WHEN 'shared' THEN q.principal ELSE i.principal END AS holder,
                 sum(c.amount)::bigint AS amount
@@ -297,24 +301,10 @@ BEGIN
             CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
             JOIN public.quotas q ON q.id = c.quota_id AND q.period = 'total'
             GROUP BY 1, 2
-        ),
-        slots AS MATERIALIZED (
-            SELECT u.quota_id, u.holder, u.period_start
-            FROM public.quota_usage u
-            JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
-            WHERE u.period_start = public.quota_period_start('total', now())
-            ORDER BY u.shared, u.quota_id, u.holder, u.period_start
-            FOR UPDATE OF u
-        )
-        UPDATE public.quota_usage u
-        SET archived = u.archived + c.amount
-        FROM slots s
-        JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
-        WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+        ) c
         $sql$,
         v_name
-    );
-    EXECUTE format('TRUNCATE public.%I', v_name);
+    ) INTO v_quotas, v_holders, v_amounts;
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
     DELETE FROM landing_sums s
     WHERE s.minute >= p_day::timestamp AT TIME ZONE 'UTC' AND s.minute < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
@@ -323,6 +313,27 @@ BEGIN
     DELETE FROM caller_landing_days s WHERE s.day = p_day::timestamp AT TIME ZONE 'UTC';
     -- The oldest days go first, so what was last used on this one was not used since.
     DELETE FROM grant_uses u WHERE u.last_issued_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC';
+
+    -- From here on, whoever reads the day waits, and so do recordings that charge these counters.
+    EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
+    WITH charged AS MATERIALIZED (
+        SELECT c.quota_id, c.holder, c.amount
+        FROM unnest(v_quotas, v_holders, v_amounts) AS c (quota_id, holder, amount)
+    ),
+    slots AS MATERIALIZED (
+        SELECT u.quota_id, u.holder, u.period_start
+        FROM quota_usage u
+        JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
+        WHERE u.period_start = quota_period_start('total', now())
+        ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+        FOR UPDATE OF u
+    )
+    UPDATE quota_usage u
+    SET archived = u.archived + c.amount
+    FROM slots s
+    JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
+    WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start;
+    EXECUTE format('TRUNCATE public.%I', v_name);
 END
 $_$;
 
@@ -693,6 +704,7 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
         FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
         JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
         WHERE s.landed IS NOT NULL
+            AND NOT (s.landed = 0 AND EXISTS (SELECT FROM landed_uploads k WHERE k.issuance_id = s.id))
         ORDER BY s.id
     ) f
     ON CONFLICT DO NOTHING;
@@ -1028,7 +1040,8 @@ BEGIN
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
         WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 10))
+            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33))
+        ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -1106,6 +1119,40 @@ BEGIN
     ));
     GET DIAGNOSTICS v_gaps = ROW_COUNT;
     RETURN v_rows + v_gaps;
+END
+$$;
+
+CREATE TABLE public.quotas (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text COLLATE pg_catalog."C",
+    action text,
+    metric text NOT NULL,
+    period text NOT NULL,
+    sharing text NOT NULL,
+    quota_limit bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text]))),
+    CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
+    CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
+    CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
+    CONSTRAINT quotas_period_check CHECK ((period = ANY (ARRAY['minute'::text, 'hour'::text, 'day'::text, 'month'::text, 'total'::text]))),
+    CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
+);
+
+CREATE FUNCTION public.quota_charges(p_quota public.quotas, p_holder text, p_from timestamp with time zone, p_to timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN (
+        SELECT coalesce(sum(c.amount), 0)
+        FROM issuances i
+        CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+        WHERE i.issued_at >= p_from AND i.issued_at < p_to
+            AND i.quota_ids @> ARRAY[p_quota.id] AND c.quota_id = p_quota.id
+            AND p_holder = CASE p_quota.sharing WHEN 'shared' THEN p_quota.principal ELSE i.principal END
+    );
 END
 $$;
 
@@ -1631,6 +1678,8 @@ CREATE FUNCTION public.repair_quota_usage(p_quota_id uuid, p_holder text, p_peri
     AS $$
 DECLARE
     v_quota quotas;
+    v_end timestamptz;
+    v_recent timestamptz := greatest(clock_timestamp() - interval '1 hour', p_period_start);
     v_charged bigint;
     v_used bigint;
 BEGIN
@@ -1640,6 +1689,8 @@ BEGIN
     END IF;
     -- Before the counter, since emptying a partition locks the two in this order.
     LOCK TABLE issuances IN ACCESS SHARE MODE;
+    v_end := coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity');
+    v_charged := quota_charges(v_quota, p_holder, p_period_start, least(v_recent, v_end));
     INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
     VALUES (p_quota_id, p_holder, p_period_start, v_quota.sharing = 'shared', 0)
     ON CONFLICT DO NOTHING;
@@ -1647,12 +1698,7 @@ BEGIN
     FROM quota_usage u
     WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
     FOR UPDATE;
-    SELECT coalesce(sum(c.amount), 0) INTO v_charged
-    FROM issuances i
-    CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
-    WHERE i.issued_at >= p_period_start AND i.quota_ids @> ARRAY[p_quota_id] AND c.quota_id = p_quota_id
-        AND i.issued_at < coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity')
-        AND p_holder = CASE v_quota.sharing WHEN 'shared' THEN v_quota.principal ELSE i.principal END;
+    v_charged := v_charged + quota_charges(v_quota, p_holder, v_recent, v_end);
     UPDATE quota_usage u
     SET used = greatest(v_charged + u.archived - u.released, 0)
     WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
@@ -2199,11 +2245,11 @@ BEGIN
     WITH found AS MATERIALIZED (
         SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
             u.credential_id, u.landed_bytes AS size, coalesce(u.landed_bytes, 0) AS bytes,
-            coalesce(l.bytes, 0) AS counted
+            coalesce(l.bytes, 0) AS counted, u.state = 'landed' AND u.finding = 'absent' AS was_absent
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
             SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
-                u.delivery::text, u.credential_id, u.landed_bytes, u.state
+                u.delivery::text, u.credential_id, u.landed_bytes, u.state, u.finding
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -2211,7 +2257,11 @@ BEGIN
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
         WHERE u.landed_bytes IS DISTINCT FROM l.bytes
-            OR u.state = 'landed' AND l.issuance_id IS NULL
+            OR u.state = 'landed' AND (l.issuance_id IS NULL OR u.finding = 'absent')
+    ),
+    forgotten AS (
+        DELETE FROM landings l USING found f
+        WHERE f.was_absent AND l.issuance_id = f.id AND l.finding = 'absent'
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)
@@ -2773,25 +2823,6 @@ CREATE TABLE public.quota_usage (
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
 
-CREATE TABLE public.quotas (
-    id uuid NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text COLLATE pg_catalog."C",
-    action text,
-    metric text NOT NULL,
-    period text NOT NULL,
-    sharing text NOT NULL,
-    quota_limit bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text]))),
-    CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
-    CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
-    CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
-    CONSTRAINT quotas_period_check CHECK ((period = ANY (ARRAY['minute'::text, 'hour'::text, 'day'::text, 'month'::text, 'total'::text]))),
-    CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
-);
-
 CREATE TABLE public.refusal_gaps (
     minute timestamp with time zone NOT NULL,
     dropped bigint NOT NULL,
@@ -3229,6 +3260,8 @@ CREATE INDEX landings_finding_idx ON public.landings USING btree (finding, issua
 CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number, content_length);
 
 CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING btree (check_at) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'aborting'::text]));
+
+CREATE INDEX multipart_uploads_ended_idx ON public.multipart_uploads USING btree (expires_at) WHERE (state = ANY (ARRAY['completed'::text, 'aborted'::text]));
 
 CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btree (bucket, object_key);
 

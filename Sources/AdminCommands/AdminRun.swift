@@ -38,7 +38,7 @@ struct AdminRun {
         }
         let client = try AdminClient(
             AdminAccess(url: invocation.url, environment: environment), role: command.operation.access,
-            timeout: invocation.timeout)
+            timeout: invocation.timeout ?? command.patience)
         client.warnAboutPlainHTTP()
         let call = AdminCall(command: command, invocation: invocation, model: model, client: client, screen: screen)
         do throws(AdminFailure) { return try call.run() } catch {

@@ -168,6 +168,10 @@ static const char prune_refusals[] = {
 #embed "../../sql/functions/prune_refusals.sql" suffix(, 0)
 };
 
+static const char quota_charges[] = {
+#embed "../../sql/functions/quota_charges.sql" suffix(, 0)
+};
+
 static const char quota_period_end[] = {
 #embed "../../sql/functions/quota_period_end.sql" suffix(, 0)
 };
@@ -301,6 +305,7 @@ static const struct {
     {"prune_multipart_uploads.sql", prune_multipart_uploads},
     {"prune_policy_log.sql", prune_policy_log},
     {"prune_refusals.sql", prune_refusals},
+    {"quota_charges.sql", quota_charges},
     {"quota_period_end.sql", quota_period_end},
     {"quota_period_start.sql", quota_period_start},
     {"record_issuance.sql", record_issuance},

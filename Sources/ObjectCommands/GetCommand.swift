@@ -82,6 +82,7 @@ public struct GetCommand: AsyncParsableCommand {
     }
 
     private func target(for object: ObjectAddress) throws(ClientFailure) -> String {
+        guard file != "" else { throw .usage("The name of the file is empty.") }
         var path = file ?? object.name
         if UploadList.isDirectory(path) {
             path += (path.hasSuffix("/") ? "" : "/") + object.name

@@ -23,6 +23,7 @@ enum UploadList {
         guard names.count == 1 || target.isPlace else {
             throw .usage("Several files need an address that ends with '/', such as \(target)/.")
         }
+        guard !names.contains("") else { throw .usage("The name of a file is empty.") }
         var items: [Item] = []
         for name in names {
             if name == "-" {
@@ -42,9 +43,10 @@ enum UploadList {
                 items.append(Item(path: name, address: target.isPlace ? target.appending(file) : target))
             }
         }
-        var paths: [ObjectAddress: String] = [:]
+        // Keys are compared by their bytes: stores tell texts apart that Swift takes for equal.
+        var paths: [[UInt8]: String] = [:]
         for item in items {
-            if let other = paths.updateValue(item.path, forKey: item.address) {
+            if let other = paths.updateValue(item.path, forKey: Array(item.address.description.utf8)) {
                 throw .usage("'\(other)' and '\(item.path)' would both become \(item.address).")
             }
         }

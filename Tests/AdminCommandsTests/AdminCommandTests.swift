@@ -190,6 +190,40 @@ import Testing
         #expect(AdminLine(["grants", "list", "--bucket"], among: commands, model).pending?.name == "bucket")
     }
 
+    /// The gateway answers an import at its end, which may be half an hour away.
+    @Test func `a command waits for as long as its operation may take`() throws {
+        let waits = try ["grants import", "grants export", "issuances export", "grants list"].map {
+            try command($0).patience
+        }
+        #expect(waits == [1900, 150, 150, 60])
+        #expect(try read("grants import", []).timeout == nil)
+        #expect(try read("grants import", ["--timeout", "5"]).timeout == 5)
+    }
+
+    /// Only the members that options name change, however deep they lie.
+    @Test func `options change a body that was read from a file`() throws {
+        let file = try #require(
+            ContractValue(
+                json: Array(
+                    """
+                    {"note": "a", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"], "maxBytes": 5}}
+                    """.utf8)))
+        let arguments = ["--file", "grant.json", "--conditions.max-ttl", "60", "--note", "b"]
+        let created = try read("grants create", arguments).changed(file)
+        let expected = try #require(
+            ContractValue(
+                json: Array(
+                    """
+                    {"note": "b", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"],
+                    "maxBytes": 5, "maxTTL": 60}}
+                    """.utf8)))
+        #expect(Self.sorted(created) == Self.sorted(expected))
+        let whole = try read("grants create", ["--file", "f", "--conditions", #"{"maxTTL":60}"#]).changed(file)
+        #expect(whole["conditions"]?.members.map(\.name) == ["maxTTL"])
+        let patch = try read("grants update", ["id", "--file", "f", "--unset", "conditions.max-bytes"]).changed(file)
+        #expect(patch["conditions"]?["maxBytes"] == .null && patch["conditions"]?.members.count == 3)
+    }
+
     @Test func `members of members are unset, and what is printed may be one of them`() throws {
         let patch = try read(
             "grants update", ["id", "--unset", "conditions.max-bytes,note", "--conditions.max-ttl", "5"])

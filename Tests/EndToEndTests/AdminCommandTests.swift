@@ -80,6 +80,9 @@ import Testing
             input: #"{"principal":"user:x","bucket":"by-command","prefix":"","actions":["GetObject"]}"#)
         _ = try await done(["groups", "members", "create", "group:by-command", "--member", "user:a b"])
         #expect(try await done(["groups", "members", "list", "group:by-command", "--json"]).rows.count == 1)
+        let member = "group:by-command/user:a b"
+        let made = try await done(["audit", "list", "--resource-id", member, "--json"]).rows
+        #expect(made.map { $0["resourceID"]?.text } == [member])
         _ = try await done(["groups", "members", "delete", "group:by-command", "user:a b"])
         _ = try await done(["grants", "delete", grantID])
         let gone = try await admin(["grants", "get", grantID])

@@ -599,6 +599,8 @@ import Testing
             (["put", "x.txt", "no-such-bucket/x"], 3, "AccessDenied (403)"),
             (["put", "x.txt", place + "a//b"], 2, "InvalidArgument (400)"),
             (["share", "x"], 64, "not an address"),
+            (["get", "demo/k", ""], 64, "The name of the file is empty."),
+            (["put", "--recursive", "", "demo/x/"], 64, "The name of a file is empty."),
             (["get", place + "x", "--url", "http://127.0.0.1:1", "--retries", "0"], 7, "onnect"),
         ]
         for (arguments, status, text) in runs {

@@ -27,7 +27,8 @@ import Testing
             [
                 "publicEndpoints": [
                     "default": ["url": "\(domain)", "addressing": "virtual"], "internal": ["url": "\(other)"],
-                ]
+                ],
+                "protocols": ["uppy-companion"],
             ]
         }
     }
@@ -110,6 +111,26 @@ import Testing
             let results = batch.json["results"].items
             #expect(results[0]["url"].text?.hasPrefix(places.hosted) == true)
             #expect(results[1]["url"].text?.hasPrefix(places.other) == true && results[2]["status"] == 400)
+        }
+    }
+
+    @Test func `Uppy is told the address that its links name`() async throws {
+        try await with { bench, places in
+            let client = bench.user.client
+            let place = [("Sluice-Bucket", bench.bucket), ("Sluice-Prefix", "")]
+            let started = try await client.call(
+                "POST", "/companion/s3/multipart", ["filename": "a b.bin", "type": "image/png"], headers: place)
+            let id = try #require(started.json["uploadId"].text, "\(started.text)")
+            let key = try #require(started.json["key"].text)
+            let query = "key=" + key.replacing("/", with: "%2F").replacing(" ", with: "%20")
+            let link = try await client.call("GET", "/companion/s3/multipart/\(id)/1?\(query)", headers: place)
+            let url = try #require(link.json["url"].text, "\(link.text)")
+            let part = try await Link(["method": "PUT", "url": .string(url), "headers": [:]]).use([1, 2, 3])
+            let parts: JSON = [["PartNumber": 1, "ETag": "\(try #require(part["ETag"], "\(part.text)"))"]]
+            let done = try await client.call(
+                "POST", "/companion/s3/multipart/\(id)/complete?\(query)", ["parts": parts], headers: place)
+            let location = try #require(done.json["location"].text, "\(done.text)")
+            #expect(location.hasPrefix(places.hosted) && url.hasPrefix(location + "?"), "\(location)")
         }
     }
 

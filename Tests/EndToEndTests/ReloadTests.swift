@@ -242,6 +242,40 @@ import Testing
                 let before = try await site.admin.call("GET", "/admin/v1/buckets/before")
                 let user = try await site.makeUser("alice")
                 try await site.grant(["GetObject"], to: user.principal, in: "before")
+                // Without a key to open them, an issuer's secret and a ticket's key are not taken for unknown.
+                let secret = "made-up-secret-of-an-issuer-that-signs-by-itself"
+                let issuer = try await site.admin.at(ahead.port).call(
+                    "POST", "/admin/v1/issuers",
+                    [
+                        "issuer": "https://id.example", "audiences": ["sluice"], "algorithms": ["HS256"],
+                        "keys": ["secret": .string(secret)], "principalPrefix": "id/", "groupPrefix": "id/",
+                    ])
+                #expect(issuer.status == 201, "\(issuer.text)")
+                try await site.grant(["GetObject"], to: "user:id/alice", in: "before")
+                let ticket = try await user.client.at(ahead.port).call(
+                    "POST", "/v1/tickets",
+                    ["bucket": "before", "prefix": "", "actions": ["GetObject"], "encryptsResponses": true])
+                let token = try await token(of: "https://id.example", secret: secret)
+                let holder = try #require(ticket.json["ticket"].text, "\(ticket.text)")
+                for text in [secret, token, holder] { site.keepSecret(text) }
+                func status(at port: UInt16) async throws -> Int {
+                    try await site.client(token: token).at(port).call(
+                        "POST", "/v1/presigned-urls", .download("k", from: "before")
+                    ).status
+                }
+                // The bucket opens no sessions, which whoever holds the ticket is told of.
+                func code(at port: UInt16) async throws -> String? {
+                    try await site.client().at(port).call("GET", "/distribute-token.json?ticket=\(holder)").json["Code"]
+                        .text
+                }
+                let refusal = try await code(at: ahead.port)
+                #expect(refusal != "ServiceUnavailable" && refusal != "Unauthenticated", "\(refusal ?? "none")")
+                #expect(try await status(at: ahead.port) == 201)
+                #expect(try await status(at: gateway.port) == 503)
+                #expect(try await code(at: gateway.port) == "ServiceUnavailable")
+                #expect(gateway.log.contains("no master key here opens the secret of the issuer 'https://id.example'"))
+                #expect(gateway.log.contains("no master key here opens the secret of the ticket '"))
+
                 let changed = try await site.admin.at(ahead.port).call(
                     "PATCH", "/admin/v1/buckets/before",
                     ["credentialID": credential.json["id"], "secretAccessKey": "made-up-secret"],
@@ -253,6 +287,8 @@ import Testing
                 gateway.process.signal(SIGHUP)
                 try await waitUntil("the keys are read") { gateway.log.contains("master.keys=k2,k1") }
                 #expect(try await user.ask(.download("k", from: "before")).status == 201)
+                #expect(try await status(at: gateway.port) == 201)
+                #expect(try await code(at: gateway.port) == refusal)
                 try await site.makeBucket("after")
                 #expect(try await sealed(by: "k1", at: site) == 1)
                 #expect(try await sealed(by: "k2", at: site) == 2)
@@ -298,6 +334,22 @@ import Testing
                 await site.end(gateway) { #expect(await gateway.terminate() == 0) }
             }
         }
+    }
+
+    /// A token of `alice`, signed with a shared secret by OpenSSL.
+    private func token(of issuer: String, secret: String) async throws -> String {
+        let end = Int(Date().timeIntervalSince1970) + 300
+        let claims: JSON = ["iss": .string(issuer), "aud": "sluice", "sub": "alice", "exp": .number(end)]
+        let parts = [Array(#"{"alg":"HS256"}"#.utf8), try claims.bytes].map(TokenTests.TokenIssuer.encoded)
+        let signed = parts.joined(separator: ".")
+        let process = try RunningProcess(
+            [
+                "/bin/bash", "-euo", "pipefail", "-c",
+                "printf %s '\(signed)' | openssl dgst -sha256 -hmac '\(secret)' -binary | base64 -w 0",
+            ], environment: [:])
+        try #require(await process.exitStatus() == 0, "\(process.errors)")
+        let code = process.output.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return "\(signed).\(code)"
     }
 
     private func sealed(by key: String, at site: Deployment) async throws -> Int {

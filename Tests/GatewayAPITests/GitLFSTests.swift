@@ -121,6 +121,7 @@ struct GitLFSTests {
             verify["href"] as? String
                 == "https://sluice.example/lfs/photos/uploads/repo/objects/verify?issuance=\(id)")
         #expect(verify["header"] as? [String: String] == ["Authorization": basic("user-token")])
+        #expect(verify["expires_in"] == nil && verify["expires_at"] == nil)
         #expect(gateway.objects.asked.withLock { $0 } == ["photos/" + Self.key])
 
         gateway.objects.answer.withLock { $0 = .success(StubObjects.fitting { $0.size = 9 }) }
@@ -287,6 +288,9 @@ struct GitLFSTests {
         let answer = await send(gateway, batch("download", Array(repeating: (Self.oid, 9), count: 1000)))
         #expect(try objects(answer).count == 1000)
         #expect(await send(gateway, many, to: "uploads%2Frepo/objects/batch").status == 422)
+        // With what follows it, the slash is one character of Swift.
+        let body = batch("download", [(Self.oid, 9)])
+        #expect(await send(gateway, body, to: "uploads%2F%CC%81repo/objects/batch").status == 422)
     }
 
     /// Number of inputs for each parser. 10⁶ take minutes.

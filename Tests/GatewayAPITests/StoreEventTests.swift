@@ -173,6 +173,22 @@ struct StoreEventTests {
         #expect(other.status == 403)
     }
 
+    /// OSS counts the start of an upload in parts, and each part, among the creations of objects.
+    @Test(
+        "does not take parts of an object for the object",
+        arguments: ["InitiateMultipartUpload", "UploadPart", "UploadPartCopy"], ["", "oss:"])
+    func ossParts(name: String, vocabulary: String) async {
+        let gateway = TestGateway()
+        let answer = await gateway.send(
+            .post, "/v1/events/oss", token: MemoryStoreEvents.secret,
+            json: """
+                {"events":[{"eventName":"\(vocabulary)ObjectCreated:\(name)","eventTime":"\(Self.time)",
+                "oss":{"bucket":{"name":"photos"},"object":{"eTag":"5EB6","key":"a","size":5}}}]}
+                """)
+        #expect(answer.status == 200 && answer.number("noted") == 0 && answer.number("ignored") == 1, "\(answer.text)")
+        #expect(keys(gateway) == [])
+    }
+
     @Test("is let in by a secret that admins make, see no more, rotate and remove")
     func secretOfABucket() async throws {
         let gateway = TestGateway()

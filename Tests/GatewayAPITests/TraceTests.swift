@@ -67,6 +67,17 @@ import Testing
         #expect(try #require(await trace([("traceparent", Self.parent), ("tracestate", "é=1")])).state == nil)
     }
 
+    /// A tab is as good as a space between the members, and no other server gets one.
+    @Test func `what other systems noted has spaces for tabs, and 512 bytes at most`() async throws {
+        func state(_ text: String) async throws -> String? {
+            try #require(await trace([("traceparent", Self.parent), ("tracestate", text)])).state
+        }
+        #expect(try await state("a=1,\tb=2") == "a=1, b=2")
+        let long = "a=" + String(repeating: "x", count: 510)
+        #expect(try await state(long) == long)
+        #expect(try await state(long + "x") == nil)
+    }
+
     @Test func `the use cases of a request run in its trace, and those of others do not`() async throws {
         let seen = Mutex<[String?]>([])
         var parts = TestGateway().parts

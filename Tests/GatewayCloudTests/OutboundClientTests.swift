@@ -43,7 +43,7 @@ import Testing
     @Test func `a request of a trace tells the other server of it, beside the URL`() async throws {
         let peer = TestPeer { _ in .bytes("") }
         let trace = TraceContext(
-            parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", state: ["a=1", "b=2"],
+            parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", state: ["a=1,\tc=3", "b=2"],
             spanBytes: [1, 2, 3, 4, 5, 6, 7, 8])
         try await peer.serve { origin in
             let client = try client([origin])
@@ -59,7 +59,7 @@ import Testing
         let fields = heads.map { head in
             ["traceparent", "tracestate"].map { HTTPField.Name($0).flatMap { head.headerFields[$0] } }
         }
-        let own = ["00-4bf92f3577b34da6a3ce929d0e0e4736-0102030405060708-01", "a=1,b=2"]
+        let own = ["00-4bf92f3577b34da6a3ce929d0e0e4736-0102030405060708-01", "a=1, c=3,b=2"]
         #expect(fields == [own, own, own, [nil, nil]])
     }
 

@@ -69,6 +69,27 @@ import Testing
         #expect(try await verdicts("user:bob").map(\.reason) == [.denied])
     }
 
+    /// At a store that obeys unsigned headers every upload states a SHA-256, which is no condition of a grant.
+    @Test func `uploads to a store that obeys unsigned headers are allowed`() async throws {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.bucket?.honoursUnsignedHeaders = true
+        tables.credential = Fixture.credential()
+        tables.grants = [
+            try Fixture.grant(1, actions: [.putObject]),
+            try Fixture.grant(
+                2, to: "user:bob", actions: [.putObject],
+                conditions: GrantConditions(maxBytes: 5, requireContentMD5: true)),
+        ]
+        let review = review(ScriptedPolicy(tables))
+        for (name, outcome) in [("user:alice", AccessVerdict.Outcome.allowed), ("user:bob", .conditional)] {
+            let page = try await review.access(
+                to: ObjectKey("team/a"), in: BucketName("demo-bucket"), of: Principal(name), includesMembers: false,
+                ListQuery())
+            #expect(try #require(page.items.first).verdicts.map(\.outcome) == [outcome], "\(name)")
+        }
+    }
+
     @Test func `what a principal may do is listed with its groups and everyone's`() async throws {
         var tables = ScriptedPolicy.Tables()
         tables.bucket = try Fixture.bucket()

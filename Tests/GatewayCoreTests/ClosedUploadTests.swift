@@ -43,7 +43,7 @@ import Testing
             credentialID: Fixture.id(500), actions: ["PutObject"], method: "PUT", bucket: "demo-bucket", key: "team/a",
             contentType: "image/png", contentSHA256: Self.digest.bytes, contentLength: 10, requestID: "r",
             policySequence: 1)
-        let request = try IssueRequest(recorded: row)
+        let request = try #require(IssueRequest.recorded(row).first)
         #expect(request.checksumSHA256 == Self.digest.bytes)
         #expect(try decided(request, in: Self.bucket(.awsV4)).error == nil)
     }

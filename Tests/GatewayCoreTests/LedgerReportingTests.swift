@@ -49,6 +49,18 @@ import Testing
         }
     }
 
+    /// Forms that leave the name to the client are recorded with a place for it, which is in no prefix.
+    @Test(arguments: [
+        ("uploads/${filename}", "uploads/${filename}", "uploads/"), ("a/x-${filename}", "a/x-${filename}", "a/"),
+        ("${filename}", "${filename}", ""), ("a/${filename}", "a/b/c", "a/"), ("a/b/c", "a/b/c", "a/b/c"),
+        ("a/b/c", "a/b/d", "a/b/"),
+    ])
+    func `the tightest prefix is one that a grant can have`(first: String, last: String, prefix: String) throws {
+        let use = GrantUse.Use(urls: 2, lastAt: Self.now, firstKey: first, lastKey: last)
+        #expect(use.tightestPrefix == ExactText(prefix))
+        _ = try KeyPrefix(literal: use.tightestPrefix.rawValue)
+    }
+
     @Test func `a page has the rows that were asked for, and the next one the period of the first`() async throws {
         reports.rows.withLock { $0 = 3 }
         #expect(try await reporting.usage(UsageQuery(pageSize: 3)).nextPageToken == nil)

@@ -77,12 +77,13 @@ import Testing
 
     private static func row(
         _ key: String, by user: String = "user:alice", matched: String? = nil, grant: Int = 1,
-        action: String = "GetObject", type: String? = nil, length: Int64? = nil, delivery: String = "presigned-url"
+        action: String = "GetObject", actions: [String]? = nil, type: String? = nil, length: Int64? = nil,
+        delivery: String = "presigned-url"
     ) -> RecordedIssuance {
         RecordedIssuance(
             id: UUID(), issuedAt: Fixture.now.addingTimeInterval(-60), expiresAt: Fixture.now, delivery: delivery,
             principal: user, matchedPrincipal: matched ?? user, grantID: Fixture.id(grant),
-            credentialID: Fixture.id(500), actions: [action], method: action == "PutObject" ? "PUT" : "GET",
+            credentialID: Fixture.id(500), actions: actions ?? [action], method: action == "PutObject" ? "PUT" : "GET",
             bucket: "demo-bucket", key: key, contentType: type, contentLength: length, requestID: "r",
             policySequence: 1)
     }
@@ -104,6 +105,45 @@ import Testing
         #expect(result.nextPageToken == nil && result.examinedBackTo == Fixture.now.addingTimeInterval(-60))
         let query = try #require(world.queries.withLock { $0.first })
         #expect(query.buckets.map(\.rawValue) == ["demo-bucket"] && query.principals == nil)
+    }
+
+    /// Temporary credentials lose what one of their actions loses; which objects they rest on is not known.
+    @Test func temporaryCredentialsAreReplayedForEachAction() async throws {
+        let both = ["PutObject", "GetObject"]
+        let world = try World(
+            [
+                try Fixture.grant(1), try Fixture.grant(2, to: "user:bob", on: "a/"),
+                try Fixture.grant(3, to: "user:bob", on: "b/"),
+            ],
+            rows: [
+                Self.row("team/", actions: both, delivery: "sts"),
+                Self.row("team/", action: "PutObject", delivery: "sts"),
+                Self.row("", by: "user:bob", grant: 2, delivery: "sts"),
+            ])
+        let deny = try Fixture.grant(9, to: "user:alice", on: "", actions: [.getObject], effect: .deny)
+        let denied = try await world.simulate(PolicyProposal(additions: [deny]))
+        #expect([denied.examined, denied.refused, denied.refusedAlready, denied.uncertain] == [3, 1, 0, 1])
+        let removed = try await world.simulate(PolicyProposal(removals: [Fixture.id(2)]))
+        #expect([removed.refused, removed.refusedAlready, removed.uncertain] == [0, 0, 1])
+    }
+
+    /// The ledger lists the types of a form. What cannot be read is not left out.
+    @Test func formsAreReplayedForEachContentType() async throws {
+        var images = try Fixture.grant(2, to: "user:alice", on: "up/", actions: [.putObject])
+        images.conditions.contentTypes = ["image/png"]
+        let world = try World(
+            [try Fixture.grant(1, to: "user:alice", on: "up/", actions: [.putObject])],
+            rows: [
+                Self.row(
+                    "up/a", action: "PutObject", type: "image/jpeg, image/png", length: 10, delivery: "post-policy"),
+                Self.row("up/a", action: "PutObject", type: "image/png", length: 10, delivery: "post-policy"),
+                Self.row("up/a", action: "PutObject", type: "no type, at all", length: 10, delivery: "post-policy"),
+            ])
+        let removed = try await world.simulate(PolicyProposal(removals: [Fixture.id(1)]))
+        #expect([removed.refused, removed.uncertain] == [2, 1])
+        let narrowed = try await world.simulate(
+            PolicyProposal(additions: [images], removals: [Fixture.id(1)]))
+        #expect([narrowed.refused, narrowed.uncertain] == [1, 1])
     }
 
     @Test func aDenyBelowADirectoryHitsWhatLiesThere() async throws {

@@ -140,6 +140,25 @@ import Testing
         #expect(all.items.map(\.urls) == [8] && all.items.first?.start == all.range.from)
     }
 
+    /// Who overtakes others while somebody pages is not left out.
+    @Test(.database(.migrated)) func `Counts of a whole range are those of the first page`() async throws {
+        let world = try LedgerWorld()
+        let at = Date().addingTimeInterval(-120)
+        func write(_ callers: [String], at: Date) async throws {
+            _ = try await world.write(callers.map { Row(at: at, principal: $0) })
+        }
+        try await write(["user:a", "user:a", "user:a", "user:b", "user:b", "user:c"], at: at)
+        var query = UsageQuery(IssuanceFilter(), by: .range, [.principal], pageSize: 1)
+        var seen: [String?] = []
+        repeat {
+            let page = try await world.reporting.usage(query)
+            seen += page.items.map(\.principal)
+            query.pageToken = page.nextPageToken
+            try await write(Array(repeating: "user:c", count: 9), at: Date())
+        } while query.pageToken != nil
+        #expect(seen == ["user:a", "user:b", "user:c"])
+    }
+
     @Test(.database(.migrated)) func `The backlog of settling has every reservation, and since when some are due`()
         async throws
     {

@@ -348,7 +348,7 @@ import Testing
         await upkeep.runRound()
         #expect(cleaned.withLock { $0.count } == 3)
         #expect(try await connection.number("SELECT count(*) FROM multipart_uploads WHERE state = 'aborted'") == 2)
-        try await owner.runScript("UPDATE multipart_uploads SET expires_at = now() - interval '31 days'")
+        try await owner.runScript("UPDATE multipart_uploads SET expires_at = now() - interval '34 days'")
         await upkeep.runRound()
         #expect(try await connection.number("SELECT count(*) FROM multipart_uploads") == 1)
     }

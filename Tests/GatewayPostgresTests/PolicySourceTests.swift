@@ -13,7 +13,7 @@ extension PolicyRows {
     fileprivate var asCredential: StorageCredential?? {
         if case .credential(let row) = self { .some(row) } else { nil }
     }
-    fileprivate var asIssuer: Issuer?? { if case .issuer(let row) = self { .some(row) } else { nil } }
+    fileprivate var asIssuer: Stored<Issuer>?? { if case .issuer(let row) = self { .some(row) } else { nil } }
     fileprivate var asAPIKey: APIKey?? { if case .apiKey(let row) = self { .some(row) } else { nil } }
 }
 
@@ -93,7 +93,7 @@ extension PolicyRows {
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()
         let credential = try await world.stores.credentials.get(bucket.credentialID.uuidString.lowercased()).row
-        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
         let key = try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change).row
         let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
         let template = try await world.stores.grants.create(

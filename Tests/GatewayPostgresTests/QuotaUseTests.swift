@@ -78,6 +78,25 @@ import Testing
         }
     }
 
+    /// A page of many holders reads what is reserved once.
+    @Test(.database(.migrated)) func readsReservationsOnceForAPage() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        let users = (0..<200).map { "user:u\($0)" }
+        for user in users { try await reserve(1, of: quota, by: user, in: world) }
+        try await world.connection.runScript("ANALYZE")
+        let connection = world.connection
+        try await connection.runScript(
+            "PREPARE uses (uuid, text, bigint, text, bigint) AS \(PostgresQuotaUses.readUses.text)")
+        let plan = try await connection.texts(
+            "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) EXECUTE uses ('\(quota.id)', NULL, NULL, NULL, 1000)")
+        let scans = plan.filter { $0.contains(" on reservations") }
+        #expect(scans.count == 1 && scans.allSatisfy { $0.contains("loops=1)") }, "\(plan.joined(separator: "\n"))")
+        let counters = QuotaCounters(uses: world.stores.quotaUses)
+        let page = try await counters.uses(of: quota.id, ListQuery(pageSize: 500)).items
+        #expect(page.count == 200 && page.allSatisfy { $0.used == 100 && $0.reserved == 100 })
+    }
+
     @Test(.database(.migrated)) func whatWasReservedBeforeAResetIsNotGivenBackAfterIt() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()

@@ -80,7 +80,7 @@ import Testing
         try await store.begin(upload(), contentType: "image/png")
         try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '8 days'")
         #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
-        try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '40 days'")
+        try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '47 days'")
         try await store.begin(upload("bob"), contentType: "image/png")
         #expect(try await connection.number("SELECT count(*) FROM remote_uploads") == 1)
     }

@@ -42,7 +42,7 @@ import Testing
             .sample(name: "first", token: "session-token"), by: AdminWorld.change
         ).row
         let second = try await world.stores.credentials.create(.sample(name: "second"), by: AdminWorld.change).row
-        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
         for table in ["storage_credentials", "issuers"] {
             let found = try await world.connection.number(
                 """

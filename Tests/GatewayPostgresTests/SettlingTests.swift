@@ -242,6 +242,42 @@ extension StoreLook {
         #expect(try await auditor.audit() == [])
     }
 
+    /// While links older than an hour are added up, nobody waits for the counter.
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func repairLocksTheCounterForTheLastHourAlone() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = Quota.sample(limit: 1 << 40, metric: .bytes, period: .total)
+        try await connection.insert(quota)
+        let position = try await connection.position()
+        for _ in 0..<3 {
+            let proposal = try IssuanceProposal.sample(
+                at: position, action: .putObject, charges: [quota.charge(100)])
+            #expect(try await connection.record([proposal]).map(\.isRecorded) == [true])
+        }
+        let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript(
+            """
+            SELECT create_issuances_partition(current_date - 1);
+            WITH numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM issuances)
+            UPDATE issuances i SET issued_at = now() - interval '59 minutes' * m.n
+            FROM numbered m WHERE m.id = i.id;
+            UPDATE quota_usage SET used = 7;
+            DO $$ BEGIN
+                EXECUTE replace(pg_get_functiondef('quota_charges'::regproc), 'BEGIN',
+                    'BEGIN PERFORM pg_advisory_xact_lock_shared(42);');
+            END $$;
+            """)
+        try await other.runScript("SELECT pg_advisory_lock(42)")
+        let auditor = QuotaAuditor(connection: connection)
+        let found = try #require(await auditor.audit().first)
+        let repair = Task { try await auditor.repair(found) }
+        let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        while try await other.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await other.runScript("SELECT FROM quota_usage FOR UPDATE NOWAIT")
+        try await other.runScript("SELECT pg_advisory_unlock(42)")
+        #expect(try await repair.value == 300)
+        #expect(try await auditor.audit() == [])
+    }
+
     @Test(.database(.migrated)) func usageTellsWhatIsLeft() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let quota = try await reserve(5, over: connection)

@@ -96,7 +96,7 @@ enum StatementLists {
             IssuerTable.lockAll.text,
             IssuerTable.readOthers.text, IssuerTable.lock.text, IssuerTable.delete.text,
             IssuerTable.document.text,
-            TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
+            TicketTable.lockPrincipal.text, TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
             TicketTable.document.text,
             PostgresConsoleDirectory.issuers.text, PostgresConsoleDirectory.stores.text,
             GrantTable.pageCovering.text, GrantTable.pageWithin.text, GrantTable.pageWithinBuckets.text,

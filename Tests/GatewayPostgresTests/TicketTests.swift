@@ -206,6 +206,25 @@ extension Ticket {
         }
     }
 
+    @Test(.database(.migrated)) func ticketsMadeAtOnceAreNotMoreThanThat() async throws {
+        let world = try AdminWorld()
+        try await world.connection.runScript(
+            """
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses, expires_at)
+            SELECT gen_random_uuid(), 'n' || n, sha256('x'), 'user:alice', '{}', '{}', 'demo', '', '{GetObject}', 1,
+                now() + interval '1 hour'
+            FROM generate_series(1, 998) AS n
+            """)
+        let made = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<16 {
+                group.addTask { (try? await world.stores.tickets.create(.sample(), by: AdminWorld.change)) != nil }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(made == 2)
+        #expect(try await world.connection.number("SELECT count(*) FROM tickets") == 1000)
+    }
+
     @Test(.database(.migrated)) func theKeysOfTheirAnswersAreSealedAnewByRotation() async throws {
         let world = try AdminWorld()
         let ticket = try await world.stores.tickets.create(.sample(key: [UInt8](0..<32)), by: AdminWorld.change).row

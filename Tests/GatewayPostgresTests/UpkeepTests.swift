@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayPostgres
@@ -153,6 +154,97 @@ import Testing
         try await reader.runScript("COMMIT")
         await upkeep(connection).runRound()
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+    }
+
+    /// While it deletes what may be much, a recording does not wait for a counter, nor a reader for the day.
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func emptyingLocksLast() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        try await prepare(connection)
+        try await connection.runScript(
+            """
+            INSERT INTO landing_sums
+            VALUES ('2020-01-01 00:00+00', 'demo', 'PutObject', 'presigned-url', gen_random_uuid(), 1)
+            """)
+        let other = try PostgresConnection(testing: database.connectionString)
+        let emptying = "SELECT empty_issuances_partition('2020-01-01', 40, now())"
+        let waits = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%empty_issuances_partition%'
+                AND pid <> pg_backend_pid()
+            """
+        var wasSeen = false
+        // It waits for a second at most, in which a busy machine may do nothing else.
+        while !wasSeen {
+            try await other.runScript("BEGIN; SELECT FROM landing_sums FOR UPDATE")
+            let isOver = Atomic(false)
+            let run = Task {
+                defer { isOver.store(true, ordering: .relaxed) }
+                try await connection.runScript(emptying)
+            }
+            while try await other.number(waits) == 0, !isOver.load(ordering: .relaxed) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            try await other.runScript(
+                """
+                SELECT FROM quota_usage FOR UPDATE NOWAIT;
+                LOCK TABLE issuances_20200101 IN ACCESS SHARE MODE NOWAIT
+                """)
+            wasSeen = try await other.number(waits) == 1
+            try await other.runScript("ROLLBACK")
+            let result = await run.result
+            if wasSeen { try result.get() }
+        }
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+        #expect(try await connection.number("SELECT count(*) FROM landing_sums") == 0)
+        #expect(try await connection.number("SELECT archived FROM quota_usage") == 3)
+    }
+
+    /// is_unused relies on these days.
+    @Test(.database(.migrated)) func keepsUploadsInPartsForAsLongAsALinkOverThemMayBeSettled() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            SELECT gen_random_uuid(), 'user:a', 'demo', 'k' || n, 'a/b', 'completed',
+                now() - interval '1 hour' * n, now()
+            FROM unnest('{780,791,793}'::integer[]) n;
+            INSERT INTO remote_uploads (principal, bucket, object_key, content_type, started_at)
+            SELECT 'user:a', 'demo', 'k' || n, 'a/b', now() - interval '1 hour' * n
+            FROM unnest('{1080,1103,1105}'::integer[]) n;
+            """)
+        await MultipartUpkeep(connection: connection, clock: .right, logger: .silent) { _ in }.runRound()
+        #expect(
+            try await connection.texts("SELECT object_key FROM multipart_uploads ORDER BY 1") == ["k780", "k791"])
+        try await connection.runScript("SELECT begin_remote_upload('user:a', 'demo', 'new', 'a/b')")
+        #expect(
+            try await connection.texts("SELECT object_key FROM remote_uploads ORDER BY started_at") == [
+                "k1103", "k1080", "new",
+            ])
+    }
+
+    /// Uploads in parts that ended are found by an index, and a round removes all that are due.
+    @Test(.database(.migrated)) func removesAllUploadsInPartsThatAreDue() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let due = Int(MultipartUpkeep.step) * 2 + 1
+        try await connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            SELECT gen_random_uuid(), 'user:a', 'demo', 'k' || n, 'a/b', 'completed',
+                CASE WHEN n <= \(due) THEN now() - interval '100 days' ELSE now() END, now()
+            FROM generate_series(1, 10000) n;
+            ANALYZE multipart_uploads;
+            """)
+        let plan = try await connection.texts(
+            """
+            EXPLAIN SELECT o.id FROM multipart_uploads o
+            WHERE o.state IN ('completed', 'aborted') AND o.expires_at < now() - interval '33 days'
+            ORDER BY o.expires_at LIMIT 1000
+            """
+        ).joined(separator: "\n")
+        #expect(plan.contains("multipart_uploads_ended_idx") && !plan.contains("Seq Scan"), "\(plan)")
+        await MultipartUpkeep(connection: connection, clock: .right, logger: .silent) { _ in }.runRound()
+        #expect(try await connection.number("SELECT count(*) FROM multipart_uploads") == Int64(10_000 - due))
     }
 
     /// A report that sums up reads the ledger. Dropping a day during it would make recordings wait.

@@ -249,6 +249,17 @@ import Testing
         }
         #expect(
             failure == .usage("'x/report.txt' and 'y/report.txt' would both become photos/a/report.txt."))
+        // Stores tell the two ways to write a letter apart.
+        let spellings = ["x/caf\u{e9}.txt", "y/cafe\u{301}.txt"]
+        #expect(try UploadList.items(spellings, at: ObjectAddress("photos/a/"), recursive: false).count == 2)
+    }
+
+    @Test func `an empty name of a file is not that of the working directory`() throws {
+        for recursive in [true, false] {
+            #expect(throws: ClientFailure.usage("The name of a file is empty.")) {
+                try UploadList.items([""], at: ObjectAddress("photos/a/"), recursive: recursive)
+            }
+        }
     }
 
     @Test func `what cannot be read in a directory is named, not left out`() throws {

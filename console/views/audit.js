@@ -157,7 +157,7 @@ async function showChange(page, request, id) {
             "Row",
             view && record.operation !== "delete"
               ? h("a", { href: address(view, {}, [record.resourceID]) }, code(record.resourceID))
-              : code(record.resourceID.replace("\u001f", " ")),
+              : code(record.resourceID),
           ],
           ["Request", page.link("getRequest", address("requests", {}, [record.requestId]), code(record.requestId))],
         ]),

@@ -24,7 +24,10 @@ export const kinds = {
     get: "getGroupMember",
     create: "createGroupMember",
     remove: "deleteGroupMember",
-    path: (id) => ({ group: id.split("\u001f")[0], member: id.split("\u001f")[1] }),
+    path: (id) => {
+      const end = id.indexOf("/user:");
+      return { group: id.slice(0, end), member: id.slice(end + 1) };
+    },
   },
   StorageCredential: {
     view: "credentials",

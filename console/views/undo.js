@@ -2,12 +2,13 @@
 
 import { openDialog } from "../dialog.js";
 import { fill, h, isAbort, isObject } from "../dom.js";
-import { mergePatch } from "../form.js";
+import { mergePatch, schemaForm } from "../form.js";
 import { button, card, message, problemBox, skeleton } from "../parts.js";
 import { address, go } from "../router.js";
 import { commandLines } from "../shell.js";
 import { toast } from "../toast.js";
 import { diffTable, kinds, labelOf, pathOf } from "./changes.js";
+import { withSecrets } from "./secrets.js";
 
 /**
  * Says how a change can be undone: `{call}` is the operation that does it, `{reason}` why there is none.
@@ -22,10 +23,14 @@ export function undoable(page, { operation, kind, before, after }) {
         delete: before && !before.items && known.create,
       }[operation];
   const lost = "This cannot be undone: a secret that was replaced does not come back.";
-  if (call && page.may(call)) return operation === "update" && after.changedSecrets ? { reason: lost } : { call };
+  const gone = "This cannot be undone: the secret of the row is gone. Make a new one.";
+  if (call && page.may(call)) {
+    if (operation === "delete" && before.keys?.hasSecret) return { reason: gone };
+    const replaced = before?.keys?.hasSecret && !after?.keys?.hasSecret;
+    return operation === "update" && (after.changedSecrets || replaced) ? { reason: lost } : { call };
+  }
   if (call || !page.may("createGrant")) return {};
-  if (operation === "delete" && known)
-    return { reason: "This cannot be undone: the secret of the row is gone. Make a new one." };
+  if (operation === "delete" && known) return { reason: gone };
   if (operation === "rotate") return { reason: lost };
   if (operation === "reset") return { reason: "This cannot be undone: what was counted before is gone." };
   if (operation === "import" || before?.items)
@@ -120,6 +125,16 @@ function sameValue(one, other) {
   return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 }
 
+/** Returns a form for a secret of which the gateway wants to be shown that the person has it; `null` if it does not. */
+function secretForm(page, id, problem) {
+  const schema = page.contract.bodyOf(id);
+  if (!["secretAccessKey", "cdnSecret"].includes(problem.field)) return null;
+  const others = page.contract.members(schema).filter((member) => member.name !== problem.field);
+  const form = schemaForm(page.contract, schema, { omit: others.map((member) => member.name), showsJSON: false });
+  form.refuse(problem);
+  return form;
+}
+
 export async function undo(page, record) {
   const done = await openDialog(
     "Undo this change?",
@@ -159,13 +174,21 @@ export async function undo(page, record) {
           );
           act.classList.toggle("danger", Boolean(plan.danger));
           act.disabled = false;
+          let secret = null;
+          // The gateway asks for one secret after the other.
+          let given = {};
           act.addEventListener("click", async () => {
             act.setAttribute("aria-busy", "true");
+            const { body } = plan.call;
+            given = { ...given, ...secret?.value() };
+            const call = body ? { ...plan.call, body: { ...body, ...given } } : plan.call;
             fill(trouble);
             try {
-              close({ plan, answer: await page.call(plan.id, plan.call) });
+              close({ plan, answer: await withSecrets(page).call(plan.id, call) });
             } catch (error) {
-              if (!isAbort(error)) fill(trouble, problemBox(error));
+              if (isAbort(error)) return;
+              secret = body ? secretForm(page, plan.id, error) : null;
+              fill(trouble, secret?.element ?? problemBox(error));
             } finally {
               act.removeAttribute("aria-busy");
             }

@@ -1,7 +1,7 @@
 -- Notes that a user is about to start an upload in parts with a signature of the gateway, and forgets a few old ones.
 --
--- A start is kept for as long as a part of it could still be settled: a part is signed within seven days of the start,
--- lives for seven days, and is given back within 24 days more (see is_unused).
+-- is_unused relies on the days that a start is kept: a completion is signed within seven days of the start and lives for
+-- seven, and it may make an object of the time of the start over a link that is judged up to 31 days after it was issued.
 --
 --   p_principal, p_bucket, p_object_key, p_content_type  of the upload
 -- Result: none. Locks: the rows that it deletes; it skips those that others hold. Runs with the owner's rights.
@@ -16,7 +16,7 @@ BEGIN
     DELETE FROM remote_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM remote_uploads o
-        WHERE o.started_at < clock_timestamp() - interval '39 days'
+        WHERE o.started_at < clock_timestamp() - interval '46 days'
         LIMIT 20
         FOR UPDATE SKIP LOCKED
     ));

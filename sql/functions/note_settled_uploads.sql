@@ -1,5 +1,5 @@
 -- Writes down what settling found of uploads of one object. It knows sizes alone, so it replaces nothing that was found
--- before.
+-- before, and that there is no object says nothing of an upload that is known to have landed.
 --
 --   p_issuance_ids, p_landed  uploads, and for each the size that was found: 0 where there is no object, NULL where
 --                             unknown
@@ -20,6 +20,7 @@ AS $$
         FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
         JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
         WHERE s.landed IS NOT NULL
+            AND NOT (s.landed = 0 AND EXISTS (SELECT FROM landed_uploads k WHERE k.issuance_id = s.id))
         ORDER BY s.id
     ) f
     ON CONFLICT DO NOTHING;

@@ -1,8 +1,9 @@
 -- Deletes uploads in parts that ended long ago.
 --
--- Reservations of their parts are settled by then, since a link lives for seven days at most.
+-- is_unused relies on these days: a link lives up to 8 days with its grace, and a reservation is judged up to 24 days
+-- after that.
 --
---   p_keep_days  how long they are kept after they expire, at least ten days
+--   p_keep_days  how long they are kept after they expire, at least 33 days
 --   p_now        the caller's clock: of it and the server's, the earlier one counts
 --   p_most       how many rows to delete at most
 -- Result: how many were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
@@ -18,7 +19,8 @@ BEGIN
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
         WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 10))
+            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33))
+        ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

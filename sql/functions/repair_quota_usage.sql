@@ -1,7 +1,9 @@
 -- Sets one counter of a current period to what the ledger adds up to.
 --
 -- Whoever charges a counter holds its row until the charge is committed. So once the row is locked here, the next
--- statement sees all charges. One row is locked, so that nobody can wait in a circle.
+-- statement sees all charges. One row is locked, so that nobody can wait in a circle. Links older than an hour are added
+-- up before: no recording takes so long that one could still be added to them, and recordings that charge the counter
+-- wait for the last hour alone.
 --
 --   p_quota_id, p_holder, p_period_start  the counter; it is created where there is none
 -- Result: its use now; 0 where the quota does not exist.
@@ -11,6 +13,8 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     v_quota quotas;
+    v_end timestamptz;
+    v_recent timestamptz := greatest(clock_timestamp() - interval '1 hour', p_period_start);
     v_charged bigint;
     v_used bigint;
 BEGIN
@@ -20,6 +24,8 @@ BEGIN
     END IF;
     -- Before the counter, since emptying a partition locks the two in this order.
     LOCK TABLE issuances IN ACCESS SHARE MODE;
+    v_end := coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity');
+    v_charged := quota_charges(v_quota, p_holder, p_period_start, least(v_recent, v_end));
     INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
     VALUES (p_quota_id, p_holder, p_period_start, v_quota.sharing = 'shared', 0)
     ON CONFLICT DO NOTHING;
@@ -27,12 +33,7 @@ BEGIN
     FROM quota_usage u
     WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
     FOR UPDATE;
-    SELECT coalesce(sum(c.amount), 0) INTO v_charged
-    FROM issuances i
-    CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
-    WHERE i.issued_at >= p_period_start AND i.quota_ids @> ARRAY[p_quota_id] AND c.quota_id = p_quota_id
-        AND i.issued_at < coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity')
-        AND p_holder = CASE v_quota.sharing WHEN 'shared' THEN v_quota.principal ELSE i.principal END;
+    v_charged := v_charged + quota_charges(v_quota, p_holder, v_recent, v_end);
     UPDATE quota_usage u
     SET used = greatest(v_charged + u.archived - u.released, 0)
     WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start

@@ -2,7 +2,8 @@
 -- grant: what changed since the last call.
 --
 -- An upload that changed is looked at anew, and the difference from what was counted of it is added. So a change may be
--- noted twice or late, and the sums are those of the view uploads.
+-- noted twice or late, and the sums are those of the view uploads. Of an upload that landed, an earlier look that found
+-- nothing is forgotten: landed_uploads keeps that it landed, when the report of the store is no longer there.
 --
 -- Uploads cannot be found by the key of an event. So events are gathered, and one scan of the links that were alive
 -- finds the uploads of all. Each waits at least a minute: by the clocks, which may differ, a link may be issued after
@@ -10,7 +11,8 @@
 --
 --   p_most      how many changes of each kind to take at most
 --   p_patience  how long an event waits at least; at most it waits twice as long
--- Result: whether there is more to do. Locks: 'sums', if it is free; the changes. Runs with the owner's rights.
+-- Result: whether there is more to do. Locks: 'sums', if it is free; the changes; rows of landings that are forgotten.
+-- Runs with the owner's rights.
 -- Callers: the gateway's role.
 -- Errors: invalid_transaction_state outside READ COMMITTED.
 CREATE OR REPLACE FUNCTION sum_landings(p_most integer, p_patience interval) RETURNS boolean
@@ -91,11 +93,11 @@ BEGIN
     WITH found AS MATERIALIZED (
         SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action, u.delivery,
             u.credential_id, u.landed_bytes AS size, coalesce(u.landed_bytes, 0) AS bytes,
-            coalesce(l.bytes, 0) AS counted
+            coalesce(l.bytes, 0) AS counted, u.state = 'landed' AND u.finding = 'absent' AS was_absent
         FROM (SELECT DISTINCT unnest(v_ids) AS id) c
         CROSS JOIN LATERAL (
             SELECT u.id, u.issued_at, u.principal, u.matched_principal, u.grant_id, u.bucket, u.action::text,
-                u.delivery::text, u.credential_id, u.landed_bytes, u.state
+                u.delivery::text, u.credential_id, u.landed_bytes, u.state, u.finding
             FROM uploads u
             WHERE u.id = c.id AND u.issued_at > uuid_instant(c.id) - interval '2 days'
                 AND u.issued_at < uuid_instant(c.id) + interval '2 days' AND u.is_upload
@@ -103,7 +105,11 @@ BEGIN
         ) u
         LEFT JOIN landed_uploads l ON l.issuance_id = u.id
         WHERE u.landed_bytes IS DISTINCT FROM l.bytes
-            OR u.state = 'landed' AND l.issuance_id IS NULL
+            OR u.state = 'landed' AND (l.issuance_id IS NULL OR u.finding = 'absent')
+    ),
+    forgotten AS (
+        DELETE FROM landings l USING found f
+        WHERE f.was_absent AND l.issuance_id = f.id AND l.finding = 'absent'
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)

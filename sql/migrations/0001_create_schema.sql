@@ -682,6 +682,7 @@ CREATE TABLE multipart_uploads (
 );
 CREATE INDEX multipart_uploads_check_at_idx ON multipart_uploads (check_at)
 WHERE state IN ('starting', 'open', 'completing', 'aborting');
+CREATE INDEX multipart_uploads_ended_idx ON multipart_uploads (expires_at) WHERE state IN ('completed', 'aborted');
 CREATE INDEX multipart_uploads_object_idx ON multipart_uploads (bucket, object_key);
 
 COMMENT ON TABLE multipart_uploads IS

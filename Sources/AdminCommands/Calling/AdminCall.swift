@@ -138,7 +138,7 @@ struct AdminCall {
             guard let read = ContractValue(json: try AdminFiles.content(name)) else {
                 throw .file("'\(name)' is not valid JSON.")
             }
-            value = invocation.body.members.reduce(into: read) { $0[$1.name] = $1.value }
+            value = invocation.changed(read)
             let missing = AdminRequirements(of: command, model).missing(in: value)
             guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
         }

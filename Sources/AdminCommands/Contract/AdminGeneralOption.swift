@@ -54,7 +54,7 @@ enum AdminGeneralOption: String, CaseIterable, Sendable {
         case .json: "Print JSON, also for errors."
         case .output: "Write the answer to this file. Its extension chooses the format."
         case .url: "The URL of the gateway. Default: SLUICE_ADMIN_URL."
-        case .timeout: "Give up after this long without any data. Default: 60."
+        case .timeout: "Give up after this long without any data. Default: 60, for exports 150, for imports 1900."
         case .help: "Show help. Also `-h`."
         }
     }

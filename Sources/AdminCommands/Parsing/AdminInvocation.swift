@@ -8,10 +8,8 @@ struct AdminInvocation: Sendable {
     private(set) var query: [(name: String, value: String)] = []
     /// Header fields.
     private(set) var headers: [(name: String, value: String)] = []
-    /// Members of the body that options set.
-    private(set) var body: ContractValue = .object([])
-    /// Whether an option set a member of the body.
-    private(set) var namesBody = false
+    /// The members of the body that options set, each by the names that lead to it, in the order of the line.
+    private var changes: [(names: [String], value: ContractValue)] = []
     private(set) var file: String?
     private(set) var fileType: String?
     private(set) var output: String?
@@ -25,7 +23,7 @@ struct AdminInvocation: Sendable {
     /// Whether a destructive command is done without a question.
     private(set) var isSure = false
     private(set) var url: String?
-    private(set) var timeout = 60
+    private(set) var timeout: Int?
 
     private let command: AdminOperation
     private let model: ContractModel
@@ -69,10 +67,18 @@ struct AdminInvocation: Sendable {
         guard !asksForHelp else { return }
         let meant = named.map { "'--\($0)' is required." }
         mistakes += wrongPath() + missing().filter { !meant.contains($0) } + contradictions()
-        if mistakes.isEmpty, command.operation.method == "PATCH", file == nil, !namesBody {
+        if mistakes.isEmpty, command.operation.method == "PATCH", file == nil, changes.isEmpty {
             mistakes.append("Nothing to change: set members with options, '--unset' or '--file'.")
         }
         guard mistakes.isEmpty else { throw .misuse(mistakes, seeing: command.words) }
+    }
+
+    /// The body that options make.
+    var body: ContractValue { changed(.object([])) }
+
+    /// Returns a body with what options set in it.
+    func changed(_ body: ContractValue) -> ContractValue {
+        changes.reduce(body) { $0.setting($1.names, to: $1.value) }
     }
 
     private func wrongPath() -> [String] {
@@ -123,8 +129,7 @@ struct AdminInvocation: Sendable {
             let old = place.names.reduce(Optional(body)) { $0?[$1] }
             // A repeated option adds to a list.
             let new = try place.value(value, behind: old, option: option.name, read)
-            body = body.setting(place.names, to: new)
-            namesBody = true
+            changes.append((place.names, new))
         }
     }
 
@@ -175,7 +180,6 @@ struct AdminInvocation: Sendable {
         case .print: printed = try Self.list(value).map { name throws(AdminFailure) in try member(name) }
         case .unset:
             for name in Self.list(value) { try unset(name) }
-            namesBody = true
         }
     }
 
@@ -194,7 +198,7 @@ struct AdminInvocation: Sendable {
             let known = command.ownOptions(model).map(\.name) + members.map { AdminNames.option($0.name) }
             throw .usage("There is no member '\(name)'." + Suggestion.question(name, among: known))
         }
-        body = body.setting(place.names, to: .null)
+        changes.append((place.names, .null))
     }
 
     /// Returns the name of a column as the contract writes it.

@@ -59,7 +59,8 @@ struct Routes {
             ).issuing(),
             Route(
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
-                maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
+                maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete
+            ).readingPolicyFirst(),
             Route(.post, "/v1/issuances/{id}:confirm", .user, uploads.confirm).readingPolicyFirst(),
             Route(forStores: "/v1/events/s3", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.s3),
             Route(forStores: "/v1/events/oss", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.oss),
@@ -112,7 +113,8 @@ struct Routes {
             Route(.get, base + "/s3/multipart/{id}/{number}", access, companion.signPart),
             Route(
                 .post, base + "/s3/multipart/{id}/complete", access,
-                maxBodyBytes: CompanionEndpoints.maxCompletionBytes, companion.complete),
+                maxBodyBytes: CompanionEndpoints.maxCompletionBytes, companion.complete
+            ).readingPolicyFirst(),
             Route(.get, base + "/s3/sts", access, companion.session),
         ].map { $0.speaking(.uppyCompanion, refusing: CompanionEndpoints.refusal) }
     }

@@ -9,16 +9,16 @@ import Synchronization
 ///
 /// The keys fetched last remain in force for as long as the issuer does not answer.
 final class IssuerKeys: Sendable {
-    /// The row to which the keys belong.
-    let issuer: Issuer
+    /// The state of the row to which the keys belong.
+    let revision: UUID
     private let shelf: Shelf
     private let loads: Gathering<Bool, Void>
 
     init(
-        of issuer: Issuer, fetcher: any KeySetFetcher, now: @escaping @Sendable () -> Date, logger: Logger
+        of issuer: Stored<Issuer>, fetcher: any KeySetFetcher, now: @escaping @Sendable () -> Date, logger: Logger
     ) {
-        let shelf = Shelf(of: issuer, fetcher: fetcher, now: now, logger: logger)
-        self.issuer = issuer
+        let shelf = Shelf(of: issuer.row, fetcher: fetcher, now: now, logger: logger)
+        revision = issuer.revision
         self.shelf = shelf
         loads = Gathering(joinsCurrent: true) { _ throws(GatewayError) in try await shelf.load() }
     }

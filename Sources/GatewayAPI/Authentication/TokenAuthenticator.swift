@@ -99,7 +99,8 @@ public final class TokenAuthenticator: Authenticator {
         let digest = TokenDigest(of: text)
         if let known = verified.withLock({ $0.value(for: digest) }) {
             let load = try await cache.issuer(known.issuer.issuer)
-            if let row = load.rows, row.isSame(as: known.issuer), try await keys(of: row).current() === known.keys {
+            // Keys belong to one state of the issuer's row.
+            if let row = load.rows, try await keys(of: row).current() === known.keys {
                 guard now() < known.expiresAt else {
                     verified.withLock { $0.remove(digest) }
                     throw known.expired
@@ -175,7 +176,7 @@ public final class TokenAuthenticator: Authenticator {
             throw Self.refusal(Cause(.unknownIssuer, "iss \(Self.shown(name))"))
         }
         let issuer = "issuer \(row.id.lowercaseText)"
-        guard row.accepts(token.algorithm) else {
+        guard row.row.accepts(token.algorithm) else {
             throw Self.refusal(Cause(.algorithmNotAccepted, "\(token.algorithm) for \(issuer)"))
         }
         let held = keys(of: row)
@@ -188,13 +189,15 @@ public final class TokenAuthenticator: Authenticator {
             throw Self.refusal(Cause(.badSignature, issuer))
         }
         let verified = try VerifiedToken(
-            payload: token.payload, issuer: row, keys: keys, at: now(), skew: Self.skew)
+            payload: token.payload, issuer: row.row, keys: keys, at: now(), skew: Self.skew)
         return (verified, load.position)
     }
 
-    private func keys(of row: Issuer) -> IssuerKeys {
+    /// The keys of the row as it is now. A row that was changed, and changed back, may have withdrawn a key: its keys
+    /// are read anew.
+    private func keys(of row: Stored<Issuer>) -> IssuerKeys {
         issuerKeys.withLock { held in
-            if let keys = held.value(for: row.id), keys.issuer.isSame(as: row) { return keys }
+            if let keys = held.value(for: row.id), keys.revision == row.revision { return keys }
             let keys = IssuerKeys(of: row, fetcher: fetcher, now: now, logger: logger)
             held.insert(keys, for: row.id, cost: 1)
             return keys
@@ -229,17 +232,5 @@ extension Issuer {
     func accepts(_ algorithm: String) -> Bool {
         let fitting = if case .secret = keys { Self.secretAlgorithms } else { Self.asymmetricAlgorithms }
         return algorithms.contains(algorithm) && fitting.contains(algorithm)
-    }
-
-    /// Whether two rows are equal, with their texts compared by bytes. Canonically equivalent texts are equal in Swift,
-    /// and name different claims and principals.
-    fileprivate func isSame(as other: Issuer) -> Bool {
-        self == other && issuer.isSameBytes(as: other.issuer)
-            && principalPrefix.isSameBytes(as: other.principalPrefix)
-            && groupPrefix.isSameBytes(as: other.groupPrefix) && subjectClaim.isSameBytes(as: other.subjectClaim)
-            && groupsClaim.map(ExactText.init) == other.groupsClaim.map(ExactText.init)
-            && rolesClaim.map(ExactText.init) == other.rolesClaim.map(ExactText.init)
-            && audiences.elementsEqual(other.audiences) { $0.isSameBytes(as: $1) }
-            && usableClaims.elementsEqual(other.usableClaims) { $0.isSameBytes(as: $1) }
     }
 }

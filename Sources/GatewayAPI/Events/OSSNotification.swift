@@ -63,13 +63,19 @@ enum OSSNotification {
         let word = name.utf8.starts(with: "oss:".utf8) ? Substring(name.utf8.dropFirst(4)) : name[...]
         var event = StoreEvent(
             bucket: try bucket.required("name", bucket.string("name")),
-            isCreation: word.utf8.starts(with: "ObjectCreated:".utf8),
+            isCreation: word.utf8.starts(with: "ObjectCreated:".utf8) && !namesPart(word),
             key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
         guard var object = try oss.object("object") else { return event }
         event.key = try object.string("key")
         event.size = (try? object.integer("size")) ?? nil
         event.etag = try object.string("eTag").map { FormText.unquoted($0) }
         return event
+    }
+
+    /// Whether an event is of an upload in parts that is not complete: OSS counts its start and each part among the
+    /// creations of objects.
+    private static func namesPart(_ word: Substring) -> Bool {
+        ["InitiateMultipartUpload", "UploadPart", "UploadPartCopy"].contains(word.drop { $0 != ":" }.dropFirst())
     }
 
     private static func callback(

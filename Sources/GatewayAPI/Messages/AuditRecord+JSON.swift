@@ -11,7 +11,7 @@ extension AuditRecord {
         json.member("requestId", requestID)
         json.member("operation", operation)
         json.member("kind", kind)
-        json.member("resourceID", resourceID)
+        json.member("resourceID", GroupMember.shown(resourceID))
         for (name, text) in [("before", before), ("after", after)] {
             guard let text, let value = try? JSONReader.read(Array(text.utf8)) else { continue }
             json.name(name)

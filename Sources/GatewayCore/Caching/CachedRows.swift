@@ -5,9 +5,10 @@ enum CachedRows: Sendable {
     case principal(PrincipalPolicy)
     case bucket(BucketRow?)
     case credential(CredentialRow?)
-    indirect case issuer(Issuer?)
+    indirect case issuer(Stored<Issuer>?)
     case apiKey(APIKeyRow?)
     indirect case ticket(Ticket?)
+    case unopened
 
     /// Indexes rows for lookups; `nil` if the rows are not of the key's kind.
     init?(_ rows: PolicyRows, of key: PolicyKey) {
@@ -19,6 +20,7 @@ enum CachedRows: Sendable {
         case (.issuer, .issuer(let issuer)): self = .issuer(issuer)
         case (.apiKey, .apiKey(let key)): self = .apiKey(key.map(APIKeyRow.init))
         case (.ticket, .ticket(let ticket)): self = .ticket(ticket)
+        case (.issuer, .unopened), (.ticket, .unopened): self = .unopened
         default: return nil
         }
     }
@@ -43,6 +45,7 @@ enum CachedRows: Sendable {
         case .apiKey(let row): 350 + (row?.key.principal.rawValue.cost ?? 0) + (row?.key.name.cost ?? 0)
         case .ticket(let ticket):
             1000 + (ticket?.claims.reduce(0) { $0 + 64 + $1.key.utf8.count + $1.value.utf8.count } ?? 0)
+        case .unopened: 300
         }
     }
 }

@@ -228,6 +228,9 @@ public final class PolicyCache: Sendable {
         retryAfter: 1, cause: "the request needs more places of grants than one may have loaded")
     private static let misplaced = GatewayError.unavailable(
         retryAfter: 1, cause: "the cache holds a row of another kind")
+    private static func unopened(_ row: String) -> GatewayError {
+        .unavailable(retryAfter: 60, cause: "no master key here opens the secret of \(row)")
+    }
     private static let tooManyPlaces = GatewayError.invalidArgument(
         field: "key",
         reason: "The key has too many '/' for this caller, who is in many groups with many grants each.")
@@ -258,11 +261,14 @@ public final class PolicyCache: Sendable {
 
     /// Returns an issuer, from memory if it is there.
     ///
-    /// - Throws: `slowDown`, `unavailable`.
-    public func issuer(_ issuer: String) async throws(GatewayError) -> PolicyLoad<Issuer?> {
+    /// - Throws: `slowDown`; `unavailable`, also if no master key here opens the issuer's secret.
+    public func issuer(_ issuer: String) async throws(GatewayError) -> PolicyLoad<Stored<Issuer>?> {
         let (position, content) = try await content(of: .issuer(ExactText(issuer)))
-        guard case .issuer(let row) = content else { throw Self.misplaced }
-        return PolicyLoad(position: position, rows: row)
+        switch content {
+        case .issuer(let row): return PolicyLoad(position: position, rows: row)
+        case .unopened: throw Self.unopened("the issuer '\(issuer)'")
+        default: throw Self.misplaced
+        }
     }
 
     /// Returns an API key by its public prefix, from memory if it is there.
@@ -276,11 +282,14 @@ public final class PolicyCache: Sendable {
 
     /// Returns a ticket by its public name, from memory if it is there.
     ///
-    /// - Throws: `slowDown`, `unavailable`.
+    /// - Throws: `slowDown`; `unavailable`, also if no master key here opens what the ticket holds.
     public func ticket(name: String) async throws(GatewayError) -> PolicyLoad<Ticket?> {
         let (position, content) = try await content(of: .ticket(name: name))
-        guard case .ticket(let row) = content else { throw Self.misplaced }
-        return PolicyLoad(position: position, rows: row)
+        switch content {
+        case .ticket(let row): return PolicyLoad(position: position, rows: row)
+        case .unopened: throw Self.unopened("the ticket '\(name)'")
+        default: throw Self.misplaced
+        }
     }
 
     /// Returns a bucket and the credential that signs for it, from memory if they are there; `nil` if either does not

@@ -22,19 +22,26 @@ public struct LedgerReporting: Sendable {
             from: filter.from, to: filter.to, span: isDaily ? 31 * LedgerRange.day : LedgerRange.day, now: now())
         if filter.from == nil { range.beginEarlier(at: isDaily ? LedgerRange.day : LedgerRange.hour) }
         let token = PageToken(of: "usage", filters: query.texts)
+        // The largest counts come first, and with an open end they would grow from page to page.
+        var end = now()
         var place: UsageQuery.Place?
         if let text = query.pageToken {
-            let values = try token.values(in: text, count: 8)
-            guard let urls = Int64(values[2]) else { throw PageToken.foreign }
+            let values = try token.values(in: text, count: 9)
+            guard let urls = Int64(values[3]) else { throw PageToken.foreign }
             range.from = try PageToken.instant(values[0])
-            place = UsageQuery.Place(start: try PageToken.instant(values[1]), urls: urls, names: Array(values[3...]))
+            end = try PageToken.instant(values[1])
+            place = UsageQuery.Place(start: try PageToken.instant(values[2]), urls: urls, names: Array(values[4...]))
         }
+        var counted = range
+        if query.step == .range { counted.to = min(range.to ?? end, end) }
         let limit = PageSize.rows(query.pageSize)
-        let rows = try await reports.usage(query, in: range, after: place, limit: limit + 1)
+        let rows = try await reports.usage(query, in: counted, after: place, limit: limit + 1)
         return LedgerPage(rows, limit: limit, in: range) { last in
             token.text(
-                after: [PageToken.text(of: range.from), PageToken.text(of: last.start), String(last.urls)]
-                    + UsageQuery.Dimension.allCases.map { last.name(of: $0) ?? "" })
+                after: [
+                    PageToken.text(of: range.from), PageToken.text(of: end), PageToken.text(of: last.start),
+                    String(last.urls),
+                ] + UsageQuery.Dimension.allCases.map { last.name(of: $0) ?? "" })
         }
     }
 

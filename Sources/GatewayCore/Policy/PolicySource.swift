@@ -63,9 +63,11 @@ public enum PolicyRows: Sendable {
     case principal(PrincipalRows)
     case bucket(Bucket?)
     case credential(StorageCredential?)
-    case issuer(Issuer?)
+    case issuer(Stored<Issuer>?)
     case apiKey(APIKey?)
     case ticket(Ticket?)
+    /// There is an issuer or a ticket, but no master key here opens its secret.
+    case unopened
 }
 
 /// The rows of one principal.

@@ -10,7 +10,8 @@ public final class TraceContext: Sendable {
     public let spanID: String
     /// Whether the caller records the trace.
     public let isSampled: Bool
-    /// What other systems noted about the trace, which is passed on as it came; `nil` if they noted nothing.
+    /// What other systems noted about the trace, which is passed on with spaces for tabs; `nil` if they noted nothing, or
+    /// more than 512 bytes. Requests that callers share carry it, and other servers refuse what is too long.
     public let state: String?
 
     /// The trace of the request that the running task is about; `nil` if it has none.
@@ -35,8 +36,8 @@ public final class TraceContext: Sendable {
         self.traceID = traceID
         spanID = Hex.encode(spanBytes)
         isSampled = flags & 1 == 1
-        let joined = state.joined(separator: ",")
-        self.state = joined.isEmpty || !joined.utf8.allSatisfy { 0x20...0x7e ~= $0 || $0 == 0x09 } ? nil : joined
+        let joined = String(decoding: state.joined(separator: ",").utf8.map { $0 == 0x09 ? 0x20 : $0 }, as: UTF8.self)
+        self.state = 1...512 ~= joined.utf8.count && joined.utf8.allSatisfy { 0x20...0x7e ~= $0 } ? joined : nil
     }
 
     /// The value of `traceparent` for requests that are made for this one.

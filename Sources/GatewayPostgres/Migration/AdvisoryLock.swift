@@ -20,6 +20,8 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
     case templates
     /// Lets one issuer after another be created or changed.
     case issuers
+    /// Lets one transaction after another add tickets for one principal, `$1`.
+    case tickets
     /// Lets one import of grants run at a time.
     case imports
     /// Shows whether locks exclude each other at all. `$1`, not negative, sets one trial apart from others.
@@ -39,6 +41,7 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
         case .templates: "1936485476, 0"
         case .imports: "1936485477, 0"
         case .issuers: "1936485478, 0"
+        case .tickets: "1936485480, hashtext($1)"
         case .trial: "1936485479::bigint << 32 | $1"
         }
     }

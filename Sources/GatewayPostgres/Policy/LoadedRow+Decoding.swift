@@ -11,8 +11,8 @@ extension LoadedRow {
         credential = try row.nextJoined(StorageCredentialTable.columns.count) { row throws(PostgresError) in
             try SealedStorageCredential(&row)
         }
-        issuer = try row.nextJoined(IssuerTable.columns.count) { row throws(PostgresError) in
-            try SealedIssuer(&row)
+        issuer = try row.nextJoined(IssuerTable.columns.count + 1) { row throws(PostgresError) in
+            Stored(row: try SealedIssuer(&row), revision: try row.next())
         }
         apiKey = try row.nextJoined(APIKeyTable.columns.count) { row throws(PostgresError) in try APIKey(&row) }
         ticket = try row.nextJoined(TicketTable.columns.count) { row throws(PostgresError) in

@@ -19,7 +19,7 @@ struct LoadedRow: Sendable {
     var principal: PrincipalRows
     var bucket: Bucket?
     var credential: SealedStorageCredential?
-    var issuer: SealedIssuer?
+    var issuer: Stored<SealedIssuer>?
     var apiKey: APIKey?
     var ticket: SealedTicket?
 }
@@ -49,7 +49,7 @@ enum PolicyStatements {
             \(QuotaTable.columnsOfPrincipal.stored(of: "q")),
             \(BucketTable.columns.selected(of: "b")),
             \(StorageCredentialTable.columns.selected(of: "c")),
-            \(IssuerTable.columns.selected(of: "i")),
+            \(IssuerTable.columns.selected(of: "i")), i.revision,
             \(APIKeyTable.columns.selected(of: "k")),
             \(TicketTable.columns.selected(of: "t"))
         FROM \(latest) l

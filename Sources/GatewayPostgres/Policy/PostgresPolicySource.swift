@@ -49,8 +49,8 @@ public struct PostgresPolicySource: PolicySource {
 
     /// Reads the rows of scopes and the position at which they are current. Answers keep the order of the keys.
     ///
-    /// A credential or issuer whose secret does not open is logged and treated as missing. Other keys of the same call
-    /// are not affected.
+    /// A secret that does not open is logged. The answer says so for an issuer and a ticket; a credential is treated as
+    /// missing. Other keys of the same call are not affected.
     public func load(
         _ keys: [PolicyKey], literalGrantLimit: Int
     ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
@@ -116,10 +116,21 @@ public struct PostgresPolicySource: PolicySource {
         case .principal: .principal(row.principal)
         case .bucket: .bucket(row.bucket)
         case .credential: .credential(open(row.credential, row.credential?.id) { try $0.opened(with: keys) })
-        case .issuer: .issuer(open(row.issuer, row.issuer?.id) { try $0.opened(with: keys) })
+        case .issuer: issuer(row.issuer)
         case .apiKey: .apiKey(row.apiKey)
-        case .ticket: .ticket(open(row.ticket, row.ticket?.id) { try $0.opened(with: keys) })
+        case .ticket: ticket(row.ticket)
         }
+    }
+
+    private func issuer(_ row: Stored<SealedIssuer>?) -> PolicyRows {
+        guard let row else { return .issuer(nil) }
+        let issuer = open(row.row, row.id) { try $0.opened(with: keys) }
+        return issuer.map { .issuer(Stored(row: $0, revision: row.revision)) } ?? .unopened
+    }
+
+    private func ticket(_ row: SealedTicket?) -> PolicyRows {
+        guard let row else { return .ticket(nil) }
+        return open(row, row.id) { try $0.opened(with: keys) }.map { .ticket($0) } ?? .unopened
     }
 
     private func open<Row, Opened>(_ row: Row?, _ id: UUID?, _ open: (Row) throws -> Opened) -> Opened? {

@@ -127,12 +127,16 @@ extension PostgresQuotaUses {
 
     static let readUses = Statement<QuotaUseQuestion, QuotaUse>(
         """
-        SELECT c.holder, c.used, least(c.used, coalesce((
-            SELECT sum(r.amount)::bigint FROM reservations r
-            WHERE r.quota_id = c.quota_id AND r.holder = c.holder AND r.period_start = c.period_start
-        ), 0))
+        WITH reserved AS MATERIALIZED (
+            SELECT r.holder, r.period_start, sum(r.amount)::bigint AS bytes
+            FROM reservations r
+            WHERE r.quota_id = $1 AND ($2::text IS NULL OR r.holder = $2)
+            GROUP BY r.holder, r.period_start
+        )
+        SELECT c.holder, c.used, least(c.used, coalesce(r.bytes, 0))
         FROM quotas q
         JOIN quota_usage c ON c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
+        LEFT JOIN reserved r ON r.holder = c.holder AND r.period_start = c.period_start
         WHERE q.id = $1 AND c.used > 0 AND ($2::text IS NULL OR c.holder = $2)
             AND ($3::bigint IS NULL OR c.used < $3 OR (c.used = $3 AND c.holder > $4))
         ORDER BY c.used DESC, c.holder

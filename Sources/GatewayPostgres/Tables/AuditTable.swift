@@ -86,7 +86,7 @@ enum AuditTable {
         """
         SELECT \(columns.selected(of: "a")) FROM admin_audit a
         WHERE ($1::text IS NULL OR a.actor = $1) AND ($2::text IS NULL OR a.kind = $2)
-            AND ($3::text IS NULL OR a.resource_id = $3) AND ($4::text IS NULL OR a.operation = $4)
+            AND ($3::text IS NULL OR a.resource_id IN ($3, regexp_replace($3, '/user:', chr(31) || 'user:'))) AND ($4::text IS NULL OR a.operation = $4)
             AND ($5::text IS NULL OR a.request_id = $5)
             AND ($6::text IS NULL
                 OR a.at >= $6::text::timestamptz AND a.id >= \(leastID("$6::text::timestamptz - interval '1 hour'")))

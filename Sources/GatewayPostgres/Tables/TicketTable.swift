@@ -61,6 +61,12 @@ struct TicketTable: Sendable {
         }
     }
 
+    /// Lets one ticket after another be added for a principal. It is a separate statement, so that ``insert`` counts
+    /// those that transactions before committed.
+    static let lockPrincipal = Statement<Principal, Void>(
+        "SELECT pg_advisory_xact_lock(\(AdvisoryLock.tickets.key))"
+    ) { [$0.rawValue] }
+
     /// Inserts a ticket, unless its principal already has `maxLive` live ones.
     static let insert: Statement<(writing: Writing, maxLive: Int64), Void> = {
         let written = columns.inserted
@@ -181,6 +187,7 @@ extension AdminTable<Ticket> {
             isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the ticket.",
             insert: { ticket, transaction in
                 let writing = try TicketTable.Writing(ticket, sealedWith: keys)
+                _ = try transaction.perform(TicketTable.lockPrincipal, ticket.principal)
                 let count = try transaction.perform(TicketTable.insert, (writing, Int64(Ticket.maxLiveCount)))
                 guard count == 1 else {
                     throw GatewayError.conflict(

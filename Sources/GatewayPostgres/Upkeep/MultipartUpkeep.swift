@@ -16,7 +16,9 @@ public struct MultipartUpkeep: Service {
 
     /// Uploads that are taken at once, for five minutes. Each is two questions to a store, of five seconds at most.
     private static let batch: Int32 = 25
-    private static let keepDays: Int32 = 30
+    private static let keepDays: Int32 = 33
+    /// Uploads that one statement prunes.
+    static let step: Int32 = 1000
 
     /// Creates the service.
     ///
@@ -48,7 +50,12 @@ public struct MultipartUpkeep: Service {
                 guard !due.isEmpty else { break }
                 for upload in due { await end(upload) }
             }
-            _ = try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, 1000))
+            var pruned: Int32
+            repeat {
+                pruned =
+                    try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, Self.step))
+                    .first ?? 0
+            } while pruned >= Self.step && !Task.isCancelled
         } catch {
             logger.report(error, "uploads in parts not looked after", in: connection.outage)
         }

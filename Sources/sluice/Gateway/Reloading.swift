@@ -29,7 +29,7 @@ struct Reloading: Service {
             for certificate in certificates { certificate.use() }
             if let keys {
                 masterKeys.replace(with: keys)
-                // A secret that did not open is held as if it were not there.
+                // What is held of secrets that did not open rests on the former keys.
                 cache.discard()
             }
             logger.info(

@@ -250,6 +250,45 @@ def changes_are_undone_from_the_audit(walk):
     latest = gateway.items("audit?kind=Grant")[0]
     assert latest["actor"] == "user:root" and latest["operation"] == "delete", latest
 
+    # The secret of an issuer is gone with its row. That of a bucket's store, which somebody else wrote, is asked for.
+    issuer = gateway.admin("POST", "issuers", {
+        "issuer": "https://undo.example", "audiences": ["a"], "algorithms": ["HS256"],
+        "keys": {"secret": "a-made-up-secret-of-more-than-32-bytes"}, "principalPrefix": "u:", "groupPrefix": "u:"})
+    gateway.admin("DELETE", f"issuers/{issuer['id']}", If_Match="*")
+    visit.go(f"#/audit?resourceID={issuer['id']}&operation=delete")
+    visit.page.locator("main tbody .row-link").first.click()
+    visit.settle()
+    seen(visit.page, "This cannot be undone: the secret of the row is gone.")
+    expect(visit.page.get_by_role("button", name="Undo", exact=True)).to_have_count(0)
+
+    other = world.person("undoing", roles=["admin"])
+    credential = other.admin("POST", "storage-credentials", {
+        "name": "undo", "accessKeyID": "AKIDUNDO", "secretAccessKey": "made-up-secret-of-undo"})
+    bucket = {key: value for key, value in gateway.admin("GET", f"buckets/{world.bucket}").items()
+              if key in ("provider", "endpoint", "region", "addressing", "scheme")}
+    other.admin("POST", "buckets", {"name": "undo-bucket", "credentialID": credential["id"], **bucket})
+    other.admin("DELETE", "buckets/undo-bucket", If_Match="*")
+    visit.go("#/audit?resourceID=undo-bucket&operation=delete")
+    visit.page.locator("main tbody .row-link").first.click()
+    visit.settle()
+    visit.press("Undo")
+    visit.settle()
+    with visit.refused(400):
+        visit.press("Undo", visit.dialog)
+        visit.settle()
+        visit.dialog.get_by_label("Secret access key").fill("another")
+        visit.judge("an undo that wants a secret", on_phone=False)
+        visit.press("Undo", visit.dialog)
+        visit.settle()
+    visit.dialog.get_by_label("Secret access key").fill("made-up-secret-of-undo")
+    visit.press("Undo", visit.dialog)
+    visit.done("Undone")
+    assert gateway.admin("GET", "buckets/undo-bucket")["credentialID"] == credential["id"]
+    assert "made-up-secret-of-undo" not in visit.page.content(), "the page does not hold the secret"
+    world.secrets.append("made-up-secret-of-undo")
+    gateway.admin("DELETE", "buckets/undo-bucket", If_Match="*")
+    gateway.admin("DELETE", f"storage-credentials/{credential['id']}", If_Match="*")
+
 
 @step
 def an_emergency_is_ended_in_one_step(walk):

@@ -199,6 +199,54 @@ def judge_token(visit, token: str, verdict: str, *shown: str) -> None:
 
 
 @step
+def optional_parts_of_rows_are_removed(walk):
+    """An address of a bucket, the sign-in of an issuer, and the limits of a key: not in between, where no limit is left."""
+    visit, world = walk.admin, walk.world
+    gateway, here = world.gateway, f"buckets/{world.bucket}"
+    gateway.admin(
+        "PATCH", here, {"publicEndpoints": {"internal": {"url": "https://internal.example"}}}, If_Match="*")
+    visit.go(f"#/{here}")
+    visit.press("Change")
+    internal = visit.dialog.locator("details.field").filter(
+        has=visit.page.locator("summary", has_text="Internal")).last
+    internal.locator("summary").first.evaluate("node => { node.parentElement.open = true }")
+    internal.get_by_label("URL").first.fill("")
+    visit.press("Save", visit.dialog)
+    visit.done("In force on every gateway")
+    assert "internal" not in gateway.admin("GET", here).get("publicEndpoints", {}), gateway.admin("GET", here)
+
+    issuer = gateway.admin("POST", "issuers", {
+        "issuer": "https://sign-in.example", "audiences": ["a"], "algorithms": ["RS256"],
+        "keys": {"url": "https://sign-in.example/keys"}, "principalPrefix": "s:", "groupPrefix": "s:",
+        "console": {"clientID": "a", "send": "id_token"}})
+    visit.go(f"#/issuers/{issuer['id']}")
+    visit.press("Change")
+    visit.press("Remove console", visit.dialog)
+    visit.judge("a part that is removed", on_phone=False)
+    visit.press("Keep console", visit.dialog)
+    visit.press("Remove console", visit.dialog)
+    visit.press("Save", visit.dialog)
+    visit.done("In force on every gateway")
+    assert "console" not in gateway.admin("GET", f"issuers/{issuer['id']}")
+    gateway.admin("DELETE", f"issuers/{issuer['id']}", If_Match="*")
+
+    key = gateway.admin("POST", "api-keys", {
+        "name": "limited", "principal": "user:limited", "roles": ["auditor"],
+        "adminScopes": [{"bucket": world.bucket, "prefix": "limited/"}]})
+    world.secrets.append(key["key"])
+    visit.go(f"#/api-keys/{key['id']}")
+    visit.press("Change")
+    visit.dialog.locator(".rows .row").get_by_role("button", name="Remove", exact=True).click()
+    visit.press("Save", visit.dialog)
+    seen(visit.page, "Add at least one.")
+    visit.press("Remove admin scopes", visit.dialog)
+    visit.press("Save", visit.dialog)
+    visit.done("Saved")
+    assert "adminScopes" not in gateway.admin("GET", f"api-keys/{key['id']}")
+    gateway.admin("DELETE", f"api-keys/{key['id']}", If_Match="*")
+
+
+@step
 def a_pasted_token_is_decoded_and_judged(walk):
     """A good token, one that somebody changed, one of nobody's, and what is no token. None is kept."""
     visit, world = walk.admin, walk.world

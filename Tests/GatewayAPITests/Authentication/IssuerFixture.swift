@@ -88,6 +88,8 @@ final class TestClock: Sendable {
 final class IdentityPolicy: PolicySource {
     private struct Tables {
         var issuers: [Issuer]
+        /// The revision of every issuer; each change makes another.
+        var revision = UUID()
         var apiKeys: [APIKey]
         var tickets: [Ticket] = []
         var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(StubPolicy.position, [])]
@@ -109,6 +111,7 @@ final class IdentityPolicy: PolicySource {
     func change(_ scope: PolicyScope, _ write: @Sendable (inout [Issuer], inout [APIKey]) -> Void) {
         tables.withLock { tables in
             write(&tables.issuers, &tables.apiKeys)
+            tables.revision = UUID()
             let next = PolicyPosition(sequence: Int64(tables.log.count + 1), tag: UUID())
             tables.log.append((next, [scope]))
         }
@@ -135,7 +138,10 @@ final class IdentityPolicy: PolicySource {
                 case .principal: .principal(PrincipalRows())
                 case .bucket: .bucket(nil)
                 case .credential: .credential(nil)
-                case .issuer(let name): .issuer(tables.issuers.first { ExactText($0.issuer) == name })
+                case .issuer(let name):
+                    .issuer(
+                        tables.issuers.first { ExactText($0.issuer) == name }
+                            .map { Stored(row: $0, revision: tables.revision) })
                 case .apiKey(let prefix): .apiKey(tables.apiKeys.first { $0.prefix == prefix })
                 case .ticket(let name): .ticket(tables.tickets.first { $0.name == name })
                 }

@@ -54,6 +54,33 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         }
     }
 
+    /// A row that was changed and changed back, while no token came, has its keys read anew: a change ends a stolen key
+    /// at once. If they cannot be read, no token is accepted.
+    @Test(arguments: [true, false]) func aRowThatWasChangedBackHasItsKeysReadAnew(answers: Bool) async throws {
+        let (stolen, other) = (TokenSigner(), TokenSigner(keyID: "k2"))
+        let fixture = IssuerFixture([IssuerFixture.issuer()])
+        fixture.fetcher.serve(TokenSigner.set(stolen.jwk(), other.jwk()))
+        let (token, good) = (stolen.token(), other.token())
+        #expect(await fixture.refusal(token) == nil)
+        #expect(await fixture.refusal(good) == nil)
+        fixture.fetcher.serve(answers ? TokenSigner.set(other.jwk()) : nil)
+        for audiences in [["sluice", "more"], ["sluice"]] {
+            fixture.policy.change(.issuer("https://id.example")) { issuers, _ in issuers[0].audiences = audiences }
+            try await fixture.cache.advance()
+        }
+        if answers {
+            #expect(await fixture.refusal(token) == notAccepted)
+            #expect(await fixture.refusal(good) == nil)
+        } else {
+            for token in [token, good] {
+                guard case .unavailable = await fixture.refusal(token) else {
+                    Issue.record("a token was accepted with keys of the former row")
+                    return
+                }
+            }
+        }
+    }
+
     /// A claim may be written with the same letter in two ways, which are two claims in a token.
     @Test func aClaimIsNamedByItsBytes() async throws {
         let signer = TokenSigner()

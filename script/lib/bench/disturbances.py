@@ -197,14 +197,14 @@ class DroppedPartition:
     def _drop(self, pause, failures):
         try:
             time.sleep(pause)
-            day = self._query(f"SELECT min(day) FROM expired_issuances_days({self.keep_days}) AS day")
+            day = self._query(f"SELECT min(day) FROM expired_issuances_days({self.keep_days}, now()) AS day")
             if not day:
                 raise RuntimeError("no partition is past retention")
             began = time.monotonic()
-            self._query(f"SELECT empty_issuances_partition('{day}', {self.keep_days})")
+            self._query(f"SELECT empty_issuances_partition('{day}', {self.keep_days}, now())")
             emptied = time.monotonic()
             for _ in range(self.ATTEMPTS):
-                if self._query(f"SELECT drop_issuances_partition('{day}', {self.keep_days})") == "t":
+                if self._query(f"SELECT drop_issuances_partition('{day}', {self.keep_days}, now())") == "t":
                     break
             else:
                 raise RuntimeError(f"the partition of {day} could not be dropped in {self.ATTEMPTS} attempts")

@@ -59,7 +59,7 @@ extension Offboarding.Report {
         json.array(rows.rows) { json, row in
             json.object { json in
                 json.member("kind", row.kind.rawValue)
-                json.member("id", row.id)
+                json.member("id", GroupMember.shown(row.id))
                 guard let document = try? JSONReader.read(Array(row.document.utf8)) else { return }
                 json.name("row")
                 json.value(document)

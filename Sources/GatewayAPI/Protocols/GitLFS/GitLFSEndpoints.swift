@@ -53,7 +53,7 @@ struct GitLFSEndpoints: Sendable {
         }
         let prefix = segments.dropLast(2)
         // An escaped slash may arrive escaped, or as the plain one that an intermediary made of it.
-        guard !prefix.contains(where: { $0.contains("/") }) else {
+        guard !prefix.contains(where: { $0.utf8.contains(UInt8(ascii: "/")) }) else {
             throw GatewayError.invalidArgument(field: "path", reason: "The slashes of the path must not be escaped.")
         }
         return (prefix.map { $0 + "/" }.joined(), Array(segments.suffix(2)))
@@ -125,8 +125,8 @@ struct GitLFSEndpoints: Sendable {
                     "href", "\(publicURL)\(path.dropLast("batch".utf8.count))verify?issuance=\(link.id.lowercaseText)")
                 // Without a credential in the answer the client would send none: it asks for none where the link of an
                 // object says that it is authenticated.
+                // The address has no end, so that the client calls it also after an upload that outlasts its link.
                 json.header(request.headers[.authorization].map { [("Authorization", $0)] } ?? [])
-                json.member("expires_in", link.expiresIn)
             }
         }
     }

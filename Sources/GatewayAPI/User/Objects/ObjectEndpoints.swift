@@ -39,7 +39,7 @@ struct ObjectEndpoints: Sendable {
     /// escaped, or as the plain `/` that an intermediary made of it. To a store these are two different keys.
     private static func key(of request: APIRequest) throws(GatewayError) -> String {
         guard let segments = request.match.target?.segments.dropFirst(3),
-            !segments.contains(where: { $0.contains("/") })
+            !segments.contains(where: { $0.utf8.contains(UInt8(ascii: "/")) })
         else { throw .invalidArgument(field: "key", reason: "The slashes of the key must not be escaped.") }
         return segments.joined(separator: "/")
     }

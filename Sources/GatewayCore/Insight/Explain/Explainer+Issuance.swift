@@ -38,7 +38,7 @@ extension Explainer {
         }
         members.append(.init(principal: .anyone, origin: .everyone))
         explanation.members = members
-        guard let request = try? IssueRequest(recorded: row) else { return }
+        guard let request = try? IssueRequest.recorded(row).first else { return }
         // The values that the key has in place of the template's variables are the claims that the credential had.
         let subject = Subject(principal: caller, knownClaims: grant?.prefix.claims(in: request.key) ?? [:])
         let grants = try await history.grants(
@@ -56,14 +56,34 @@ extension Explainer {
 }
 
 extension IssueRequest {
-    /// Creates a request like the one that an issuance answered, as far as the ledger records it.
+    /// Returns requests like the one that an issuance answered, as far as the ledger records it: one for each action of
+    /// temporary credentials, and one for each content type of a form. Never empty.
+    static func recorded(_ row: RecordedIssuance) throws(GatewayError) -> [IssueRequest] {
+        let isForm = row.delivery == Delivery.postPolicy.rawValue
+        let types = isForm ? contentTypes(in: row.contentType) : [row.contentType]
+        var requests: [IssueRequest] = []
+        for action in row.actions.isEmpty ? [nil] : row.actions.map(Optional.some) {
+            for type in types { requests.append(try IssueRequest(recorded: row, action: action, contentType: type)) }
+        }
+        return requests
+    }
+
+    /// The content types of a form, which the ledger lists with `, ` in between.
+    private static func contentTypes(in text: String?) -> [String?] {
+        guard let text, MediaType(text) == nil else { return [text] }
+        return text.split(separator: ", ").map { String($0) }
+    }
+
+    /// Creates a request like the one that an issuance answered.
     ///
     /// Temporary credentials and cookies, which cover a prefix, and forms that leave the name to the client are treated
     /// as requests for one object below the prefix.
-    convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
+    private convenience init(
+        recorded row: RecordedIssuance, action: String?, contentType: String?
+    ) throws(GatewayError) {
         var fields = Fields()
         fields.isKeyOnRecord = true
-        fields.action = row.actions.first
+        fields.action = action
         fields.bucket = row.bucket
         let place = "${filename}".utf8
         let isLeftToClient = row.key.utf8.suffix(place.count).elementsEqual(place)
@@ -72,13 +92,13 @@ extension IssueRequest {
         if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), delivery.reachesPrefix {
             fields.key = row.key + "file"
         }
-        switch row.actions.first.flatMap(Action.init(rawValue:)) {
+        switch action.flatMap(Action.init(rawValue:)) {
         case .listObjects:
             fields.key = nil
             fields.prefix = row.key
         case .putObject:
             // Some schemes bind no content type, and parts have none.
-            fields.contentType = row.contentType ?? "application/octet-stream"
+            fields.contentType = contentType ?? "application/octet-stream"
             fields.contentLength = row.contentLength
             fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
             fields.checksumSHA256 = row.contentSHA256.map { Data($0).base64EncodedString() }

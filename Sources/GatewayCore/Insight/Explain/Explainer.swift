@@ -59,7 +59,7 @@ public struct Explainer: Sendable {
         guard 1...512 ~= name.utf8.count, !name.utf8.contains(0) else { return nil }
         try reach.requireAll()
         try await cache.advance()
-        return try await cache.issuer(name).rows
+        return try await cache.issuer(name).rows?.row
     }
 
     /// Explains how a request would be decided, now or at a past time.

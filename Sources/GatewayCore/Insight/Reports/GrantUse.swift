@@ -54,8 +54,16 @@ public struct GrantUse: Sendable, Equatable {
             tightestPrefix = Self.prefix(of: firstKey, and: lastKey)
         }
 
+        /// Forms that leave the name to the client have `${filename}` in its place.
+        private static func place(of key: String) -> [UInt8] {
+            let (bytes, name) = (Array(key.utf8), "${filename}".utf8)
+            guard bytes.suffix(name.count).elementsEqual(name) else { return bytes }
+            let end = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+            return Array(bytes[..<end])
+        }
+
         private static func prefix(of first: String, and last: String) -> ExactText {
-            let (first, last) = (Array(first.utf8), Array(last.utf8))
+            let (first, last) = (place(of: first), place(of: last))
             if first == last { return ExactText(String(decoding: first, as: UTF8.self)) }
             let alike = zip(first, last).prefix { $0 == $1 }.count
             let end = first[..<alike].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0

@@ -58,9 +58,27 @@ struct Replay {
         examined += rows.count
         if let oldest = rows.map(\.issuedAt).min() { examinedBackTo = min(examinedBackTo ?? oldest, oldest) }
         try await readTemplates(of: rows, from: source)
-        let requests = rows.compactMap { ReplayRequest($0, template: templates[$0.grantID] ?? nil) }
-        try await policy.prepare(requests)
-        for request in requests { count(outcome(of: request), request.row) }
+        let requests = rows.map { ReplayRequest.all(of: $0, template: templates[$0.grantID] ?? nil) }
+        try await policy.prepare(requests.flatMap { $0 })
+        for (row, requests) in zip(rows, requests) { count(outcome(of: requests), row) }
+    }
+
+    /// The outcome of an issuance that answered several requests, which is permitted if all of them are. One that cannot
+    /// be decided again is uncertain.
+    private mutating func outcome(of requests: [ReplayRequest]) -> Outcome {
+        var (refusal, mayDiffer, isNew, wasRefused) = (Refusal?.none, requests.isEmpty, false, false)
+        for request in requests {
+            switch outcome(of: request) {
+            case .same: break
+            case .refused(let found): refusal = refusal ?? found
+            case .refusedAlready: wasRefused = true
+            case .permittedAnew: isNew = true
+            case .uncertain: mayDiffer = true
+            }
+        }
+        if wasRefused || isNew && refusal != nil { return .refusedAlready }
+        if let refusal { return .refused(refusal) }
+        return mayDiffer ? .uncertain : isNew ? .permittedAnew : .same
     }
 
     private mutating func readTemplates(
@@ -111,6 +129,8 @@ struct Replay {
             guard policy.askingForSource.contains(after.grant.id) else { return .same }
             return before.grant.id == after.grant.id && !proposed.contains(after.grant.id) ? .same : .uncertain
         case (.permit, .refuse(let refusal)): return .refused(refusal)
+        // Temporary credentials may rest on several grants, of which none covers the object.
+        case (.refuse, .refuse) where request.request.delivery.reachesPrefix: return .uncertain
         case (.refuse, .refuse): return .refusedAlready
         case (.refuse, .permit(let after)):
             return policy.askingForSource.contains(after.grant.id) ? .uncertain : .permittedAnew

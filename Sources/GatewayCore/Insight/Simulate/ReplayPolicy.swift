@@ -197,7 +197,7 @@ struct ReplayPolicy {
     }
 }
 
-/// An issuance, converted back to the request that it answered.
+/// An issuance, converted back to a request that it answered.
 struct ReplayRequest {
     let row: RecordedIssuance
     let request: IssueRequest
@@ -207,11 +207,15 @@ struct ReplayRequest {
     /// The caller's claims, as far as the deciding template shows them.
     let claims: [String: String]
 
-    /// Converts a row; `nil` if it cannot be decided again.
-    init?(_ row: RecordedIssuance, template: KeyPrefix?) {
-        guard let principal = try? Principal(row.principal), let request = try? IssueRequest(recorded: row) else {
-            return nil
+    /// Converts a row to all requests that it answered; empty if it cannot be decided again.
+    static func all(of row: RecordedIssuance, template: KeyPrefix?) -> [ReplayRequest] {
+        guard let principal = try? Principal(row.principal), let requests = try? IssueRequest.recorded(row) else {
+            return []
         }
+        return requests.map { ReplayRequest(row, $0, of: principal, template: template) }
+    }
+
+    private init(_ row: RecordedIssuance, _ request: IssueRequest, of principal: Principal, template: KeyPrefix?) {
         self.row = row
         self.request = request
         self.principal = principal

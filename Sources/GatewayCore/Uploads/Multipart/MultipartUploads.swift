@@ -89,12 +89,12 @@ public struct MultipartUploads: Sendable {
         return upload
     }
 
-    /// Returns the address of the bucket of an upload at its store, which `/` and the key follow; `nil` if the bucket
-    /// is gone.
+    /// Returns the address of the bucket of an upload, as links of its default endpoint name it; `/` and the key follow.
+    /// `nil` if the bucket is gone.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {
-        guard let bucket = try await cache.location(of: upload.bucket)?.bucket,
+        guard let row = try await cache.location(of: upload.bucket)?.bucket, case let bucket = row.at(.default) ?? row,
             let endpoint = try? StoreEndpoint(bucket.endpoint),
             let address = try? BucketAddress(
                 endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)

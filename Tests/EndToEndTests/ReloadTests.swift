@@ -273,8 +273,11 @@ import Testing
                 #expect(try await status(at: ahead.port) == 201)
                 #expect(try await status(at: gateway.port) == 503)
                 #expect(try await code(at: gateway.port) == "ServiceUnavailable")
-                #expect(gateway.log.contains("no master key here opens the secret of the issuer 'https://id.example'"))
-                #expect(gateway.log.contains("no master key here opens the secret of the ticket '"))
+                for row in ["issuer 'https://id.example'", "ticket '"] {
+                    try await waitUntil("the log has the cause") {
+                        gateway.log.contains("no master key here opens the secret of the \(row)")
+                    }
+                }
 
                 let changed = try await site.admin.at(ahead.port).call(
                     "PATCH", "/admin/v1/buckets/before",

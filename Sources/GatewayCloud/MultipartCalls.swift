@@ -136,8 +136,8 @@ extension MultipartCalls {
         try await url("DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
     }
 
-    /// Sends a completion, and again while the store answers `InternalError`: S3 has that answer repeated, and Ceph gives
-    /// it while an equal completion is at work.
+    /// Sends a completion, and again while the store answers `InternalError`: S3 asks clients to repeat it then, and
+    /// Ceph answers so while an equal completion is at work.
     private func answer(
         toCompletion body: [UInt8], by issued: IssuedURL
     ) async throws(GatewayError) -> HTTPTransfer.Answer {

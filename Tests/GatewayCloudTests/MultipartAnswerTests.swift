@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// Ceph answers so while an equal completion is at work. Each answer of a list is the store's answer to a completion.
+    /// Ceph answers so while an equal completion is at work. A list has the store's answer to each completion.
     @Test(
         arguments: [
             ([(500, "InternalError"), (200, "")], MultipartUpload.State.completed, [.post, .post]),

@@ -129,8 +129,8 @@ struct AdminOperation: Sendable {
     /// Whether the answer is a file, of any length.
     var answersFile: Bool { answerTypes.contains(Self.lines) }
 
-    /// Seconds without any data after which the gateway is given up. It may take half an hour to write what it was sent,
-    /// and two minutes to read what it is to send.
+    /// Seconds without any data after which the gateway is given up. It may take half an hour to write what it was
+    /// sent, and two minutes to read what it is to send.
     var patience: Int { !fileTypes.isEmpty ? 1900 : answersFile ? 150 : 60 }
 
     /// Media types of a successful answer.

@@ -131,8 +131,8 @@ public struct GroupMember: Sendable, Equatable {
     /// Identifier of the row in stores: group and member, separated by U+001F, which neither can contain.
     public var identifier: String { group.rawValue + "\u{1f}" + member.rawValue }
 
-    /// An identifier of a row in the form that admins see and ask for: no query can contain U+001F. Identifiers of other
-    /// rows do not contain it.
+    /// An identifier of a row in the form that admins see and ask for: no query can contain U+001F. Identifiers of
+    /// other rows do not contain it.
     public static func shown(_ identifier: String) -> String { identifier.replacing("\u{1f}", with: "/") }
 
     /// Creates a membership.

@@ -200,7 +200,7 @@ def judge_token(visit, token: str, verdict: str, *shown: str) -> None:
 
 @step
 def optional_parts_of_rows_are_removed(walk):
-    """An address of a bucket, the sign-in of an issuer, and the limits of a key: not in between, where no limit is left."""
+    """An address of a bucket, the sign-in of an issuer, and the limits of a key, which are not emptied by accident."""
     visit, world = walk.admin, walk.world
     gateway, here = world.gateway, "buckets/optional-parts"
     credential = gateway.admin("POST", "storage-credentials", {

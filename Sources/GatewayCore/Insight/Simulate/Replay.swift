@@ -63,8 +63,8 @@ struct Replay {
         for (row, requests) in zip(rows, requests) { count(outcome(of: requests), row) }
     }
 
-    /// The outcome of an issuance that answered several requests, which is permitted if all of them are. One that cannot
-    /// be decided again is uncertain.
+    /// The outcome of an issuance that answered several requests, which is permitted if all of them are. One that
+    /// cannot be decided again is uncertain.
     private mutating func outcome(of requests: [ReplayRequest]) -> Outcome {
         var (refusal, mayDiffer, isNew, wasRefused) = (Refusal?.none, requests.isEmpty, false, false)
         for request in requests {

@@ -89,8 +89,8 @@ public struct MultipartUploads: Sendable {
         return upload
     }
 
-    /// Returns the address of the bucket of an upload, as links of its default endpoint name it; `/` and the key follow.
-    /// `nil` if the bucket is gone.
+    /// Returns the address of the bucket of an upload, as links of its default endpoint name it; `/` and the key
+    /// follow. `nil` if the bucket is gone.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {

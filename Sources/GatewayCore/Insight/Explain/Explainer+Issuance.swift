@@ -71,7 +71,9 @@ extension IssueRequest {
     /// The content types of a form, which the ledger lists with `, ` in between.
     private static func contentTypes(in text: String?) -> [String?] {
         guard let text, MediaType(text) == nil else { return [text] }
-        return text.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0.drop { $0 == UInt8(ascii: " ") })) }
+        return text.utf8.split(separator: UInt8(ascii: ",")).map { type in
+            String(Substring(type.drop { $0 == UInt8(ascii: " ") }))
+        }
     }
 
     /// Creates a request like the one that an issuance answered.

@@ -6,6 +6,8 @@ public import Logging
 public struct KeySets: KeySetFetcher {
     /// Maximum length of a key set in bytes.
     public static let maxBytes = 262_144
+    /// Time for a document. A request that waits for it has time left to be recorded with the keys that are held.
+    private static let timeout = Duration.seconds(3)
 
     private let client: OutboundClient
     private let logger: Logger
@@ -19,7 +21,7 @@ public struct KeySets: KeySetFetcher {
     /// Fetches the document at a URL.
     public func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, for: .keySet)
+            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, timeout: Self.timeout, for: .keySet)
             guard answer.status == 200 else { throw .status(answer.status) }
             return answer.body
         } catch {

@@ -152,7 +152,7 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
-        ("database.url", "SLUICE_DATABASE_URL", "SLUICE_DATABASE_PASSWORD_FILE"),
+        ("database.url", "SLUICE_DATABASE_URL", "use '--config'"),
         ("master-key", "SLUICE_MASTER_KEY", "SLUICE_MASTER_KEY_FILE"),
         ("bootstrap-admin-key", "SLUICE_BOOTSTRAP_ADMIN_KEY", "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE"),
     ])

@@ -50,4 +50,15 @@ import Testing
             #expect(slowestCall < Self.timeout * 3 / 2)
         }
     }
+
+    /// A request that fetches keys anew goes on with those that are held. It must not be too late for the ledger then.
+    @Test(.timeLimit(.minutes(1)), arguments: HangingServer.Kind.allCases)
+    func `an issuer that hangs is not waited for as long as a store`(kind: HangingServer.Kind) async throws {
+        let issuer = try HangingServer(kind)
+        let client = OutboundClient(policy: try OutboundPolicy(origins: [issuer.origin]), timeout: .seconds(3600))
+        let keySets = KeySets(client: client, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        await #expect(throws: GatewayError.unavailable(retryAfter: 5)) {
+            try await keySets.keySet(at: issuer.origin + "/keys")
+        }
+    }
 }

@@ -184,6 +184,26 @@ struct SessionCacheTests {
         _ = try? await cache.session(order, endingBy: nil, leastLife: 900)
         #expect(opener.orders.count == 2)
     }
+
+    /// Somebody who needs a longer life, and gets none, takes it from nobody else.
+    @Test func `a session stays for others when a longer one cannot be opened`() async throws {
+        let clock = SharedClock()
+        let isDown = Mutex(false)
+        let opener = ScriptedOpener { order throws(GatewayError) in
+            if isDown.withLock({ $0 }) { throw .unavailable(retryAfter: 5) }
+            return .sample(until: Fixture.now.addingTimeInterval(3600))
+        }
+        let cache = SessionCache(opener: opener, now: { clock.now })
+        let order = try order()
+        let first = try await cache.session(order, endingBy: nil)
+        isDown.withLock { $0 = true }
+        clock.advance(2800)
+        await #expect(throws: GatewayError.unavailable(retryAfter: 5)) {
+            try await cache.session(order, endingBy: nil, leastLife: 900)
+        }
+        #expect(try await cache.session(order, endingBy: nil).expiresAt == first.expiresAt)
+        #expect(opener.orders.count == 2)
+    }
 }
 
 /// A clock that the test sets.

@@ -211,6 +211,25 @@ import Testing
         _ = try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change)
     }
 
+    /// Rows that changed meanwhile are a refusal, which the key does not keep.
+    @Test(.database(.migrated)) func anOffboardingThatWasOvertakenLeavesItsKeyFree() async throws {
+        let world = try World()
+        let alice = try Principal("user:alice")
+        try await world.admin.makeBucket()
+        _ = try await world.admin.stores.grants.create(.sample("user:alice", "a/"), by: AdminWorld.change)
+        let claim = try fresh(await world.store.begin(try request()))
+        var change = AdminWorld.change
+        change.claim = claim
+        let offboarding = world.admin.stores.offboarding
+        await #expect(throws: GatewayError.preconditionFailed) {
+            try await offboarding.remove(allOf: alice, seenAs: "of other rows", by: change)
+        }
+        try await world.store.abandon(claim)
+        change.claim = try fresh(await world.store.begin(try request()))
+        let tag = try await offboarding.rows(of: alice).tag
+        #expect(try await offboarding.remove(allOf: alice, seenAs: tag, by: change) == 1)
+    }
+
     /// Issuances of a repeated request. Another `lifetime` makes another decision.
     func proposal(
         _ claim: IdempotencyClaim, place: Int = 0, quota: Quota, at position: PolicyPosition, until: Date,

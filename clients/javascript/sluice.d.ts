@@ -103,10 +103,14 @@ export interface ObjectRequest {
   expiresIn?: number;
 }
 
-/** A request for a link, as `POST /v1/presigned-urls` takes it. */
+/** One of the bucket's addresses. */
+export type Endpoint = "default" | "internal" | "accelerate" | "cdn";
+
+/** A request for a link to an object, as `POST /v1/presigned-urls` takes it. */
 export interface LinkRequest extends Partial<Omit<ObjectRequest, "bucket">>, Target {
-  action: "PutObject" | "GetObject";
-  method?: "PUT" | "GET" | "HEAD";
+  action: "PutObject" | "GetObject" | "DeleteObject";
+  method?: "PUT" | "GET" | "HEAD" | "DELETE";
+  endpoint?: Endpoint;
   contentMD5?: string;
   checksumSHA256?: string;
   contentLength?: number;
@@ -114,10 +118,31 @@ export interface LinkRequest extends Partial<Omit<ObjectRequest, "bucket">>, Tar
   ifNoneMatch?: "*";
 }
 
+/** A request for a link that lists keys, as `POST /v1/presigned-urls` takes it. */
+export interface ListingRequest {
+  action: "ListObjects";
+  bucket: string;
+  prefix: string;
+  list?: {
+    delimiter?: string;
+    maxKeys?: number;
+    continuationToken?: string;
+    startAfter?: string;
+    encodingType?: "url";
+  };
+  expiresIn?: number;
+  endpoint?: Endpoint;
+}
+
+/** A link that lists keys. */
+export interface ListingLink extends Omit<Link, "key"> {
+  prefix: string;
+}
+
 /** A link. Whoever has the URL can use it. */
 export interface Link {
   id: string;
-  method: "PUT" | "GET" | "HEAD";
+  method: "PUT" | "GET" | "HEAD" | "DELETE";
   bucket: string;
   key: string;
   url: string;
@@ -142,6 +167,7 @@ export interface FormRequest {
   expiresIn?: number;
   metadata?: Record<string, string>;
   successActionStatus?: 200 | 201 | 204;
+  endpoint?: Endpoint;
 }
 
 /** A form, which uploads one file. */
@@ -296,6 +322,7 @@ export class Sluice {
   downloadURL(object: ObjectRequest, options?: CallOptions): Promise<string>;
   /** Asks for a link. */
   link(request: LinkRequest, options?: CallOptions): Promise<Link>;
+  link(request: ListingRequest, options?: CallOptions): Promise<ListingLink>;
   /** Asks for many links. Each is a link, or the error that a single request would have got. The order is kept. */
   batch(items: LinkRequest[], options?: CallOptions): Promise<(Link | SluiceError)[]>;
   /** Asks for a form. */

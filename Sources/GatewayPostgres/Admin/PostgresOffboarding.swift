@@ -30,16 +30,20 @@ public struct PostgresOffboarding: OffboardingStore {
     public func remove(
         allOf user: Principal, seenAs tag: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int64 {
-        let removed: Int64?
         do {
             try await pool.perform(TicketTable.noteRevocation, (user, change))
-            removed = try await pool.withChange(change) { transaction in
-                try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
+            let removed = try await pool.withChange(change) { transaction in
+                // With other rows, nothing is to remain of the transaction, which marks the claim of the request.
+                guard let count = try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil else {
+                    throw GatewayError.preconditionFailed
+                }
+                return count
             }
             if removed == 0 {
                 // The rows may be missing because a removal was committed here but is not safe on the standby yet.
                 try await pool.perform(AdminStatements.writeNothing, ())
             }
+            return removed
         } catch let error as GatewayError {
             throw error
         } catch let error as PostgresError {
@@ -49,8 +53,6 @@ public struct PostgresOffboarding: OffboardingStore {
         } catch {
             throw .unexpected(error)
         }
-        guard let removed else { throw .preconditionFailed }
-        return removed
     }
 
     private func refusal(_ error: PostgresError, requestID: String?) -> GatewayError {

@@ -29,7 +29,8 @@ struct ServeCommand: AsyncParsableCommand {
             export SLUICE_DATABASE_URL=postgresql://sluice@127.0.0.1/sluice
             (umask 077; test -s master.key || openssl rand -base64 32 >master.key)
             export SLUICE_MASTER_KEY_FILE=$PWD/master.key
-            export SLUICE_BOOTSTRAP_ADMIN_KEY=$(openssl rand -hex 32)
+            (umask 077; test -s admin.key || openssl rand -hex 32 >admin.key)
+            export SLUICE_BOOTSTRAP_ADMIN_KEY_FILE=$PWD/admin.key
             sluice serve
 
             Keep a copy of master.key: without it the stored secrets are lost.

@@ -40,10 +40,13 @@ struct SettingsOptions: ParsableArguments {
                     "'--set \(parts.first ?? "")': there is no such setting, or the value is missing.")
             }
             if let file = name.secretFile {
+                // The file of the URL holds the password alone.
+                let other =
+                    name == .databaseURL ? "use '--config'" : "name a file with \(file.variable)"
                 throw ValidationError(
                     """
                     '--set \(name.rawValue)': other users of this machine can see secrets on a command line. \
-                    Set \(name.variable) in the environment, or name a file with \(file.variable).
+                    Set \(name.variable) in the environment, or \(other).
                     """)
             }
             flags[name] = parts[1]

@@ -4,7 +4,7 @@ import {
   MD5, PAUSE, SHA256, Sluice, SluiceError, dropzone, filePond, fileStore, indexedDBStore, memoryStore, uppyOptions,
   uppySigner,
 } from "SLUICE";
-import type { DownloadResult, Form, Link, StateStore, UploadResult } from "SLUICE";
+import type { DownloadResult, Form, Link, ListingLink, StateStore, UploadResult } from "SLUICE";
 
 const own: StateStore = { get: async () => undefined, set: async () => {}, delete: async () => {} };
 
@@ -27,6 +27,11 @@ export async function all(file: File): Promise<number> {
   await client.download({ bucket: "b", key: "k" }, { to: new WritableStream<Uint8Array>() });
   const url: string = await client.downloadURL({ bucket: "b", key: "k", response: { filename: "a" } }, { signal });
   const link: Link = await client.link({ action: "PutObject", bucket: "b", key: "k", contentLength: 1 });
+  await client.link({ action: "DeleteObject", bucket: "b", key: "k", endpoint: "internal" });
+  const { prefix }: ListingLink = await client.link({
+    action: "ListObjects", bucket: "b", prefix: "p/", list: { maxKeys: 9 },
+  });
+  console.log(prefix);
   for (const one of await client.batch([{ action: "GetObject", bucket: "b", key: "k" }])) {
     if (one instanceof SluiceError) console.log(one.code === "AccessDenied", one.status, one.detail, one.requestId);
     else console.log(one.url);

@@ -109,9 +109,9 @@ public final class SessionCache: Sendable {
         await withCheckedContinuation { continuation in
             let instant = now()
             let turn = state.withLock { state -> Turn? in
-                if let session = state.sessions.value(for: order) {
-                    if life.isGood(session, at: instant) { return .found(session) }
-                    state.sessions.remove(order)
+                // One that is not good for this request may be for others, should no new one be opened.
+                if let session = state.sessions.value(for: order), life.isGood(session, at: instant) {
+                    return .found(session)
                 }
                 if state.opening[order] != nil {
                     state.opening[order]?.append(continuation)

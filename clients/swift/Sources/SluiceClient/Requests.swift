@@ -107,7 +107,7 @@ extension Sluice {
         }
     }
 
-    /// A request for a link, as `POST /v1/presigned-urls` takes it.
+    /// A request for a link that uploads or downloads, at the bucket's default address; see `POST /v1/presigned-urls`.
     public struct LinkRequest: Sendable, Hashable, Encodable {
         /// What a link permits.
         public enum Action: String, Sendable, Encodable {

@@ -495,7 +495,7 @@ function setField(contract, member, value, options) {
   };
 }
 
-/** Lets somebody take an optional part out of the row that has it, and put it back. */
+/** Makes the button that removes an optional part, or keeps it after all. */
 function removal(member, value, options, ...shown) {
   let isRemoved = false;
   if (member.required || !isGiven(value)) return { element: null, isRemoved: () => false };

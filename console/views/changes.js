@@ -24,9 +24,9 @@ export const kinds = {
     get: "getGroupMember",
     create: "createGroupMember",
     remove: "deleteGroupMember",
-    path: (id) => {
+    path: (id, row) => {
       const end = id.indexOf("/user:");
-      return { group: id.slice(0, end), member: id.slice(end + 1) };
+      return { group: row?.group ?? id.slice(0, end), member: row?.member ?? id.slice(end + 1) };
     },
   },
   StorageCredential: {
@@ -41,7 +41,8 @@ export const kinds = {
 
 export const operationTones = { create: "ok", update: "info", delete: "bad", reset: "warn", rotate: "warn" };
 
-export const pathOf = (record) => (kinds[record.kind]?.path ?? ((id) => ({ id })))(record.resourceID);
+export const pathOf = (record) =>
+  (kinds[record.kind]?.path ?? ((id) => ({ id })))(record.resourceID, record.after ?? record.before);
 
 /** Returns columns for changes. */
 export function changeColumns(page) {

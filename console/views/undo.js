@@ -125,10 +125,12 @@ function sameValue(one, other) {
   return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 }
 
-/** Returns a form for a secret of which the gateway wants to be shown that the person has it; `null` if it does not. */
+/**
+ * Returns a form for the secret that the gateway demands before it makes the change; `null` if the problem is another one.
+ */
 function secretForm(page, id, problem) {
-  const schema = page.contract.bodyOf(id);
   if (!["secretAccessKey", "cdnSecret"].includes(problem.field)) return null;
+  const schema = page.contract.bodyOf(id);
   const others = page.contract.members(schema).filter((member) => member.name !== problem.field);
   const form = schemaForm(page.contract, schema, { omit: others.map((member) => member.name), showsJSON: false });
   form.refuse(problem);

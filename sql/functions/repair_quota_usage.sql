@@ -2,8 +2,8 @@
 --
 -- Whoever charges a counter holds its row until the charge is committed. So once the row is locked here, the next
 -- statement sees all charges. One row is locked, so that nobody can wait in a circle. Links older than an hour are
--- added up before: no recording takes so long that one could still be added to them, and recordings that charge the
--- counter wait for the last hour alone.
+-- added up before the row is locked: no recording takes that long. So recordings that charge the counter wait only
+-- while the last hour is added up.
 --
 --   p_quota_id, p_holder, p_period_start  the counter; it is created where there is none
 -- Result: its use now; 0 where the quota does not exist.

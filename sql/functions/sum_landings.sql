@@ -2,8 +2,8 @@
 -- grant: what changed since the last call.
 --
 -- An upload that changed is looked at anew, and the difference from what was counted of it is added. So a change may be
--- noted twice or late, and the sums are those of the view uploads. Of an upload that landed, an earlier look that found
--- nothing is forgotten: landed_uploads keeps that it landed, when the report of the store is no longer there.
+-- noted twice or late, and the sums are those of the view uploads. If an upload landed, a look that found nothing is
+-- deleted, whether it came before or after: landed_uploads keeps that it landed once the store's report is pruned.
 --
 -- Uploads cannot be found by the key of an event. So events are gathered, and one scan of the links that were alive
 -- finds the uploads of all. Each waits at least a minute: by the clocks, which may differ, a link may be issued after

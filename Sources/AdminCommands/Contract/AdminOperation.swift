@@ -129,8 +129,8 @@ struct AdminOperation: Sendable {
     /// Whether the answer is a file, of any length.
     var answersFile: Bool { answerTypes.contains(Self.lines) }
 
-    /// Seconds without any data after which the gateway is given up. It may take half an hour to write what it was
-    /// sent, and two minutes to read what it is to send.
+    /// Seconds to wait without any data before giving up. The gateway may write an import for half an hour, and may
+    /// read for two minutes before an export begins.
     var patience: Int { !fileTypes.isEmpty ? 1900 : answersFile ? 150 : 60 }
 
     /// Media types of a successful answer.

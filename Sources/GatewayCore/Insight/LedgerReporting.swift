@@ -22,7 +22,8 @@ public struct LedgerReporting: Sendable {
             from: filter.from, to: filter.to, span: isDaily ? 31 * LedgerRange.day : LedgerRange.day, now: now())
         if filter.from == nil { range.beginEarlier(at: isDaily ? LedgerRange.day : LedgerRange.hour) }
         let token = PageToken(of: "usage", filters: query.texts)
-        // The largest counts come first, and with an open end they would grow from page to page.
+        // A whole period lists the largest counts first. All its pages count up to one instant: otherwise whoever
+        // overtakes the last row of a page would be on no page.
         var end = now()
         var place: UsageQuery.Place?
         if let text = query.pageToken {

@@ -10,8 +10,8 @@ public final class TraceContext: Sendable {
     public let spanID: String
     /// Whether the caller records the trace.
     public let isSampled: Bool
-    /// What other systems noted about the trace, which is passed on with spaces for tabs; `nil` if they noted nothing,
-    /// or more than 512 bytes. Requests that callers share carry it, and other servers refuse what is too long.
+    /// What other systems noted about the trace, with spaces in place of tabs; `nil` if they noted nothing or more than
+    /// 512 bytes. One outbound request may serve several callers, so a field that a server refuses would fail them all.
     public let state: String?
 
     /// The trace of the request that the running task is about; `nil` if it has none.

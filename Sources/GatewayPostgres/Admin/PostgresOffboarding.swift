@@ -33,7 +33,8 @@ public struct PostgresOffboarding: OffboardingStore {
         do {
             try await pool.perform(TicketTable.noteRevocation, (user, change))
             let removed = try await pool.withChange(change) { transaction in
-                // With other rows, nothing is to remain of the transaction, which marks the claim of the request.
+                // If the rows differ, the whole transaction is undone: it has marked the request's claim as having
+                // changed something.
                 guard let count = try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil else {
                     throw GatewayError.preconditionFailed
                 }

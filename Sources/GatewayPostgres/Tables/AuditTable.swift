@@ -80,13 +80,17 @@ enum AuditTable {
                 principals: "\(document) ->> 'principal'")
     }
 
-    /// Reads a page of lines, newest first. Of a limited reach are the changes of single grants that lay inside before
-    /// and after.
+    /// Reads a page of lines, newest first. A membership is asked for in the form of ``GroupMember/shown(_:)``, where
+    /// the first or the last `/user:` begins the member. Of a limited reach are the changes of single grants that lay
+    /// inside before and after.
     static let page = Statement<PageRequest, AuditRecord>(
         """
         SELECT \(columns.selected(of: "a")) FROM admin_audit a
         WHERE ($1::text IS NULL OR a.actor = $1) AND ($2::text IS NULL OR a.kind = $2)
-            AND ($3::text IS NULL OR a.resource_id IN ($3, regexp_replace($3, '/user:', chr(31) || 'user:'))) AND ($4::text IS NULL OR a.operation = $4)
+            AND ($3::text IS NULL OR a.resource_id IN (
+                $3, regexp_replace($3, '/user:', chr(31) || 'user:'),
+                regexp_replace($3, '^(.*)/user:', '\\1' || chr(31) || 'user:')))
+            AND ($4::text IS NULL OR a.operation = $4)
             AND ($5::text IS NULL OR a.request_id = $5)
             AND ($6::text IS NULL
                 OR a.at >= $6::text::timestamptz AND a.id >= \(leastID("$6::text::timestamptz - interval '1 hour'")))

@@ -108,7 +108,7 @@ extension AccessJudge {
             fields.contentType = type
             fields.contentLength = length
             if hasMD5 { fields.contentMD5 = Data(count: 16).base64EncodedString() }
-            // There, every upload states a SHA-256 and a length of at least a byte.
+            // A bucket that closes uploads demands a SHA-256 and at least one byte of each.
             if policy.bucket?.binding.closesUploads == true {
                 fields.checksumSHA256 = Data(count: 32).base64EncodedString()
                 fields.contentLength = max(1, length ?? 1)

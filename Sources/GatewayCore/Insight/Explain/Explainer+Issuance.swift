@@ -57,7 +57,7 @@ extension Explainer {
 
 extension IssueRequest {
     /// Returns requests like the one that an issuance answered, as far as the ledger records it: one for each action of
-    /// temporary credentials, and one for each content type of a form. Never empty.
+    /// temporary credentials, and one for each content type of a form.
     static func recorded(_ row: RecordedIssuance) throws(GatewayError) -> [IssueRequest] {
         let isForm = row.delivery == Delivery.postPolicy.rawValue
         let types = isForm ? contentTypes(in: row.contentType) : [row.contentType]

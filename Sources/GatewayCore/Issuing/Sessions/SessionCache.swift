@@ -109,7 +109,8 @@ public final class SessionCache: Sendable {
         await withCheckedContinuation { continuation in
             let instant = now()
             let turn = state.withLock { state -> Turn? in
-                // One that is not good for this request may be for others, should no new one be opened.
+                // A session that ends too early or too late for this request stays: it may serve others if no new
+                // one can be opened.
                 if let session = state.sessions.value(for: order), life.isGood(session, at: instant) {
                     return .found(session)
                 }

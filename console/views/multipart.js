@@ -89,8 +89,8 @@ function showList(page) {
   ];
 }
 
-function abort(page, rows) {
-  return confirm(rows.length === 1 ? "Abort this upload?" : `Abort ${number(rows.length)} uploads?`, {
+async function abort(page, rows) {
+  const done = await confirm(rows.length === 1 ? "Abort this upload?" : `Abort ${number(rows.length)} uploads?`, {
     danger: true,
     confirm: "Abort",
     body: [
@@ -107,9 +107,11 @@ function abort(page, rows) {
           if (error.status !== 404) throw error;
         }
       }
-      toast(`${count(rows.length, "upload")} aborted`);
     },
   });
+  // After the dialog has closed, so that the view that follows comes at once.
+  if (done) toast(`${count(rows.length, "upload")} aborted`);
+  return done;
 }
 
 async function showUpload(page, id) {

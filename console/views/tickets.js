@@ -80,8 +80,8 @@ function showList(page) {
   ];
 }
 
-function revoke(page, rows) {
-  return confirm(rows.length === 1 ? "Revoke this ticket?" : `Revoke ${number(rows.length)} tickets?`, {
+async function revoke(page, rows) {
+  const done = await confirm(rows.length === 1 ? "Revoke this ticket?" : `Revoke ${number(rows.length)} tickets?`, {
     danger: true,
     confirm: "Revoke",
     body: h("p", {}, "No gateway accepts it any longer. Temporary credentials that it fetched work until they expire."),
@@ -93,9 +93,11 @@ function revoke(page, rows) {
           if (error.status !== 404) throw error;
         }
       }
-      toast(`${count(rows.length, "ticket")} revoked`);
     },
   });
+  // After the dialog has closed, so that the view that follows comes at once.
+  if (done) toast(`${count(rows.length, "ticket")} revoked`);
+  return done;
 }
 
 function revokeAll(page, who, table) {

@@ -500,18 +500,19 @@ function removal(member, value, options, ...shown) {
   let isRemoved = false;
   if (member.required || !isGiven(value)) return { element: null, isRemoved: () => false };
   const name = (options.labels?.[member.name] ?? member.label).toLowerCase();
-  const element = button(`Remove ${name}`, {
-    icon: "trash",
+  const note = h("p", { class: "help", hidden: true }, "It is removed when the change is saved.");
+  const act = button(`Remove ${name}`, {
     tone: "quiet",
     small: true,
     run: () => {
       isRemoved = !isRemoved;
       for (const part of shown) part.hidden = isRemoved;
-      fill(element.querySelector(".label"), isRemoved ? `Keep ${name}` : `Remove ${name}`);
+      note.hidden = !isRemoved;
+      fill(act.querySelector(".label"), isRemoved ? `Keep ${name}` : `Remove ${name}`);
       options.changed();
     },
   });
-  return { element, isRemoved: () => isRemoved };
+  return { element: h("div", {}, note, act), isRemoved: () => isRemoved };
 }
 
 function nestedField(contract, member, value, options) {

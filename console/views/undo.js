@@ -132,9 +132,7 @@ function secretForm(page, id, problem) {
   if (!["secretAccessKey", "cdnSecret"].includes(problem.field)) return null;
   const schema = page.contract.bodyOf(id);
   const others = page.contract.members(schema).filter((member) => member.name !== problem.field);
-  const form = schemaForm(page.contract, schema, { omit: others.map((member) => member.name), showsJSON: false });
-  form.refuse(problem);
-  return form;
+  return schemaForm(page.contract, schema, { omit: others.map((member) => member.name), showsJSON: false });
 }
 
 export async function undo(page, record) {
@@ -191,6 +189,9 @@ export async function undo(page, record) {
               if (isAbort(error)) return;
               secret = body ? secretForm(page, plan.id, error) : null;
               fill(trouble, secret?.element ?? problemBox(error));
+              // What is asked for, or what went wrong, comes after a long list.
+              if (secret) secret.refuse(error);
+              else trouble.scrollIntoView({ block: "end" });
             } finally {
               act.removeAttribute("aria-busy");
             }

@@ -283,6 +283,7 @@ def changes_are_undone_from_the_audit(walk):
     visit.dialog.get_by_label("Secret access key").fill("made-up-secret-of-undo")
     visit.press("Undo", visit.dialog)
     visit.done("Undone")
+    visit.settle()
     assert gateway.admin("GET", "buckets/undo-bucket")["credentialID"] == credential["id"]
     assert "made-up-secret-of-undo" not in visit.page.content(), "the page does not hold the secret"
     world.secrets.append("made-up-secret-of-undo")

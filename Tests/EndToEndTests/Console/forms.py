@@ -219,6 +219,7 @@ def optional_parts_of_rows_are_removed(walk):
         internal.get_by_label("URL").first.fill("")
         visit.press("Save", visit.dialog)
         visit.done("In force on every gateway")
+        visit.settle()
     assert "internal" not in gateway.admin("GET", here).get("publicEndpoints", {}), gateway.admin("GET", here)
     gateway.admin("DELETE", here, If_Match="*")
     gateway.admin("DELETE", f"storage-credentials/{credential['id']}", If_Match="*")
@@ -235,6 +236,7 @@ def optional_parts_of_rows_are_removed(walk):
     visit.press("Remove console", visit.dialog)
     visit.press("Save", visit.dialog)
     visit.done("In force on every gateway")
+    visit.settle()
     assert "console" not in gateway.admin("GET", f"issuers/{issuer['id']}")
     gateway.admin("DELETE", f"issuers/{issuer['id']}", If_Match="*")
 
@@ -250,6 +252,7 @@ def optional_parts_of_rows_are_removed(walk):
     visit.press("Remove admin scopes", visit.dialog)
     visit.press("Save", visit.dialog)
     visit.done("Saved")
+    visit.settle()
     assert "adminScopes" not in gateway.admin("GET", f"api-keys/{key['id']}")
     gateway.admin("DELETE", f"api-keys/{key['id']}", If_Match="*")
 

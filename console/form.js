@@ -495,7 +495,7 @@ function setField(contract, member, value, options) {
   };
 }
 
-/** Makes the button that removes an optional part, or keeps it after all. */
+/** Makes the button that removes an optional part of a row, or keeps it after all; none if the row lacks the part. */
 function removal(member, value, options, ...shown) {
   let isRemoved = false;
   if (member.required || !isGiven(value)) return { element: null, isRemoved: () => false };
@@ -602,7 +602,7 @@ function rowsField(contract, member, value, options) {
   });
   // Without its last row, a list that may not be empty could mean the opposite: no limits in place of limits.
   const least = member.required || isGiven(value) ? (member.schema.minItems ?? 0) : 0;
-  const removed = least ? removal(member, value, options, holder, more) : { element: null, isRemoved: () => false };
+  const removed = removal(member, least ? value : undefined, options, holder, more);
   const shell = frame(member, options, h("div", {}, holder, more, removed.element), { group: true });
   return {
     name: member.name,

@@ -157,7 +157,18 @@ public struct PostPolicyRequest: Sendable {
     var key: String {
         switch target {
         case .key(let key): key.rawValue
-        case .below(let prefix): prefix.rawValue + "${filename}"
+        case .below(let prefix): prefix.rawValue + Self.clientName
         }
+    }
+}
+
+extension PostPolicyRequest {
+    /// What the key of a form has in place of the name that the client fills in.
+    private static let clientName = "${filename}"
+
+    /// The part of a recorded key before the name that the client fills in; `nil` for the key of one object.
+    static func start(ofKey key: String) -> String? {
+        let (bytes, name) = (key.utf8, clientName.utf8)
+        return bytes.suffix(name.count).elementsEqual(name) ? String(Substring(bytes.dropLast(name.count))) : nil
     }
 }

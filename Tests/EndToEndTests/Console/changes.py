@@ -264,9 +264,7 @@ def changes_are_undone_from_the_audit(walk):
     other = world.person("undoing", roles=["admin"])
     credential = other.admin("POST", "storage-credentials", {
         "name": "undo", "accessKeyID": "AKIDUNDO", "secretAccessKey": "made-up-secret-of-undo"})
-    bucket = {key: value for key, value in gateway.admin("GET", f"buckets/{world.bucket}").items()
-              if key in ("provider", "endpoint", "region", "addressing", "scheme")}
-    other.admin("POST", "buckets", {"name": "undo-bucket", "credentialID": credential["id"], **bucket})
+    other.admin("POST", "buckets", {"name": "undo-bucket", "credentialID": credential["id"], **world.store()})
     other.admin("DELETE", "buckets/undo-bucket", If_Match="*")
     visit.go("#/audit?resourceID=undo-bucket&operation=delete")
     visit.page.locator("main tbody .row-link").first.click()

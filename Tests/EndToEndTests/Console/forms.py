@@ -205,10 +205,8 @@ def optional_parts_of_rows_are_removed(walk):
     gateway, here = world.gateway, "buckets/optional-parts"
     credential = gateway.admin("POST", "storage-credentials", {
         "name": "optional", "accessKeyID": "AKIDOPTIONAL", "secretAccessKey": "made-up-secret-of-optional"})
-    bucket = {key: value for key, value in gateway.admin("GET", f"buckets/{world.bucket}").items()
-              if key in ("provider", "endpoint", "region", "addressing", "scheme")}
     gateway.admin("POST", "buckets", {
-        "name": "optional-parts", "credentialID": credential["id"], **bucket,
+        "name": "optional-parts", "credentialID": credential["id"], **world.store(),
         "publicEndpoints": {"internal": {"url": "https://internal.example"}}})
     with visit.refused(404):  # There is no secret of its events.
         visit.go(f"#/{here}")

@@ -91,6 +91,12 @@ class World:
         self.ids[f"key of {name}"] = made["id"]
         return Gateway(self.origin, made["key"])
 
+    def store(self) -> dict:
+        """Where the bucket of these tests is, for rows of other buckets."""
+        members = ("provider", "endpoint", "region", "addressing", "scheme")
+        return {name: value for name, value in self.gateway.admin("GET", f"buckets/{self.bucket}").items()
+                if name in members}
+
     def user(self, name: str) -> Gateway:
         """Somebody who has a key."""
         return Gateway(self.origin, self.keys[name])

@@ -87,9 +87,7 @@ extension IssueRequest {
         fields.isKeyOnRecord = true
         fields.action = action
         fields.bucket = row.bucket
-        let place = "${filename}".utf8
-        let isLeftToClient = row.key.utf8.suffix(place.count).elementsEqual(place)
-        fields.key = isLeftToClient ? String(Substring(row.key.utf8.dropLast(place.count))) + "file" : row.key
+        fields.key = PostPolicyRequest.start(ofKey: row.key).map { $0 + "file" } ?? row.key
         let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
         if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), delivery.reachesPrefix {
             fields.key = row.key + "file"

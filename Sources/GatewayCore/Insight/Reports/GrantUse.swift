@@ -54,12 +54,12 @@ public struct GrantUse: Sendable, Equatable {
             tightestPrefix = Self.prefix(of: firstKey, and: lastKey)
         }
 
-        /// Forms that leave the name to the client have `${filename}` in its place.
+        /// The key or, of a form that leaves the name to the client, the directory of its objects.
         private static func place(of key: String) -> [UInt8] {
-            let (bytes, name) = (Array(key.utf8), "${filename}".utf8)
-            guard bytes.suffix(name.count).elementsEqual(name) else { return bytes }
-            let end = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-            return Array(bytes[..<end])
+            guard let start = PostPolicyRequest.start(ofKey: key).map({ Array($0.utf8) }) else {
+                return Array(key.utf8)
+            }
+            return Array(start.prefix(1 + (start.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
         }
 
         private static func prefix(of first: String, and last: String) -> ExactText {

@@ -10,16 +10,13 @@ import CryptoKit
 import Foundation
 import SluiceClient
 
-/// Temporary credentials of the gateway. The SDK asks again before they end.
+/// Temporary credentials of the gateway. The SDK asks for them before each request, so they are kept until shortly
+/// before they end.
 struct SluiceCredentialsProvider: CredentialsProvider {
-    let client: Sluice
-    let bucket: String
-    /// What the app may use of the bucket. Empty for all of it.
-    let prefix: String
+    let cache: OSSCredentialsCache
 
     func getCredentials() async throws -> Credentials {
-        let found = try await client.ossCredentials(bucket: bucket, prefix: prefix)
-        // Without its end, the SDK would never ask again.
+        let found = try await cache.credentials()
         return Credentials(
             accessKeyId: found.accessKeyID, accessKeySecret: found.accessKeySecret,
             securityToken: found.securityToken, expiration: found.expiration)
@@ -92,9 +89,12 @@ struct SluiceSigner: Signer {
 
 extension Configuration {
     /// Works with temporary credentials for a part of a bucket.
+    ///
+    /// - Parameter prefix: what the app may use of the bucket; empty for all of it.
     static func sluice(_ client: Sluice, region: String, bucket: String, prefix: String) -> Configuration {
-        Configuration.default().withRegion(region)
-            .withCredentialsProvider(SluiceCredentialsProvider(client: client, bucket: bucket, prefix: prefix))
+        let cache = OSSCredentialsCache(client, bucket: bucket, prefix: prefix)
+        return Configuration.default().withRegion(region)
+            .withCredentialsProvider(SluiceCredentialsProvider(cache: cache))
     }
 
     /// Has each request signed.

@@ -194,6 +194,18 @@ struct Results<Value: Decodable & Sendable>: Decodable, Sendable {
     let results: [Outcome<Value>]
 }
 
+/// The result of a list with one item. Decoding a refusal throws it.
+struct OnlyResult<Value: Decodable & Sendable>: Decodable, Sendable {
+    let value: Value
+
+    init(from decoder: any Decoder) throws {
+        guard let only = try Results<Value>(from: decoder).results.first else {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "no results"))
+        }
+        value = try only.result.get()
+    }
+}
+
 struct Page<Item: Decodable & Sendable>: Decodable, Sendable {
     let items: [Item]
     let nextPageToken: String?

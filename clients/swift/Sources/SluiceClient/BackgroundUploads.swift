@@ -43,7 +43,6 @@ public actor BackgroundUploads {
     private var uploads: [String: BackgroundUpload] = [:]
     private var attempts: [PartName: Int] = [:]
     private var starting: Set<String> = []
-    private let binding = Locked(Binding(md5: true, sha256: false))
 
     #if canImport(Darwin)
         /// Makes the session, or finds that of an earlier launch.
@@ -95,7 +94,8 @@ public actor BackgroundUploads {
             for number in 1...upload.count {
                 _ = try await source.digests(
                     of: begun.range(number, of: source.size), md5: false, sha256: false,
-                    copy: Copy(url: partFile(PartName(id: begun.id, number: number))))
+                    copy: Copy(
+                        url: partFile(PartName(id: begun.id, number: number)), isReadWhileLocked: true))
             }
             guard source.isUnchanged else {
                 throw SluiceError(.client, .fileChanged, detail: "The file changed during the upload.")
@@ -133,14 +133,20 @@ public actor BackgroundUploads {
         let running = Set(await tasks().compactMap { PartName($0.taskDescription) })
         let ids = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for id in ids where uploads[id] == nil && !starting.contains(id) {
-            guard let data = try? Data(contentsOf: folder(id).appendingPathComponent("state")),
-                let upload = try? JSONDecoder().decode(BackgroundUpload.self, from: data)
-            else {
+            let state = stateFile(id)
+            guard FileManager.default.fileExists(atPath: state.path) else {
                 // The app ended before the upload had started.
                 try? FileManager.default.removeItem(at: folder(id))
+                Task { [client] in try? await client.abortParts(id) }
                 continue
             }
-            await goOn(upload, without: running)
+            do {
+                let upload = try JSONDecoder().decode(BackgroundUpload.self, from: Data(contentsOf: state))
+                await goOn(upload, without: running)
+            } catch {
+                // The bytes are nowhere else, and a later launch may read the state.
+                telling.yield(.failed(id: id, error))
+            }
         }
     }
 
@@ -159,9 +165,10 @@ public actor BackgroundUploads {
     }
 
     private func send(_ part: PartName) async throws {
+        guard let upload = uploads[part.id] else { return }
         let file = partFile(part)
         let link = try await client.partLink(
-            part.id, part.number, Piece(try FileSource(file)), binding, expiresIn: Self.longestLife)
+            part.id, part.number, Piece(try FileSource(file)), upload.binding, expiresIn: Self.longestLife)
         guard uploads[part.id] != nil else { return }
         let task = try session.uploadTask(
             Sluice.request(link.method, link.url, headers: link.headers), of: file)
@@ -225,9 +232,15 @@ public actor BackgroundUploads {
 
     private func partFile(_ part: PartName) -> URL { folder(part.id).appendingPathComponent("\(part.number)") }
 
+    private func stateFile(_ id: String) -> URL { folder(id).appendingPathComponent("state") }
+
     private func keep(_ upload: BackgroundUpload) throws {
         guard let id = upload.state.uploadID else { return }
-        try JSONEncoder().encode(upload).write(to: folder(id).appendingPathComponent("state"), options: .atomic)
+        var options: Data.WritingOptions = .atomic
+        #if canImport(Darwin)
+            options.insert(.completeFileProtectionUntilFirstUserAuthentication)
+        #endif
+        try JSONEncoder().encode(upload).write(to: stateFile(id), options: options)
     }
 }
 
@@ -237,6 +250,12 @@ private struct BackgroundUpload: Codable, Sendable {
     let bucket: String
     let size: Int64
     let count: Int
+    /// What the links of this upload bind. A later launch learns it again.
+    let binding = Locked(Binding(md5: true, sha256: false))
+
+    private enum CodingKeys: String, CodingKey {
+        case state, bucket, size, count
+    }
 
     var tags: [Int: String] { state.tags ?? [:] }
 

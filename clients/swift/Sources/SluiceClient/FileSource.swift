@@ -62,7 +62,7 @@ struct FileSource: Sendable {
         return try await onDisk { stop in
             var md5Digest = md5 ? Insecure.MD5() : nil
             var sha256Digest = sha256 ? SHA256() : nil
-            let output = try copy.map { try newFile($0.url) }
+            let output = try copy.map { try newFile($0.url, isReadWhileLocked: $0.isReadWhileLocked) }
             defer { try? output?.close() }
             if let copy { try output?.write(contentsOf: copy.before) }
             try read(range, until: stop) { piece in
@@ -93,6 +93,8 @@ struct Copy: Sendable {
     let url: URL
     var before = Data()
     var after = Data()
+    /// Whether a locked device may read the file, once its user has unlocked it since it started.
+    var isReadWhileLocked = false
 }
 
 /// What was computed of a file or a part.
@@ -111,8 +113,14 @@ extension Data {
 }
 
 /// Makes an empty file that only its owner may read.
-func newFile(_ url: URL) throws -> FileHandle {
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+///
+/// - Parameter isReadWhileLocked: whether a locked device may read it, once its user has unlocked it since it started.
+func newFile(_ url: URL, isReadWhileLocked: Bool = false) throws -> FileHandle {
+    var attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+    #if canImport(Darwin)
+        if isReadWhileLocked { attributes[.protectionKey] = FileProtectionType.completeUntilFirstUserAuthentication }
+    #endif
+    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: attributes) else {
         throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
     }
     return try FileHandle(forWritingTo: url)

@@ -49,7 +49,9 @@ extension Sluice {
         public var expiresIn: Int?
         /// Bind the MD5 of the file, or of each part. Without it, it is bound if the grant requires it.
         public var md5 = true
-        /// Bind the SHA-256 of the file, or of each part. Without it, it is bound if the bucket requires it.
+        /// Bind the SHA-256 of a file that is sent by one request. Without it, it is bound if the bucket requires it,
+        /// that of each part as well. Other buckets cannot bind that of a part: with it, a file that is sent in parts
+        /// fails there with `NotEnforceable`.
         public var sha256 = false
         /// Ask the gateway what has arrived.
         public var confirm = true
@@ -178,7 +180,7 @@ extension Sluice {
         public var partNumber: Int
         /// The MD5 of the part, in base64.
         public var contentMD5: String?
-        /// The SHA-256 of the part, in base64.
+        /// The SHA-256 of the part, in base64. Only buckets that require it can bind it.
         public var checksumSHA256: String?
         /// The length of the part in bytes.
         public var contentLength: Int64?

@@ -25,23 +25,18 @@ extension Sluice {
         public let authorization: String?
     }
 
-    /// Fetches temporary credentials for an OSS SDK. They live for an hour unless the bucket allows less.
+    /// Fetches temporary credentials for an OSS SDK. They live for an hour unless the bucket allows less. Each call is
+    /// recorded and counts as a URL; ``OSSCredentialsCache`` calls once for many requests.
     ///
     /// - Parameters:
     ///   - bucket: the bucket.
     ///   - prefix: what the credentials cover: empty for all of the bucket, or with `/` at its end.
     public func ossCredentials(bucket: String, prefix: String = "") async throws -> OSSCredentials {
-        let query = "bucket=\(bucket.queryEscaped)" + (prefix.isEmpty ? "" : "&prefix=\(prefix.queryEscaped)")
-        // A refusal has the status 200 as well.
-        let body: CredentialsBody = try await call("GET", "/v1/sts/oss?\(query)", Nothing?.none)
-        guard body.statusCode == 200, let accessKeyID = body.accessKeyID, let secret = body.accessKeySecret,
-            let token = body.securityToken, let expiration = body.expiration
-        else {
-            throw SluiceError(
-                .gateway, ErrorCode(body.errorCode ?? body.code), status: body.statusCode, detail: body.errorMessage)
-        }
+        // `GET /v1/sts/oss` answers refusals with 200 as well, for SDKs that read nothing else.
+        let session: Session = try await call("POST", "/v1/sts", SessionRequest(bucket: bucket, prefix: prefix))
         return OSSCredentials(
-            accessKeyID: accessKeyID, accessKeySecret: secret, securityToken: token, expiration: expiration)
+            accessKeyID: session.credentials.accessKeyID, accessKeySecret: session.credentials.secretAccessKey,
+            securityToken: session.credentials.sessionToken, expiration: session.expiresAt)
     }
 
     /// Has a string signed for an OSS SDK in self-signed mode.
@@ -55,30 +50,23 @@ extension Sluice {
     }
 }
 
+private struct SessionRequest: Encodable, Sendable {
+    let bucket: String
+    let prefix: String
+}
+
+private struct Session: Decodable, Sendable {
+    struct Credentials: Decodable, Sendable {
+        let accessKeyID: String
+        let secretAccessKey: String
+        let sessionToken: String
+    }
+
+    let credentials: Credentials
+    let expiresAt: Date
+}
+
 private struct SignatureRequest: Encodable, Sendable {
     let content: String
     let canonicalRequest: String?
-}
-
-/// The body of the CredentialsURI protocol.
-private struct CredentialsBody: Decodable, Sendable {
-    let statusCode: Int
-    let code: String
-    let accessKeyID: String?
-    let accessKeySecret: String?
-    let securityToken: String?
-    let expiration: Date?
-    let errorCode: String?
-    let errorMessage: String?
-
-    private enum CodingKeys: String, CodingKey {
-        case statusCode = "StatusCode"
-        case code = "Code"
-        case accessKeyID = "AccessKeyId"
-        case accessKeySecret = "AccessKeySecret"
-        case securityToken = "SecurityToken"
-        case expiration = "Expiration"
-        case errorCode = "ErrorCode"
-        case errorMessage = "ErrorMessage"
-    }
 }

@@ -56,15 +56,16 @@ extension Sluice {
             issued.withLock { $0.append(link) }
             return link
         }
-        let answer = try await using(ask) { link -> Answer? in
+        let answer = try await using(ask) { link -> Result<Answer, SluiceError> in
             do {
-                return try await self.put(
-                    job.source.url, to: link.url, method: link.method, headers: link.headers,
-                    onSent: { job.control.note(0, $0, of: size) })
+                return .success(
+                    try await self.put(
+                        job.source.url, to: link.url, method: link.method, headers: link.headers,
+                        onSent: { job.control.note(0, $0, of: size) }))
             } catch let error as SluiceError {
                 job.control.note(0, 0, of: size)
                 // The object that exists may be the one whose answer was lost.
-                if error.status == 412, wasLost.withLock({ $0 }) { return nil }
+                if error.meansExists, wasLost.withLock({ $0 }) { return .failure(error) }
                 if error.mayPass { wasLost.withLock { $0 = true } }
                 throw error
             }
@@ -74,11 +75,13 @@ extension Sluice {
         let links = issued.withLock { $0 }
         guard let last = links.last else { throw CancellationError() }
         let found =
-            answer == nil
-            ? try await landed(links.map(\.id), size: size) : try await confirmed(last.id, job)
+            switch answer {
+            case .success: try await confirmed(last.id, job)
+            case .failure(let error): try await landed(links.map(\.id), size: size, otherwise: error)
+            }
         return UploadResult(
-            id: last.id, bucket: last.bucket, key: last.key, size: size, etag: found?.etag ?? answer?.head.etag,
-            state: found?.state, parts: nil)
+            id: last.id, bucket: last.bucket, key: last.key, size: size,
+            etag: found?.etag ?? (try? answer.get())?.head.etag, state: found?.state, parts: nil)
     }
 
     private func uploadInParts(_ job: UploadJob) async throws -> UploadResult {
@@ -182,7 +185,7 @@ extension Sluice {
         defer { try? FileManager.default.removeItem(at: file) }
         let binding = job.binding.withLock { $0 }
         let digests = try await job.source.digests(
-            of: begun.range(number, of: size), md5: binding.md5, sha256: binding.sha256, copy: Copy(url: file))
+            of: begun.range(number, of: size), md5: binding.md5, sha256: binding.bindsSHA256, copy: Copy(url: file))
         let piece = Piece(try FileSource(file), known: digests)
         let answer = try await using({
             try await self.partLink(begun.id, number, piece, job.binding)
@@ -235,13 +238,13 @@ extension Sluice {
         return found
     }
 
-    /// The object that one of the links has made. Otherwise it is another one.
-    private func landed(_ ids: [String], size: Int64) async throws -> Upload {
+    /// The object that one of the links has made. Otherwise it is another one, and the store's refusal counts.
+    private func landed(_ ids: [String], size: Int64, otherwise refusal: SluiceError) async throws -> Upload {
         for id in ids {
             let found = try await confirm(id)
             if found.state == .landed, found.size == size { return found }
         }
-        throw SluiceError(.store, .preconditionFailed, status: 412, detail: "An object with this key exists.")
+        throw refusal
     }
 }
 

@@ -125,9 +125,8 @@ public final class Sluice: Sendable {
     ///   - expiresIn: life of the link in seconds. The gateway shortens it to what is allowed.
     public func partLink(_ id: String, _ part: PartRequest, expiresIn: Int? = nil) async throws -> Link {
         let request = PartsRequest(parts: [part], expiresIn: expiresIn)
-        let answer: Results<Link> = try await call("POST", "/v1/multipart-uploads/\(id)/parts", request)
-        guard let first = answer.results.first else { throw SluiceError.lost("The answer is not one of a gateway.") }
-        return try first.result.get()
+        let answer: OnlyResult<Link> = try await call("POST", "/v1/multipart-uploads/\(id)/parts", request)
+        return answer.value
     }
 
     /// Lists the parts that the store has.
@@ -166,7 +165,8 @@ public final class Sluice: Sendable {
 // MARK: - Requests
 
 extension Sluice {
-    /// Sends a request to the gateway until it is answered. A `POST` takes effect once, even if it is sent again.
+    /// Sends a request to the gateway until it is answered. A `POST` takes effect once, even if it is sent again. A
+    /// ``SluiceError`` that decoding the body throws is a refusal like any other.
     func call<Answered: Decodable & Sendable>(
         _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
     ) async throws -> Answered {
@@ -183,16 +183,15 @@ extension Sluice {
         if method == "POST" { request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key") }
         // One refusal of a token is worth asking for another one.
         let hasRefreshed = Locked(false)
-        let answer = try await retrying { [request] _ in
+        let answered = try await retrying { [request] _ in
             let answer = try await self.ask(request, isRefresh: hasRefreshed.withLock { $0 })
-            guard answer.status == 401, !hasRefreshed.withLock({ $0 }) else { return try Self.accepted(answer) }
+            guard answer.status == 401, !hasRefreshed.withLock({ $0 }) else {
+                return try Self.accepted(answer, as: Answered.self)
+            }
             hasRefreshed.withLock { $0 = true }
-            return try Self.accepted(try await self.ask(request, isRefresh: true))
+            return try Self.accepted(try await self.ask(request, isRefresh: true), as: Answered.self)
         }
-        if let nothing = Nothing() as? Answered { return nothing }
-        guard let answered = try? Coding.decode(Answered.self, from: answer.body) else {
-            throw SluiceError.lost("The answer is not one of a gateway.")
-        }
+        guard let answered else { throw SluiceError.lost("The answer is not one of a gateway.") }
         return answered
     }
 
@@ -202,9 +201,18 @@ extension Sluice {
         return try await transport.send(request)
     }
 
-    private static func accepted(_ answer: Answer) throws -> Answer {
+    /// What the answer says, unless it is a refusal. Nil if it is not one of a gateway, which asking again does not
+    /// change.
+    private static func accepted<Answered: Decodable>(_ answer: Answer, as type: Answered.Type) throws -> Answered? {
         guard answer.isOK else { throw SluiceError(refusal: answer) }
-        return answer
+        if let nothing = Nothing() as? Answered { return nothing }
+        do {
+            return try Coding.decode(type, from: answer.body)
+        } catch let refusal as SluiceError {
+            throw refusal
+        } catch {
+            return nil
+        }
     }
 
     /// Repeats what may be repeated, after growing random pauses, and not before the `Retry-After` of the server.

@@ -24,6 +24,8 @@ public struct SluiceError: Error, Sendable {
         public let period: String
         /// How much the quota allows in a period.
         public let limit: Int64
+        /// The number of seconds until the next period. Absent for a total.
+        public let resetsIn: Int?
     }
 
     /// Who failed.
@@ -61,8 +63,9 @@ public struct SluiceError: Error, Sendable {
 
     /// Whether the same call may succeed later.
     public var mayPass: Bool {
-        // A quota that opens tomorrow is not worth waiting for.
+        // A quota that opens tomorrow is not worth waiting for, and one without periods does not open.
         if let retryAfter, retryAfter > .seconds(60) { return false }
+        if let quota, quota.resetsIn == nil { return false }
         switch source {
         case .network: return true
         case .client: return false
@@ -86,7 +89,7 @@ extension SluiceError {
     init(refusal answer: Answer) {
         let problem = try? JSONDecoder().decode(Problem.self, from: answer.body)
         self.init(problem ?? Problem(), status: answer.status)
-        retryAfter = answer.retryAfter
+        retryAfter = answer.retryAfter ?? retryAfter
     }
 
     init(_ problem: Problem, status: Int) {
@@ -98,6 +101,8 @@ extension SluiceError {
         condition = problem.condition
         quota = problem.quota
         remaining = problem.remaining
+        // An item of a list has no header that says it.
+        retryAfter = problem.quota?.resetsIn.map { .seconds($0) }
     }
 
     /// Of an answer of a store: XML, most of the time.
@@ -113,6 +118,11 @@ extension SluiceError {
             .store, ErrorCode(element("Code") ?? "HTTP\(answer.status)"), status: answer.status,
             detail: element("Message") ?? "The store answered \(answer.status).", retryAfter: answer.retryAfter)
         requestID = element("RequestId")
+    }
+
+    /// Whether an object has the key of an upload that may not replace one. Alibaba OSS answers that with 409.
+    var meansExists: Bool {
+        source == .store && (status == 412 || status == 409 && code == ErrorCode("FileAlreadyExists"))
     }
 
     /// Whether the link may have expired. Stores answer that with 403, and some with 400 or 401.

@@ -58,6 +58,65 @@ extension RunningTests {
         }
     }
 
+    /// What becomes of the next upload that ends.
+    private func next(_ uploads: BackgroundUploads) async throws -> Sluice.UploadResult {
+        for await event in uploads.events {
+            switch event {
+            case .progressed: continue
+            case .finished(let result): return result
+            case .failed(_, let error): throw error
+            }
+        }
+        throw CancellationError()
+    }
+
+    @Test("background uploads learn of each bucket what it needs, and wait for a quota to open")
+    func backgroundBuckets() async throws {
+        try await withDirectory { directory in
+            let uploads = uploads(directory)
+            for bucket in [world.strictBucket, world.bucket, world.strictBucket] {
+                if bucket == world.bucket { try await plan(world.gateway, .usedUp(resetsIn: 1)) }
+                let id = try await uploads.start(
+                    file: world.file("six.bin"), to: .init(bucket: bucket, key: "\(world.folder)background3"))
+                let done = try await next(uploads)
+                #expect(done.id == id)
+                #expect(done.bucket == bucket)
+                #expect([.landed, .unverified].contains(done.state))
+                try await expectAllHappened(world.gateway)
+            }
+            await uploads.end()
+        }
+    }
+
+    @Test("a background upload whose state cannot be read keeps its parts, and one without a state is aborted")
+    func backgroundUnreadable() async throws {
+        try await withDirectory { directory in
+            let client = world.client()
+            let begun = try await client.startParts(.init(bucket: world.bucket, key: "\(world.folder)background4"))
+            for id in ["unreadable", begun.id] {
+                let folder = directory.appendingPathComponent(id)
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+                _ = try folder.file("1", bytes(10))
+            }
+            let unreadable = directory.appendingPathComponent("unreadable")
+            _ = try unreadable.file("state", Data("not json".utf8))
+            let uploads = uploads(directory)
+            var failed: String?
+            for await event in uploads.events {
+                if case .failed(let id, let error) = event, error is DecodingError { failed = id }
+                break
+            }
+            #expect(failed == "unreadable")
+            let part = try Data(contentsOf: unreadable.appendingPathComponent("1"))
+            #expect(part == bytes(10))
+            // It is aborted while others go on.
+            while try await client.partsUpload(begun.id).state != "aborted" {}
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(left == ["unreadable"])
+            await uploads.end()
+        }
+    }
+
     @Test("a background upload that is cancelled is aborted, and leaves no files")
     func backgroundCancelled() async throws {
         try await withDirectory { directory in

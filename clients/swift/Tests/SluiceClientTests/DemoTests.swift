@@ -1,6 +1,7 @@
 import Foundation
-import SluiceClient
 import Testing
+
+@testable import SluiceClient
 
 extension RunningTests {
     @Test("the demo's stores take files, parts and forms", arguments: ["demo", "demo-oss"])
@@ -54,6 +55,74 @@ extension RunningTests {
 }
 
 extension RunningTests {
+    @Test("an object at OSS that exists is kept, and an upload whose answer was lost is recognised")
+    func existingAtOSS() async throws {
+        try await withDirectory { directory in
+            let client = Sluice(url: world.demo.url, token: world.demo.key)
+            let target = Sluice.Target(bucket: "demo-oss", key: "users/alice/swift/once")
+            var options = Sluice.UploadOptions()
+            options.createOnly = true
+            try await plan(world.demo.store, Fault(kind: "lose", method: "PUT"))
+            let done = try await client.upload(
+                file: directory.file("first", bytes(3_000)), to: target, options: options
+            ).value
+            #expect(done.state == .landed)
+            try await expectAllHappened(world.demo.store)
+            // The answer that is lost is the first refusal.
+            try await plan(world.demo.store, Fault(kind: "lose", method: "PUT"))
+            let error = await refusal {
+                try await client.upload(
+                    file: directory.file("second", bytes(3_000, seed: 9)), to: target, options: options
+                ).value
+            }
+            #expect(error?.status == 409)
+            #expect(error?.code == .unknown("FileAlreadyExists"))
+            try await expectAllHappened(world.demo.store)
+        }
+    }
+
+    @Test("the token is asked for again if it gets no credentials for the OSS SDKs")
+    func ossToken() async throws {
+        let asked = Asked()
+        let client = Sluice(url: world.demo.url) { [key = world.demo.key] isRefresh in
+            await asked.note(isRefresh)
+            return isRefresh ? key : "expired"
+        }
+        _ = try await client.ossCredentials(bucket: "demo-oss", prefix: "users/alice/")
+        let questions = await asked.all
+        #expect(questions == [false, true])
+    }
+
+    @Test("credentials for the OSS SDKs are asked for once until shortly before they end")
+    func ossCredentialsCache() async throws {
+        let client = Sluice(url: world.demo.url, token: world.demo.key)
+        let time = Locked(Date())
+        let cache = OSSCredentialsCache(client, bucket: "demo-oss", prefix: "users/alice/") { time.withLock { $0 } }
+        // Faults that change nothing count the requests.
+        let mark = Fault(kind: "delay", path: "/v1/sts", seconds: 0)
+        try await plan(world.demo.url, [Fault](repeating: mark, count: 10))
+        let keys = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<10 { group.addTask { try await cache.credentials().accessKeyID } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(keys.count == 1)
+        let end = try await cache.credentials().expiration
+        time.withLock { $0 = end.addingTimeInterval(-301) }
+        _ = try await cache.credentials()
+        let once = try await plan(world.demo.url, mark)
+        #expect(once.count == 9, "one request for eleven callers")
+        time.withLock { $0 = end.addingTimeInterval(-300) }
+        _ = try await cache.credentials()
+        try await expectAllHappened(world.demo.url)
+        // A refusal is not kept.
+        time.withLock { $0 = end }
+        try await plan(world.demo.url, Fault(kind: "answer", path: "/v1/sts", status: 403), mark)
+        let refused = await refusal { try await cache.credentials() }
+        #expect(refused?.status == 403)
+        _ = try await cache.credentials()
+        try await expectAllHappened(world.demo.url)
+    }
+
     @Test("credentials and signatures for the OSS SDKs")
     func ossSDKs() async throws {
         let client = Sluice(url: world.demo.url, token: world.demo.key)

@@ -98,12 +98,3 @@ extension RunningTests {
         #expect((try? results[1].get()) == nil)
     }
 }
-
-/// What a provider of tokens was asked.
-private actor Asked {
-    private(set) var all: [Bool] = []
-
-    func note(_ isRefresh: Bool) {
-        all.append(isRefresh)
-    }
-}

@@ -128,6 +128,30 @@ extension RunningTests {
         }
     }
 
+    @Test("a part whose link a quota forbids waits until the quota opens, for a minute at most")
+    func refusedParts() async throws {
+        var options = Sluice.UploadOptions()
+        options.partSize = 5 << 20
+        func upload(_ name: String) async throws -> Sluice.UploadResult {
+            let target = Sluice.Target(bucket: world.bucket, key: world.folder + name)
+            return try await world.client().upload(file: world.file("six.bin"), to: target, options: options).value
+        }
+        try await plan(world.gateway, .usedUp(resetsIn: 2), .usedUp(resetsIn: 1))
+        let start = ContinuousClock.now
+        let done = try await upload("waiting")
+        #expect(done.state == .landed)
+        #expect(ContinuousClock.now - start >= .seconds(2))
+        try await expectAllHappened(world.gateway)
+        for seconds in [3600, nil] {
+            try await plan(world.gateway, .usedUp(resetsIn: seconds))
+            let error = await refusal { try await upload("refused") }
+            #expect(error?.code == .quotaExceeded)
+            #expect(error?.quota?.resetsIn == seconds)
+            #expect(error?.mayPass == false)
+            try await expectAllHappened(world.gateway)
+        }
+    }
+
     @Test("a store that does not answer in time is asked again")
     func slow() async throws {
         try await withDirectory { directory in

@@ -11,6 +11,8 @@ import Testing
 struct World: Decodable, Sendable {
     struct Demo: Decodable, Sendable {
         let url: URL
+        /// Where the links of its OSS bucket lead.
+        let store: URL
         let key: String
     }
 
@@ -61,11 +63,25 @@ struct Fault: Codable, Sendable {
     static let expired = Fault(
         kind: "answer", method: "PUT", status: 403,
         body: "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>")
+
+    /// The answer for a part whose link a quota forbids. Without a number, the quota has no periods.
+    static func usedUp(resetsIn seconds: Int?) -> Fault {
+        let end = seconds.map { #""period": "day", "resetsIn": \#($0)"# } ?? #""period": "total""#
+        return Fault(
+            kind: "answer", method: "POST", path: "/parts", status: 200,
+            body: """
+                {"results": [{"type": "/problems/quota-exceeded", "title": "A quota is used up", "status": 429, \
+                "code": "QuotaExceeded", "quota": {"id": "q", "metric": "urls", "limit": 1, \(end)}, "remaining": 0}]}
+                """)
+    }
 }
 
 /// Replaces the plan of a proxy, and answers the kinds of what of the last one has not happened.
 @discardableResult
-func plan(_ proxy: URL, _ faults: Fault...) async throws -> [String] {
+func plan(_ proxy: URL, _ faults: Fault...) async throws -> [String] { try await plan(proxy, faults) }
+
+@discardableResult
+func plan(_ proxy: URL, _ faults: [Fault]) async throws -> [String] {
     var request = URLRequest(url: proxy.appendingPathComponent(".faults"))
     request.httpMethod = "POST"
     request.httpBody = try JSONEncoder().encode(faults)
@@ -133,6 +149,15 @@ struct RunningTests {
             let left = try await plan(proxy)
             #expect(left == [], sourceLocation: sourceLocation)
         }
+    }
+}
+
+/// What a provider of tokens was asked.
+actor Asked {
+    private(set) var all: [Bool] = []
+
+    func note(_ isRefresh: Bool) {
+        all.append(isRefresh)
     }
 }
 

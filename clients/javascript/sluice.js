@@ -31,7 +31,8 @@ export class SluiceError extends Error {
 const failure = (source, code, message, members) => new SluiceError(message, { source, code, ...members });
 const lost = (message) => failure("network", "NetworkError", message);
 const fileChanged = () => failure("client", "FileChanged", "The file changed during the transfer, or cannot be read any more.");
-const refusedByGateway = (problem, retryAfter) =>
+// A refused item of a list has no `Retry-After`.
+const refusedByGateway = (problem, retryAfter = problem.quota?.resetsIn) =>
   failure("gateway", problem.code, problem.detail ?? problem.title ?? problem.code, { ...problem, retryAfter });
 
 function refusedByStore(status, text, retryAfter) {
@@ -39,6 +40,9 @@ function refusedByStore(status, text, retryAfter) {
   const code = element("Code") ?? `HTTP${status}`;
   return failure("store", code, element("Message") ?? `The store answered ${status}.`, { status, retryAfter });
 }
+
+// OSS answers 409 where others answer 412.
+const saysExists = ({ status, code }) => status === 412 || (status === 409 && code === "FileAlreadyExists");
 
 const stopped = (signal) =>
   signal.reason instanceof Error ? signal.reason : new DOMException("The transfer was stopped.", "AbortError");
@@ -587,10 +591,12 @@ export class Sluice {
     return this.#call("POST", "/v1/multipart-uploads", request);
   }
 
-  async partLink(id, part, { signal } = {}) {
-    const { results } = await this.#call("POST", `/v1/multipart-uploads/${id}/parts`, { parts: [part] }, signal);
-    if ("status" in results[0]) throw refusedByGateway(results[0]);
-    return results[0];
+  partLink(id, part, { signal } = {}) {
+    const body = { parts: [part] };
+    return this.#call("POST", `/v1/multipart-uploads/${id}/parts`, body, signal, ({ results: [link] }) => {
+      if ("status" in link) throw refusedByGateway(link);
+      return link;
+    });
   }
 
   async storedParts(id, { signal } = {}) {
@@ -651,19 +657,20 @@ export class Sluice {
       return (last = link);
     };
     let wasLost = false;
+    let refusal;
     const answer = await this.#use(ask, signal, async (link) => {
       try {
         return await this.#put(link, source, [0, size], signal, (bytes) => progress(0, bytes));
       } catch (error) {
         // The object that exists may be the one whose answer was lost.
-        if (error.status === 412 && wasLost) return;
+        if (saysExists(error) && wasLost) return void (refusal = error);
         wasLost ||= error.mayPass;
         throw error;
       }
     });
     progress(0, size);
     if (!(await source.isUnchanged())) throw fileChanged();
-    const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size);
+    const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size, refusal);
     const etag = found?.etag ?? unquoted(answer?.header("etag"));
     return { id: last.id, bucket: last.bucket, key: last.key, size, etag, state: found?.state };
   }
@@ -715,7 +722,8 @@ export class Sluice {
       // A file has a time at which it changed. Other bytes are compared.
       if (source.version !== undefined && etag && etag === begun.tags[number]) continue;
       const [found] = await digested(source, ...range(begun, source, number), ["contentMD5"], signal);
-      if (hex(found) !== etag) delete tags[number];
+      // OSS writes MD5 in capitals.
+      if (hex(found) !== etag?.toLowerCase()) delete tags[number];
     }
     const count = Math.ceil(source.size / begun.partSize);
     if (state === "open" || Object.keys(tags).length === count) return { ...begun, tags };
@@ -793,12 +801,12 @@ export class Sluice {
     return found;
   }
 
-  async #landed(ids, size) {
+  async #landed(ids, size, refusal) {
     for (const id of ids) {
       const found = await this.confirm(id);
       if (found.state === "landed" && found.size === size) return found;
     }
-    throw failure("store", "PreconditionFailed", "An object with this key exists.", { status: 412 });
+    throw refusal;
   }
 
   async sendForm(form, file, { contentType, signal, onProgress } = {}) {
@@ -939,7 +947,8 @@ export class Sluice {
     }
   }
 
-  async #call(method, path, body, signal) {
+  // `read` takes the result from the answer. A refusal that it throws is one like those of a status.
+  async #call(method, path, body, signal, read = (answer) => answer) {
     const headers = { accept: "application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
     // It takes effect once, even if it is sent again.
@@ -948,11 +957,11 @@ export class Sluice {
     let isRefreshed = false;
     return this.#retry(signal, async () => {
       try {
-        return await this.#ask(path, request, signal, isRefreshed);
+        return read(await this.#ask(path, request, signal, isRefreshed));
       } catch (error) {
         if (error.status !== 401 || isRefreshed || typeof this.#token !== "function") throw error;
         isRefreshed = true;
-        return this.#ask(path, request, signal, true);
+        return read(await this.#ask(path, request, signal, true));
       }
     });
   }

@@ -7,8 +7,8 @@ const find = (id) => document.getElementById(id);
 const form = find("sign-in");
 const place = find("place");
 const gallery = find("gallery");
-let client;
-let who;
+// The session of who is signed in: a client, the principal, and a controller that ends the uploads.
+let current;
 
 /** Makes an element. */
 function make(tag, properties, ...children) {
@@ -24,15 +24,15 @@ function say(text, isBad = false) {
 
 // Sign in
 
-/** The places where the caller may upload: pairs of bucket and prefix. */
-async function placesOf(gateway, token) {
+/** The caller, and the places where they may upload: pairs of bucket and prefix. */
+async function accessOf(gateway, token) {
   const answer = await fetch(`${gateway}/v1/access`, { headers: { authorization: `Bearer ${token}` } });
   const access = await answer.json();
   if (!answer.ok) throw new Error(access.detail ?? access.title);
   const isOpen = ({ effect, actions, prefix }) =>
     effect === "allow" && actions.includes("PutObject") && (prefix === "" || prefix.endsWith("/"));
-  who = access.principal;
-  return access.grants.filter(isOpen).map(({ bucket, prefix }) => ({ bucket, prefix }));
+  const places = access.grants.filter(isOpen).map(({ bucket, prefix }) => ({ bucket, prefix }));
+  return { who: access.principal, places };
 }
 
 async function signIn(event) {
@@ -40,15 +40,15 @@ async function signIn(event) {
   say("");
   const { gateway, token } = Object.fromEntries(new FormData(form));
   try {
-    const places = await placesOf(gateway.replace(/\/+$/, ""), token);
+    const { who, places } = await accessOf(gateway.replace(/\/+$/, ""), token);
     if (!places.length) throw new Error(`${who} may upload nowhere.`);
-    client = new Sluice({ url: gateway, token });
+    current = { client: new Sluice({ url: gateway, token }), who, end: new AbortController() };
     place.replaceChildren(...places.map((one) => make("option", {
       value: JSON.stringify(one), textContent: `${one.bucket}/${one.prefix}` })));
     find("who").textContent = who;
     form.elements.token.value = "";
     show(true);
-    await showGallery();
+    await showGallery(current);
   } catch (error) {
     say(error.message, true);
   }
@@ -60,7 +60,9 @@ function show(isSignedIn) {
 }
 
 function signOut() {
-  client = undefined;
+  // The same user goes on with a file by choosing it again.
+  current.end.abort(PAUSE);
+  current = undefined;
   gallery.replaceChildren();
   find("uploads").replaceChildren();
   show(false);
@@ -70,8 +72,7 @@ function signOut() {
 
 const percent = ({ loaded, total }) => (total ? loaded / total : 1);
 
-function upload(file) {
-  const { bucket, prefix } = JSON.parse(place.value);
+function upload(file, { bucket, prefix }, session) {
   const bar = make("progress", { max: 1, value: 0, ariaLabel: file.name });
   const state = make("span", { textContent: "waits" });
   const pause = make("button", { type: "button", textContent: "Pause" });
@@ -83,19 +84,20 @@ function upload(file) {
 
   async function run() {
     controller = new AbortController();
+    const signal = AbortSignal.any([controller.signal, session.end.signal]);
     pause.textContent = "Pause";
     state.textContent = "is sent";
     try {
-      const { key } = await client.upload(file, {
-        ...target, signal: controller.signal, onProgress: (progress) => (bar.value = percent(progress)),
+      const { key } = await session.client.upload(file, {
+        ...target, signal, onProgress: (progress) => (bar.value = percent(progress)),
       });
       state.textContent = "has arrived";
       pause.remove();
       cancel.remove();
-      remember({ bucket, key, type: file.type });
-      await showGallery();
+      remember(session, { bucket, key, type: file.type });
+      await showGallery(session);
     } catch (error) {
-      const isPaused = controller.signal.reason === PAUSE;
+      const isPaused = signal.reason === PAUSE;
       state.textContent = isPaused ? "is paused" : error.message;
       state.classList.toggle("bad", !isPaused);
       pause.textContent = "Continue";
@@ -107,34 +109,41 @@ function upload(file) {
   cancel.addEventListener("click", () => {
     if (controller) controller.abort();
     // What a paused upload has left is discarded.
-    else client.upload(file, { ...target, signal: AbortSignal.abort() }).catch(() => {});
+    else session.client.upload(file, { ...target, signal: AbortSignal.abort() }).catch(() => {});
     row.remove();
   });
   return run();
 }
 
+/** Uploads files one after the other, to the place and in the session for which they were chosen. */
 async function uploadAll(files) {
-  for (const file of files) await upload(file);
+  const session = current;
+  const target = JSON.parse(place.value);
+  for (const file of files) {
+    if (session !== current) return;
+    await upload(file, target, session);
+  }
 }
 
 // The gallery
 
-const shelf = () => `uploads of ${who} at ${client.url}`;
-const remembered = () => JSON.parse(localStorage.getItem(shelf()) ?? "[]");
+const shelf = ({ client, who }) => `uploads of ${who} at ${client.url}`;
+const remembered = (session) => JSON.parse(localStorage.getItem(shelf(session)) ?? "[]");
 
-function remember(object) {
-  const others = remembered().filter(({ bucket, key }) => bucket !== object.bucket || key !== object.key);
-  localStorage.setItem(shelf(), JSON.stringify([object, ...others].slice(0, 100)));
+function remember(session, object) {
+  const others = remembered(session).filter(({ bucket, key }) => bucket !== object.bucket || key !== object.key);
+  localStorage.setItem(shelf(session), JSON.stringify([object, ...others].slice(0, 100)));
 }
 
-async function showGallery() {
-  const objects = remembered();
+async function showGallery(session) {
+  const objects = remembered(session);
   const items = objects.map(({ bucket, key }) => ({ action: "GetObject", bucket, key }));
-  const links = items.length ? await client.batch(items) : [];
-  gallery.replaceChildren(...objects.map((object, index) => card(object, links[index])));
+  const links = items.length ? await session.client.batch(items) : [];
+  if (session !== current) return;
+  gallery.replaceChildren(...objects.map((object, index) => card(object, links[index], session.client)));
 }
 
-function card({ bucket, key, type }, link) {
+function card({ bucket, key, type }, link, client) {
   const name = key.split("/").pop();
   if (link instanceof SluiceError) return make("li", {}, `${name}: ${link.message}`);
   const anchor = make("a", { href: link.url, textContent: name });

@@ -89,9 +89,10 @@ class Pages:
 
 
 def until(page, condition):
-    """Waits for a condition. Playwright's own waiting needs `eval`, which the policy of the pages forbids."""
+    """Waits for a condition: an expression of the page, or a function. Playwright's own waiting needs `eval`, which the
+    policy of the pages forbids."""
     end = time.monotonic() + PATIENCE / 1000
-    while not page.evaluate(condition):
+    while not (condition() if callable(condition) else page.evaluate(condition)):
         if time.monotonic() > end:
             raise RuntimeError(f"{condition} has not come true")
         page.wait_for_timeout(20)

@@ -32,7 +32,7 @@ def flaws(made, pages):
         sign_in(made, page, "nobody")
         page.locator("#message.bad").wait_for()
         sign_in(made, page, made.token)
-        page.locator("#place").select_option(label=f"{made.bucket}/files/")
+        choose_place(made, page)
         if page.input_value("[name=token]") or made.token in page.content():
             yield "the page keeps the key where it can be seen"
         yield from upload(made, page)
@@ -45,6 +45,7 @@ def flaws(made, pages):
         page.click("#sign-out")
         if page.locator("#gallery li").count():
             yield "the gallery is there after signing out"
+        yield from change_users(made, page)
         # The browser itself reports the refusal of the key, and the connection that was cut.
         yield from (line for line in complaints if "401" not in line and "ERR_CONNECTION_RESET" not in line)
     finally:
@@ -74,6 +75,52 @@ def give_up(made, page):
         time.sleep(0.1)
     if page.locator("#uploads li", has_text=name).count():
         yield "the upload is shown after it was cancelled"
+
+
+def change_users(made, page):
+    """Signs out while the gallery is asked for, a file in parts is sent and another one waits. Signs in as another
+    user, and later again as the first one, who goes on."""
+    made.grant("bob/", made.bucket, {}, "user:bob")
+    bob = made.gateway.create("/admin/v1/api-keys", {"name": "key of bob", "principal": "user:bob"})["key"]
+    long, following, own = [made.folder / name for name in ("long.bin", "following.bin", "own.bin")]
+    for file, size in ((long, 20 << 20), (following, 1000), (own, 1000)):
+        file.write_bytes(bytes(size))
+    pending = set()
+    page.on("request", lambda request: pending.add(request) if request.resource_type in ("fetch", "xhr") else None)
+    page.on("requestfinished", lambda request: pending.discard(request))
+    page.on("requestfailed", lambda request: pending.discard(request))
+    made.front.plan = [{"kind": "delay", "method": "POST", "path": "/batch", "seconds": 3}]
+    sign_in(made, page, made.token)
+    choose_place(made, page)
+    made.store.plan, made.store.happened = [{"kind": "delay", "method": "PUT", "seconds": 3}], []
+    page.set_input_files("#files", [long, following])
+    until(page, lambda: made.store.happened)
+    page.click("#sign-out")
+    sign_in(made, page, bob)
+    page.locator("#who", has_text="user:bob").wait_for()
+    until(page, lambda: not pending)
+    if page.locator("#gallery li").count() or page.locator("#uploads li").count():
+        yield f"what the next user finds: {page.locator('#work').inner_text()}"
+    page.set_input_files("#files", own)
+    page.locator("#uploads li", has_text=own.name).get_by_text("has arrived").wait_for()
+    page.locator("#gallery li", has_text=own.name).wait_for()
+    shown = page.locator("#gallery li").all_inner_texts()
+    keys = [item["Key"] for item in made.s3.list_objects_v2(Bucket=made.bucket, Prefix="bob/").get("Contents", [])]
+    if shown != [own.name] or keys != [f"bob/{own.name}"]:
+        yield f"what the next user has after an upload: {shown} and {keys}"
+    if made.state_of_parts(f"files/{long.name}") != "open":
+        yield f"the upload that signing out interrupted is {made.state_of_parts(f'files/{long.name}')}"
+    page.click("#sign-out")
+    sign_in(made, page, made.token)
+    choose_place(made, page)
+    page.set_input_files("#files", long)
+    page.locator("#uploads li", has_text="has arrived").wait_for()
+    if made.starts(f"files/{long.name}") != [1, 1]:
+        yield f"the upload was started and completed {made.starts(f'files/{long.name}')} times"
+
+
+def choose_place(made, page):
+    page.locator("#place").select_option(label=f"{made.bucket}/files/")
 
 
 def sign_in(made, page, token):

@@ -113,9 +113,9 @@ class World:
             self.s3.delete_object(Bucket=name, Key=item["Key"])
         self.s3.delete_bucket(Bucket=name)
 
-    def grant(self, prefix, bucket, conditions):
+    def grant(self, prefix, bucket, conditions, principal="user:alice"):
         self.gateway.create("/admin/v1/grants", {
-            "principal": "user:alice", "bucket": bucket, "prefix": prefix, "actions": ["PutObject", "GetObject"],
+            "principal": principal, "bucket": bucket, "prefix": prefix, "actions": ["PutObject", "GetObject"],
             "conditions": conditions})
 
     def configuration(self, platform, **more):

@@ -65,6 +65,7 @@ apt_install() {
 # Installs the missing ones of the named packages. It does not use the network if all are installed.
 install_packages() {
     local package missing=()
+    remove_leftovers
     for package in "$@"; do
         is_installed "$package" || missing+=("$package")
     done
@@ -82,35 +83,49 @@ install_packages() {
     if ((${#others[@]})); then apt_install "${others[@]}"; fi
 }
 
-# Debian's server package creates and starts a cluster on port 5432. Debian's setting for this is off while the package
-# is installed.
+# Files that the machine has only while install_packages runs.
+no_main_cluster=/etc/postgresql-common/createcluster.d/sluice.conf
+service_policy=/usr/sbin/policy-rc.d
+
+# Debian's server package creates and starts a cluster on port 5432, unless the file forbids it.
 install_postgresql() {
-    local switch=/etc/postgresql-common/createcluster.conf kept
     apt_install postgresql-common
-    kept=$(mktemp)
-    cp "$switch" "$kept"
-    printf 'create_main_cluster = false\n' | as_root tee -a "$switch" >/dev/null
-    local outcome=0
-    apt_install postgresql-15 || outcome=$?
-    as_root tee "$switch" <"$kept" >/dev/null
-    rm -f "$kept"
-    return "$outcome"
+    with_file "$no_main_cluster" 'create_main_cluster = false' apt_install postgresql-15
 }
 
 # install_stopped PACKAGE: installs a package of Debian that would start a service of its name, now and at each boot:
 # nginx, etcd and Prometheus. This prevents both, unless the machine already has a policy for services.
 install_stopped() {
-    local package=$1 policy=/usr/sbin/policy-rc.d outcome=0
-    if [[ -e $policy ]]; then
+    local package=$1
+    if [[ -e $service_policy ]]; then
         apt_install "$package"
         return
     fi
-    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
-    as_root chmod 755 "$policy"
-    apt_install "$package" || outcome=$?
-    as_root rm -f "$policy"
-    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "${package%-server}"; fi
-    return "$outcome"
+    with_file "$service_policy" $'#!/bin/sh\nexit 101' apt_install "$package"
+    if [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "${package%-server}"; fi
+}
+
+# with_file FILE TEXT COMMAND…: runs the command while the file has this text, and removes the file however the command
+# ends. A last line names the process that does so.
+with_file() (
+    file=$1 text=$2
+    shift 2
+    trap 'as_root rm -f "$file"' EXIT
+    # A signal first lets the command end.
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '%s\n# Sluice, process %d\n' "$text" "$BASHPID" | as_root install -D /dev/stdin "$file"
+    "$@"
+)
+
+# Removes what with_file left behind when it was killed.
+remove_leftovers() {
+    local file process
+    for file in "$no_main_cluster" "$service_policy"; do
+        process=$(sed -n 's/^# Sluice, process //p' "$file" 2>/dev/null) || continue
+        if [[ -n $process && ! -e /proc/$process ]]; then as_root rm -f "$file"; fi
+    done
 }
 
 # Installs what the program needs at build time and at run time.

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import time
 import urllib.error
@@ -127,6 +128,8 @@ class Rehearsal:
         self._live_and_back_up()
         self._restore_the_dump()
         self._restore_to_the_moment()
+        self._restore_again()
+        self.first.stop()
         print("A dump and a base backup were restored, and the gateway went on.")
         return 0
 
@@ -154,6 +157,7 @@ class Rehearsal:
         self.first.shell(documented("What to back up", 0))
         mode = (BACKUPS / f"{self.day}.dump").stat().st_mode & 0o777
         check(mode == 0o600, f"others may read the dump: {mode:o}")
+        self.earlier_moment = self.first.query("SELECT clock_timestamp()::text")[0][0]
         self.before_moment = site.links(self.keys["alice"], 10)
         self.moment = self.first.query("SELECT clock_timestamp()::text")[0][0]
         time.sleep(1)
@@ -178,6 +182,8 @@ class Rehearsal:
         notes = self.first.data / "pg_wal/archive_status"
         wait(lambda: (notes / f"{name}.done").exists(), f"{name} is not noted")
         (notes / f"{name}.done").rename(notes / f"{name}.ready")
+        # Another file wakes the archiver, which otherwise sleeps for a minute.
+        self.first.query("SELECT pg_switch_wal() FROM pg_create_restore_point('wake')")
         wait(lambda: (notes / f"{name}.done").exists(), f"{name} is not archived a second time")
 
     def _copy_of(self, server):
@@ -218,29 +224,47 @@ class Rehearsal:
         self.site.wait_until_ready()
         check(self.site.ask(self.keys["bob"])[0] == 403, "bob's grant is not revoked in the first server")
         restored = self.first
-        stop, copy, start, reset, restart = (documented("Restoring to a moment", number) for number in range(5))
-        restored.root_shell(stop)
-        restored.shell(copy, day=self.day, moment=self.moment)
-        restored.root_shell(start)
-        while restored.query("SELECT pg_is_in_recovery()")[0][0]:
-            time.sleep(0.1)
+        self._recover(moment=self.moment)
         self.site.wait_until_ready()
         self._expect(restored, held=self.before_backup + self.before_moment, gone=self.after_moment)
         status, link, _ = self.site.ask(self.keys["alice"], **self.again)
         check(status == 201 and link != self.repeated, "a repeated request gets the link of a row that is gone")
         check(self.site.gateway.ends == [], "the gateway ended")
-        restored.shell(reset)
-        restored.root_shell(restart)
-        self.site.wait_until_ready()
+        self._open(timeline=2)
         check(self.site.ask(self.keys["alice"])[0] == 201, "nothing is issued after the restart")
-        self._archive(restored)
         self._copy_of(restored)
-        restored.stop()
+
+    def _restore_again(self):
+        """From the same base backup: to a moment before the first one, and to one that this restore undid."""
+        self._recover(moment=self.earlier_moment)
+        self._expect_rows(self.first, held=self.before_backup, gone=self.before_moment + self.after_moment)
+        self._open(timeline=3)
+        self._recover(moment=self.moment, timeline="current")
+        self._expect_rows(self.first, held=self.before_backup + self.before_moment, gone=self.after_moment)
+        self._open(timeline=4)
+
+    def _recover(self, **variables):
+        """The documented commands up to the look at what was restored."""
+        stop, copy, start = (documented("Restoring to a moment", number) for number in range(3))
+        self.first.root_shell(stop)
+        shutil.rmtree(f"{self.first.data}.before", ignore_errors=True)
+        self.first.shell(copy, day=self.day, **variables)
+        self.first.root_shell(start)
+        while self.first.query("SELECT pg_is_in_recovery()")[0][0]:
+            time.sleep(0.1)
+
+    def _open(self, timeline):
+        """The documented commands after the look. What the server archives then must be of this timeline."""
+        reset, restart = (documented("Restoring to a moment", number) for number in (3, 4))
+        self.first.shell(reset)
+        self.first.root_shell(restart)
+        self.site.wait_until_ready()
+        last = self._archive(self.first)
+        check(last.startswith(f"{timeline:08X}"), f"{last} is not of timeline {timeline}")
+        check((BACKUPS / f"wal/{timeline:08X}.history").exists(), f"the history of timeline {timeline} is not archived")
 
     def _expect(self, restored, held, gone):
-        count = lambda ids: restored.query("SELECT count(*) FROM issuances WHERE id = ANY (%s::uuid[])", ids)[0][0]
-        check(count(held) == len(held), f"{len(held) - count(held)} links of before have no row")
-        check(count(gone) == 0, "rows of after the backup are there")
+        self._expect_rows(restored, held, gone)
         # What the documentation warns of: the grant that was revoked later is in force again.
         status, _, url = self.site.ask(self.keys["bob"])
         check(status == 201 and "X-Amz-Signature=" in url, f"bob is refused ({status}), although nothing revoked his grant")
@@ -252,3 +276,8 @@ class Rehearsal:
         status, _ = self.site.call("PATCH", f"/admin/v1/quotas/{restored.query('SELECT id FROM quotas')[0][0]}",
                                    {"limit": self.LIMIT + 10}, **{"If-Match": "*"})
         check(status == 200, f"the quota cannot be raised: {status}")
+
+    def _expect_rows(self, restored, held, gone):
+        count = lambda ids: restored.query("SELECT count(*) FROM issuances WHERE id = ANY (%s::uuid[])", ids)[0][0]
+        check(count(held) == len(held), f"{len(held) - count(held)} links of before have no row")
+        check(count(gone) == 0, "rows of after the backup are there")

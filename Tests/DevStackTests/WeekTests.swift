@@ -7,8 +7,8 @@ import Testing
 @Suite struct WeekTests {
     private static let end = Date(timeIntervalSince1970: 1_900_000_000)
 
-    private func visits(seed: UInt64) -> [WeekVisit] {
-        WeekVisit.all(from: Self.end.addingTimeInterval(-7 * 86_400), to: Self.end, by: Dice(seed: seed))
+    private func visits(seed: UInt64, to end: Date = Self.end) -> [WeekVisit] {
+        WeekVisit.all(from: end.addingTimeInterval(-7 * 86_400), to: end, by: Dice(seed: seed))
     }
 
     @Test func `the same seed gives the same week, and another one another`() {
@@ -36,5 +36,12 @@ import Testing
         let editors = visits.filter { $0.person.group == .editors }
         #expect(editors.count(where: isSaturday) * 2 < editors.count / 6)
         #expect(visits.count { $0.at > Self.end.addingTimeInterval(-600) } >= 5)
+    }
+
+    @Test(arguments: [1, 30, 300]) func `the last visits are on the last day, however young it is`(seconds: Int) {
+        let midnight = Date(timeIntervalSince1970: 21_990 * 86_400)
+        let visits = visits(seed: 1, to: midnight.addingTimeInterval(TimeInterval(seconds)))
+        let names = Set(visits.filter { $0.at >= midnight }.map(\.person.name))
+        #expect(names.isSuperset(of: ["amara", "farah", "priya", "kofi", "rosa"]))
     }
 }

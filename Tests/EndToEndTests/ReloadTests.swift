@@ -7,7 +7,7 @@ import Testing
 /// SIGHUP: certificates and master keys are read again, and nothing else.
 @Suite(.timeLimit(.minutes(3))) struct ReloadTests {
     /// Certificate and key of a gateway.
-    private struct Files {
+    struct Files {
         let certificate: URL
         let key: URL
 
@@ -133,7 +133,7 @@ import Testing
                     [
                         "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
                         "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": keys.path,
-                        "SLUICE_HTTP_DRAIN_DELAY": "5", "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
+                        "SLUICE_HTTP_DRAIN_DELAY": "12", "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
                     ],
                     by: socketIsPassed ? Supervisor.holding(socketNamed: "api", file: note) : [])
                 func processID() throws -> pid_t {
@@ -170,7 +170,7 @@ import Testing
                 #expect(try await readiness(at: gateway, trusting: second).contains("draining"))
                 try await linksFlow()
                 if socketIsPassed {
-                    try await waitUntil("the next gateway runs", seconds: 20) { try processID() != draining }
+                    try await waitUntil("the next gateway runs") { try processID() != draining }
                     try await linksFlow()
                 }
                 try "stop".write(to: stop, atomically: true, encoding: .utf8)

@@ -114,6 +114,35 @@ import Testing
             })
     }
 
+    /// Nobody listens there.
+    private static let nowhere = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2"
+
+    /// Whoever starts a machine starts both at once.
+    @Test func `a gateway waits for a PostgreSQL that starts after it`() async throws {
+        try await Deployment.with(cluster: try await TestCluster(ClusterOptions())) { site in
+            try await site.cluster.stop()
+            let process = try RunningProcess(
+                [Program.path, "serve"],
+                environment: site.environment.merging(["SLUICE_LISTEN": "127.0.0.1:0"]) { $1 })
+            try await waitUntil("it has begun") { process.errors.contains("settings read") }
+            #expect(process.isRunning && !process.errors.contains("listening"), "\(process.errors)")
+            try await site.cluster.start()
+            try await waitUntil("it serves") { process.errors.contains("listening") || !process.isRunning }
+            process.signal(SIGTERM)
+            #expect(await process.exitStatus() == 0, "\(process.errors)")
+            #expect(process.errors.contains("listening"), "\(process.errors)")
+        }
+    }
+
+    @Test func `a gateway that waited half a minute for PostgreSQL ends with one line`() async throws {
+        let began = ContinuousClock.now
+        let line = try await lastLine(
+            ["serve"], try Deployment.current.environment.merging(["SLUICE_DATABASE_URL": Self.nowhere]) { $1 })
+        #expect(ContinuousClock.now - began >= .seconds(30))
+        #expect(line["level"] == "critical" && line["message"] == "The gateway failed", "\(line)")
+        #expect(line["cause"].text?.contains("PostgreSQL: unavailable: ") == true, "\(line)")
+    }
+
     /// No signal ends the first process of a container that it does not await.
     @Test(arguments: [SIGTERM, SIGINT])
     func `a gateway that is told to stop while it waits for PostgreSQL ends`(signal: Int32) async throws {
@@ -121,8 +150,7 @@ import Testing
         let process = try firstInContainer(
             "serve",
             site.environment.merging([
-                "SLUICE_LISTEN": "127.0.0.1:0",
-                "SLUICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2",
+                "SLUICE_LISTEN": "127.0.0.1:0", "SLUICE_DATABASE_URL": Self.nowhere,
             ]) { $1 })
         try await waitUntil("it has begun") { process.errors.contains("settings read") }
         #expect(try kill(program(in: process), signal) == 0)

@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `a gateway that stops says so in readyz while it still serves`() async throws {
-        try await Deployment.with(settings: ["SLUICE_HTTP_DRAIN_DELAY": "3"]) { site in
+        try await Deployment.with(settings: ["SLUICE_HTTP_DRAIN_DELAY": "10"]) { site in
             try await site.makeBucket("drain")
             let user = try await site.makeUser("alice")
             try await site.grant(["GetObject"], to: user.principal, in: "drain")

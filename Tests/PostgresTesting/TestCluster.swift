@@ -82,21 +82,30 @@ public final class TestCluster: Sendable {
 
     /// Makes a new database; returns its name.
     ///
-    /// - Parameter template: The template to copy, which is made at its first use; `nil` for an empty database.
+    /// - Parameter template: The template to copy; `nil` for an empty database.
     public func createDatabase(template: DatabaseTemplate? = nil) async throws -> String {
-        if let template {
-            let once = templates.withLock { templates in
-                let once = templates[template.name] ?? Once()
-                templates[template.name] = once
-                return once
-            }
-            try await once.value {
-                try await self.create(template.name, from: "template0")
-                try await template.migrate(self.connectionString(database: template.name))
-            }
-        }
+        var source = "template0"
+        if let template { source = try await fill(template) }
         let name = "test_\(Self.counter.add(1, ordering: .relaxed).newValue)"
-        try await create(name, from: template?.name ?? "template0")
+        try await create(name, from: source)
+        return name
+    }
+
+    /// Fills a template at its first use on a day in UTC; returns the name of its database.
+    ///
+    /// Each day has a database of its own, since what it holds depends on the day: the partitions of a ledger, for
+    /// example.
+    private func fill(_ template: DatabaseTemplate) async throws -> String {
+        let name = "\(template.name)_\(Int(Date.now.timeIntervalSince1970) / 86_400)"
+        let once = templates.withLock { templates in
+            let once = templates[name] ?? Once()
+            templates[name] = once
+            return once
+        }
+        try await once.value {
+            try await self.create(name, from: "template0")
+            try await template.migrate(self.connectionString(database: name))
+        }
         return name
     }
 
@@ -177,7 +186,7 @@ public struct DatabaseTemplate: Sendable {
     ///
     /// - Parameters:
     ///   - name: Name of the template.
-    ///   - migrate: Fills the empty database, once per cluster. It closes its connections before it returns.
+    ///   - migrate: Fills the empty database, once per cluster and day. It closes its connections before it returns.
     public init(
         _ name: String, migrate: @escaping @Sendable (_ connectionString: String) async throws -> Void
     ) {

@@ -158,6 +158,8 @@ def a_quota_is_created_changed_reset_and_deleted(walk):
     visit.done("The limit is in force")
     assert gateway.admin("GET", f"quotas/{made['id']}")["limit"] == 2_147_483_648
 
+    # The quota is of a day, which may have begun since her other links.
+    walk.world.issue(walk.world.user("alice"), "alice/counted.txt")
     used = walk.world.ids["quota"]
     assert gateway.admin("GET", f"quotas/{used}")["use"]["used"] > 0
     visit.go(f"#/quotas/{used}")

@@ -61,17 +61,28 @@ def push():
     return git("push", "origin", "main", cwd=folder / "work")
 
 
+def objects_sent(progress):
+    """How many objects a push has sent. It sends one after the other, and appends lines such as
+    `upload 3/200 4096/9000 3.bin` about the third of 200."""
+    lines = progress.read_text().split("\n")[:-1] if progress.exists() else []
+    return int(lines[-1].split()[1].split("/")[0]) - 1 if lines else 0
+
+
 def push_and_kill():
-    """Kills a push as soon as it has sent some objects; the store tells when."""
-    before = job["before"]
+    """Kills a push as soon as it has sent some objects; returns how many they are."""
+    progress = folder / "progress"
     process = subprocess.Popen(
-        ["git", "-c", "lfs.concurrenttransfers=1", "push", "origin", "main"], cwd=folder / "work", env=environment,
-        start_new_session=True,
+        ["git", "-c", "lfs.concurrenttransfers=1", "push", "origin", "main"], cwd=folder / "work",
+        env=environment | {"GIT_LFS_PROGRESS": str(progress)}, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    time.sleep(before)
+    deadline = time.monotonic() + 120
+    while objects_sent(progress) == 0 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if process.poll() is not None:
+        raise RuntimeError(f"the push ended with {process.returncode} before it was killed")
     os.killpg(process.pid, 9)
-    return {"status": process.wait()}
+    return {"status": process.wait(), "sent": objects_sent(progress)}
 
 
 def pull():

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -53,13 +52,12 @@ class Live:
         shutil.rmtree(self.folder)
 
     def start(self):
-        port, store, prometheus = free_ports(3)
-        self.gateway, self.prometheus = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{prometheus}"
-        self.run("gateway", self.binary, "dev", "--empty", "--port", port, "--store-port", store,
-                 "--data-dir", self.folder / "data")
-        output = self.folder / "gateway.out"
+        output = self.run("gateway", self.binary, "dev", "--empty", "--port", 0, "--store-port", 0,
+                          "--data-dir", self.folder / "data")
         self.wait("the gateway", lambda: "Ctrl-C stops" in output.read_text())
         text = output.read_text()
+        address = re.search(r"is ready at http://(127\.0\.0\.1:\d+)", text)[1]
+        self.gateway = f"http://{address}"
         self.keys = {
             "alice": re.search(r"SLUICE_KEY=(\S+)", text)[1],
             "mallory": re.search(r"answer is 403:\n(\S+)", text)[1],
@@ -69,16 +67,22 @@ class Live:
         configuration.write_text(yaml.safe_dump({
             "global": {"scrape_interval": SCRAPE, "scrape_timeout": SCRAPE, "evaluation_interval": "1s"},
             "rule_files": [str(self.ops / "prometheus" / name) for name in ("recording.yaml", "alerts.yaml")],
-            "scrape_configs": [{"job_name": "sluice", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}],
+            "scrape_configs": [{"job_name": "sluice", "static_configs": [{"targets": [address]}]}],
         }))
-        self.run("prometheus", "prometheus", f"--config.file={configuration}",
-                 f"--storage.tsdb.path={self.folder / 'series'}", f"--web.listen-address=127.0.0.1:{prometheus}")
+        output = self.run("prometheus", "prometheus", f"--config.file={configuration}",
+                          f"--storage.tsdb.path={self.folder / 'series'}", "--web.listen-address=127.0.0.1:0")
+        listens = re.compile(r'"Listening on".* address=(\S+)\s')
+        self.wait("Prometheus", lambda: listens.search(output.read_text()))
+        self.prometheus = f"http://{listens.search(output.read_text())[1]}"
         self.wait("Prometheus", lambda: fetch(f"{self.prometheus}/-/ready"))
 
     def run(self, name, *command):
-        with open(self.folder / f"{name}.out", "w", encoding="utf-8") as output:
+        """Starts a program on ports that it chooses itself; returns the file of its output."""
+        file = self.folder / f"{name}.out"
+        with open(file, "w", encoding="utf-8") as output:
             self.processes.append(subprocess.Popen(
                 [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT))
+        return file
 
     def wait(self, name, condition):
         end = time.monotonic() + PATIENCE
@@ -169,8 +173,9 @@ def found(live, ops):
     checked = subprocess.run(["promtool", "check", "metrics"], input=live.page(), capture_output=True, text=True,
                              check=False)
     yield from (f"promtool: {line}" for line in (checked.stdout + checked.stderr).splitlines())
+    deadline = time.monotonic() + PATIENCE
     for place, expression in queries(ops):
-        yield from query_flaws(live, place, expression)
+        yield from query_flaws(live, place, expression, deadline)
     dashboard = json.loads((ops / "grafana/sluice.json").read_text())
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query" and not live.values(variable["query"]["query"]):
@@ -189,12 +194,12 @@ def send(live, stop, errors):
         errors.append(f"the load ended: {error}")
 
 
-def query_flaws(live, place, expression):
+def query_flaws(live, place, expression, deadline):
     # An alert that does not fire has no samples, so its two sides are asked apart from the comparison.
     parts = [expression] if place.startswith("the panel") else operands(expression)
     for part in parts:
         try:
-            numbers = live.query(part)
+            numbers = patient_query(live, part, deadline)
         except urllib.error.HTTPError as error:
             yield f"{place}: {json.loads(error.read())['error']}"
             continue
@@ -202,6 +207,16 @@ def query_flaws(live, place, expression):
             yield f"{place} has no samples: {part}"
         elif all(number != number for number in numbers):
             yield f"{place} has no number: {part}"
+
+
+def patient_query(live, expression, deadline):
+    """The samples of a query. Until the deadline it is asked again while it has no number: it looks back over seconds,
+    in which a busy machine may have come to nothing."""
+    while True:
+        numbers = live.query(expression)
+        if any(number == number for number in numbers) or time.monotonic() >= deadline:
+            return numbers
+        time.sleep(0.5)
 
 
 def operands(expression):
@@ -215,13 +230,3 @@ def operands(expression):
 def fetch(url):
     with urllib.request.urlopen(url, timeout=10) as answer:
         return answer.read().decode()
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports

@@ -110,11 +110,11 @@ struct WeekVisit: Sendable {
                 }
             }
         }
-        // Some links are still alive at the end, at whatever hour that is.
+        // Some links are still alive at the end, at whatever hour that is, and count for the day and month of the end.
+        let dayOfEnd = Date(timeIntervalSince1970: last * day)
         for name in ["amara", "farah", "priya", "kofi", "rosa"] {
-            let seconds = 60 + 500 * dice.fraction()
-            visits += WeekPerson.all.filter { $0.name == name }
-                .map { WeekVisit(at: end.addingTimeInterval(-seconds), person: $0) }
+            let at = max(end.addingTimeInterval(-60 - 500 * dice.fraction()), dayOfEnd)
+            visits += WeekPerson.all.filter { $0.name == name }.map { WeekVisit(at: at, person: $0) }
         }
         return visits.filter { $0.at >= start && $0.at < end }.sorted { $0.at < $1.at }
     }

@@ -37,7 +37,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 
 /// The server that runs in a data directory.
 private func server(in directory: DataDirectory) -> PostmasterFile? {
-    .ofRunningServer(inCluster: "\(directory.postgres)/cluster")
+    .ofRunningServer(of: ClusterPaths(home: directory.postgres, runtimeDirectory: nil, userID: geteuid()))
 }
 
 private func query(_ sql: String, _ postgres: EmbeddedPostgres) async throws -> String {
@@ -245,6 +245,18 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
     }
 }
 
+@Suite struct DataDirectoryModeTests {
+    @Test(arguments: [0o700, 0o750, 0o777]) func `a directory that exists keeps its mode`(mode: Int) async throws {
+        let path = "/tmp/sluice-dev-mode-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        try await DataDirectory(path, workingDirectory: "/").make()
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == mode)
+    }
+}
+
 @Suite struct ClusterPlaceTests {
     @Test func `a machine without PostgreSQL gets the command that installs it`() async {
         let none = await PostgresInstallation.all(debianDirectory: "/nonexistent", searchPath: "relative:/nonexistent")
@@ -256,7 +268,8 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
     }
 
     @Test func `a process that works in a cluster's directory is not its server for that`() {
-        #expect(!PostmasterFile.isServer(getpid(), ofCluster: FileManager.default.currentDirectoryPath))
+        let here = FileManager.default.currentDirectoryPath
+        #expect(!PostmasterFile.isServer(getpid(), ofCluster: here, sockets: here))
     }
 
     @Test func `the server on the search path is asked for its version`() async throws {

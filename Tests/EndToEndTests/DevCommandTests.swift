@@ -92,7 +92,41 @@ import Testing
         #expect(try await second.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
         let page = try await second.examplePage()
         #expect(page.status == 200 && page.text.contains("app.js"), "\(page.text)")
+        // The terminal is closed.
+        #expect(await second.end(by: SIGHUP) == 0)
+        #expect(!place.hasServer)
+    }
+
+    @Test func `a start that is told to stop leaves no server, and the next one makes the week anew`() async throws {
+        let place = Place()
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let process = try RunningProcess(DevProcess.command(at: place), environment: [:])
+            let sql = "SELECT count(*) > 0 FROM demo_past.clock, buckets"
+            try await waitUntil("the week has begun", seconds: 60) {
+                try await place.query(sql).contains("t")
+            }
+            process.signal(signal)
+            #expect(await process.exitStatus() == 0, "\(process.errors)")
+            try await waitUntil("the server has ended", seconds: 60) { !place.hasServer }
+            #expect(!process.output.contains("is ready"))
+        }
+        let next = try await DevProcess(at: place)
+        let week = try await Week(next.admin)
+        #expect((15_000...25_000).contains(week.issued) && week.nearLimit >= 3, "\(week)")
+        #expect(await next.end(by: SIGTERM) == 0)
+    }
+
+    /// In a container, root may not look at the processes of other users.
+    @Test(.enabled(if: geteuid() == 0)) func `root needs no capability to trace processes`() async throws {
+        let place = Place()
+        let prefix = ["/usr/bin/setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"]
+        let first = try await DevProcess(at: place, "--empty", through: prefix)
+        #expect(await first.end(by: SIGKILL) != 0)
+        #expect(place.hasServer)
+        let second = try await DevProcess(at: place, "--empty", through: prefix)
+        #expect(try await second.paste().first == "201")
         #expect(await second.end(by: SIGTERM) == 0)
+        #expect(!place.hasServer)
     }
 
     @Test func `a port that is taken is named with the flag that changes it`() async throws {
@@ -143,10 +177,22 @@ import Testing
     /// A directory in which `sluice dev` keeps everything. It is deleted with this object.
     final class Place: Sendable {
         let directory = "/tmp/sluice-dev-\(UUID().uuidString.prefix(8))"
+        private var processFile: String { "\(directory)/postgres/cluster/postmaster.pid" }
+
+        /// Whether PostgreSQL runs here, or was killed.
+        var hasServer: Bool { FileManager.default.fileExists(atPath: processFile) }
+
+        /// What PostgreSQL answers, as the owner of all rows; an error is empty.
+        func query(_ sql: String) async throws -> String {
+            let psql = ["/usr/bin/psql", "-XAtq", "-h", "\(directory)/postgres/run", "-U", "postgres", "-d", "sluice"]
+            let process = try RunningProcess(psql + ["-c", sql], environment: ["PATH": "/usr/bin:/bin"])
+            _ = await process.exitStatus()
+            return process.output
+        }
 
         deinit {
             // A server that outlived a crash of the test has its data here.
-            if let text = try? String(contentsOfFile: "\(directory)/postgres/data/postmaster.pid", encoding: .utf8),
+            if let text = try? String(contentsOfFile: processFile, encoding: .utf8),
                 let id = text.split(separator: "\n").first.flatMap({ pid_t($0) })
             {
                 kill(id, SIGQUIT)
@@ -192,10 +238,12 @@ import Testing
     struct DevProcess: Sendable {
         let process: RunningProcess
 
-        init(at place: Place, _ options: String...) async throws {
-            let process = try RunningProcess(
-                [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory] + options,
-                environment: [:])
+        static func command(at place: Place) -> [String] {
+            [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory]
+        }
+
+        init(at place: Place, _ options: String..., through prefix: [String] = []) async throws {
+            let process = try RunningProcess(prefix + Self.command(at: place) + options, environment: [:])
             try await waitUntil("sluice dev is ready", seconds: 120) {
                 guard process.isRunning else {
                     throw ProgramError(status: await process.exitStatus(), output: process.errors)

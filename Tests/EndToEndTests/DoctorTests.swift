@@ -362,6 +362,25 @@ import Testing
         #expect(certificate.has("files", "warning", "SLUICE_TLS_KEY_FILE"))
     }
 
+    @Test func `beside a server with a certificate for another name, it advises nobody to stop it`() async throws {
+        try await Supervisor.withFolder { folder in
+            let files = ReloadTests.Files(in: folder)
+            _ = try await files.renew("gateway.example")
+            try await Deployment.with(gateways: 0) { site in
+                let settings = [
+                    "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+                ]
+                let gateway = try await site.startGateway(settings)
+                var environment = site.environment.merging(settings) { $1 }
+                environment["SLUICE_LISTEN"] = "127.0.0.1:\(gateway.port)"
+                let found = try await examine(environment)
+                #expect(found.has("listeners", "ok", "in use, by a server with TLS"), "\(found.findings)")
+                #expect(!found.has("listeners", "warning"))
+                #expect(found.has("gateways", "skipped", "certificate for another name", "/readyz"))
+            }
+        }
+    }
+
     @Test func `it writes nothing, and its lines are the same as text`() async throws {
         var options = ClusterOptions()
         options.settings = ["autovacuum": "off"]

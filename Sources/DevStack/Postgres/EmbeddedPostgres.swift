@@ -23,7 +23,7 @@ public struct EmbeddedPostgres: Service {
     let processID: Int32
 
     /// Starts the cluster in a data directory and waits until it accepts connections. The first start creates the
-    /// cluster.
+    /// cluster. A task that is cancelled meanwhile may leave a server that is starting.
     ///
     /// - Parameters:
     ///   - directory: The data directory; only one process at a time can use it.
@@ -68,10 +68,12 @@ public struct EmbeddedPostgres: Service {
 
     /// Returns the libpq connection string for the cluster.
     ///
-    /// - Parameter role: The role to connect as. Any role works, because the socket's owner needs no password.
-    public func connectionString(role: String = superuser) -> String {
+    /// - Parameters:
+    ///   - role: The role to connect as. Any role works, because the socket's owner needs no password.
+    ///   - database: The database to connect to.
+    public func connectionString(role: String = superuser, database: String = Self.database) -> String {
         let settings = [
-            ("host", paths.sockets), ("port", String(Self.port)), ("dbname", Self.database), ("user", role),
+            ("host", paths.sockets), ("port", String(Self.port)), ("dbname", database), ("user", role),
         ]
         return settings.map { name, value in
             let escaped = value.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
@@ -81,7 +83,7 @@ public struct EmbeddedPostgres: Service {
 
     /// Whether the server is running.
     var isRunning: Bool {
-        PostmasterFile.isServer(processID, ofCluster: paths.cluster)
+        PostmasterFile.isServer(processID, ofCluster: paths.cluster, sockets: paths.sockets)
     }
 
     /// Monitors the server until the service group stops, and then stops the server.

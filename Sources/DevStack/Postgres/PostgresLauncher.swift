@@ -36,7 +36,7 @@ struct PostgresLauncher: Sendable {
     }
 
     private func runningServer() -> PostmasterFile? {
-        .ofRunningServer(inCluster: paths.cluster)
+        .ofRunningServer(of: paths)
     }
 
     /// Returns the server that an earlier run left, once it is ready; `nil` if there is none, or if it was stopping.

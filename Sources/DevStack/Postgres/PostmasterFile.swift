@@ -36,22 +36,26 @@ struct PostmasterFile: Sendable, Equatable {
     }
 
     /// Returns the running server of a cluster; `nil` if the file is missing or belongs to a server that is gone.
-    static func ofRunningServer(inCluster directory: String) -> PostmasterFile? {
-        PostmasterFile(ofCluster: directory).flatMap { isServer($0.processID, ofCluster: directory) ? $0 : nil }
+    static func ofRunningServer(of paths: ClusterPaths) -> PostmasterFile? {
+        guard let file = PostmasterFile(ofCluster: paths.cluster) else { return nil }
+        let sockets = file.socketDirectory.isEmpty ? paths.sockets : file.socketDirectory
+        return isServer(file.processID, ofCluster: paths.cluster, sockets: sockets) ? file : nil
     }
 
     /// Returns whether a process is running and is the server of this cluster, rather than a later process with the
     /// same id.
     ///
-    /// A server's working directory is its cluster's directory. A process that has ended but has not been waited for
-    /// has no working directory.
-    static func isServer(_ processID: Int32, ofCluster directory: String) -> Bool {
+    /// A server's working directory is its cluster's directory. Root without `CAP_SYS_PTRACE`, as in a container, may
+    /// not read that of another user's process; then the command line tells. A process that has ended but has not been
+    /// waited for has neither.
+    static func isServer(_ processID: Int32, ofCluster directory: String, sockets: String) -> Bool {
         let process = "/proc/\(processID)"
-        guard
-            let working = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(process)/cwd"),
-            let name = try? String(contentsOfFile: "\(process)/comm", encoding: .utf8)
+        guard let name = try? String(contentsOfFile: "\(process)/comm", encoding: .utf8), name.hasPrefix("postgres")
         else { return false }
-        return name.hasPrefix("postgres")
-            && working == URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+        if let working = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(process)/cwd") {
+            return working == URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+        }
+        let words = (try? String(contentsOfFile: "\(process)/cmdline", encoding: .utf8))?.split(separator: "\0") ?? []
+        return words.contains { $0 == directory || $0 == "unix_socket_directories=\(sockets)" }
     }
 }

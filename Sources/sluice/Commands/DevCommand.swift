@@ -12,6 +12,7 @@ import LocalFiles
 import Logging
 import MicroHTTPD
 import ServiceLifecycle
+import UnixSignals
 
 /// `sluice dev`: runs a trial gateway with its own database and object store.
 struct DevCommand: AsyncParsableCommand {
@@ -88,19 +89,22 @@ struct DevCommand: AsyncParsableCommand {
         let directory =
             dataDirectory.map { DataDirectory($0, workingDirectory: here) }
             ?? DataDirectory.standard(environment: environment, workingDirectory: here, isRoot: geteuid() == 0)
+        let stops = await StopSignals(.sigterm, .sigint, .sighup, early: .cancel, logger: logger)
         say("Starting PostgreSQL in \(directory.path) …")
         let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
+        let result: Result<Void, any Error>
         do {
-            try await serve(postgres, directory, logger, requestLog)
+            result = .success(try await stops.run { try await services(postgres, directory, logger, requestLog) })
         } catch {
-            await postgres.stop()
-            throw error
+            result = .failure(error)
         }
+        await postgres.stop()
+        try result.get()
     }
 
-    private func serve(
+    private func services(
         _ postgres: EmbeddedPostgres, _ directory: DataDirectory, _ logger: Logger, _ requestLog: any RequestLog
-    ) async throws {
+    ) async throws -> [any Service] {
         let keys = try DemoKeys.load(from: directory)
         let owner = try await prepareSchema(postgres, logger)
         let outlet = StoreOutlet(logger: logger)
@@ -109,8 +113,6 @@ struct DevCommand: AsyncParsableCommand {
         let storeOrigin = "http://127.0.0.1:\(store.port)"
         let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
         let past = PastDatabase(connection: owner, role: Self.role)
-        // A start that was killed may have left the database in the past.
-        try await past.leave()
         if !empty {
             try await DemoWeek.makeOnce(settings, in: past, keys: keys, storeEndpoint: storeOrigin, logger: logger)
         }
@@ -128,9 +130,7 @@ struct DevCommand: AsyncParsableCommand {
         let greeting = Greeting(
             gateway: origin, keys: keys, store: storeOrigin, consoleKey: try await rows.makeConsoleKey(),
             ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
-        let services: [any Service] =
-            [postgres, store] + gateway.services + [outlet] + (sample.map { [$0] } ?? []) + [greeting]
-        try await ServiceGroup(running: services, logger: logger).run()
+        return [postgres, store] + gateway.services + [outlet] + (sample.map { [$0] } ?? []) + [greeting]
     }
 
     private func listenForSample(_ gateway: String, _ keys: DemoKeys, _ logger: Logger) async throws -> HTTPServer {
@@ -162,9 +162,22 @@ struct DevCommand: AsyncParsableCommand {
 
     /// Migrates the database and makes the gateway's login; returns a connection of the owner.
     private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws -> PostgresConnection {
-        let connection = PostgresConnection(
-            try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
-            logger: logger)
+        func connect(to database: String = EmbeddedPostgres.database) throws -> PostgresConnection {
+            PostgresConnection(
+                try PostgresConfiguration(
+                    connectionString: postgres.connectionString(database: database), applicationName: "sluice-dev"),
+                logger: logger)
+        }
+        var connection = try connect()
+        // A start that ended before the week was complete has left the database in the past.
+        if try await PastDatabase(connection: connection, role: Self.role).isEntered() {
+            await connection.close()
+            let other = try connect(to: "postgres")
+            try await other.runScript("DROP DATABASE \(EmbeddedPostgres.database) WITH (FORCE)")
+            try await other.runScript("CREATE DATABASE \(EmbeddedPostgres.database)")
+            await other.close()
+            connection = try connect()
+        }
         _ = try await Migrator(connection: connection, program: ProgramVersion.current, logger: logger).migrate()
         try await connection.runScript(
             """

@@ -54,10 +54,13 @@ struct Settings: Sendable {
         var drainDeadline = 20
     }
 
+    static let defaultListen = ListenAddress(host: "127.0.0.1", port: 8080)
+    static let defaultClockMaxDifference = 5
+
     var database: Database
     var masterKeys: MasterKeyRing
     var bootstrapAdminKey: Secret<String>?
-    var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    var listen = Self.defaultListen
     var adminListen: ListenAddress?
     /// Origin at which clients reach the API.
     var publicURL: String?
@@ -73,7 +76,7 @@ struct Settings: Sendable {
     /// Days that single refusals are kept.
     var refusalsKeepDays = 30
     var multipartMaxAge = 86_400
-    var clockMaxDifference = 5
+    var clockMaxDifference = Self.defaultClockMaxDifference
     var sessionsPerSecond = 50
     /// Requests per second of one principal; 0 for no limit.
     var requestsPerSecond = 500

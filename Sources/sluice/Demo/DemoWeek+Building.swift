@@ -6,7 +6,8 @@ import LibPQ
 import Logging
 
 extension DemoWeek {
-    /// Makes the week of a demo at the first start with a data directory, before all other rows.
+    /// Makes the week of a demo at the first start with a data directory, before all other rows. If it fails, the
+    /// database stays in the past, and the next start makes it anew.
     ///
     /// - Parameters:
     ///   - settings: The settings of the gateway that will serve the demo.
@@ -20,15 +21,10 @@ extension DemoWeek {
         let end = Date.now
         let start = start(before: end)
         try await past.enter(start)
-        do {
-            let clock = WeekClock(at: start) { try await past.move(to: $0) }
-            let parts = try WeekParts(settings, clock: clock, logger: logger)
-            let week = DemoWeek(gateway: parts.gateway, keys: keys, end: end)
-            try await parts.whileRecording { try await week.make(storeEndpoint: storeEndpoint) }
-        } catch {
-            try await past.leave()
-            throw error
-        }
+        let clock = WeekClock(at: start) { try await past.move(to: $0) }
+        let parts = try WeekParts(settings, clock: clock, logger: logger)
+        let week = DemoWeek(gateway: parts.gateway, keys: keys, end: end)
+        try await parts.whileRecording { try await week.make(storeEndpoint: storeEndpoint) }
         try await past.leave()
     }
 }

@@ -20,6 +20,11 @@ struct PastDatabase: Sendable {
         try await connection.execute(Self.isUnused).first ?? false
     }
 
+    /// Whether the clock was set back, and not forward again.
+    func isEntered() async throws -> Bool {
+        try await connection.execute(Self.isEntered).first ?? false
+    }
+
     /// Sets the clock back, and makes the ledger's partitions from then on.
     func enter(_ date: Date) async throws {
         try await connection.runScript(
@@ -55,12 +60,12 @@ struct PastDatabase: Sendable {
         try await connection.perform(Self.move, date)
     }
 
-    /// Returns to the present, also after a start that did not get so far.
+    /// Returns to the present.
     func leave() async throws {
         try await connection.runScript(
             """
             \(Self.setDefaults(from: "demo_past.clock_timestamp()", to: "pg_catalog.clock_timestamp()"));
-            DROP SCHEMA IF EXISTS demo_past CASCADE;
+            DROP SCHEMA demo_past CASCADE;
             """)
     }
 
@@ -88,6 +93,14 @@ struct PastDatabase: Sendable {
     }
 
     private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM buckets)", onlyReads: true) {
+        []
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    private static let isEntered = Statement<Void, Bool>(
+        "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'demo_past')", onlyReads: true
+    ) {
         []
     } decode: { row throws(PostgresError) in
         try row.next()

@@ -106,7 +106,7 @@ extension Doctor {
     }
 
     private mutating func judgeClock(_ ahead: TimeInterval) {
-        let allowed = Double(settings?.clockMaxDifference ?? 5)
+        let allowed = Double(settings?.clockMaxDifference ?? Settings.defaultClockMaxDifference)
         let milliseconds = Int((abs(ahead) * 1000).rounded())
         let seconds = "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"
         let direction = ahead < 0 ? "behind" : "ahead of"
@@ -250,7 +250,7 @@ extension Doctor {
     }
 
     private mutating func judge(_ gateways: [RunningGateway]) {
-        let allowed = Double(settings?.clockMaxDifference ?? 5)
+        let allowed = Double(settings?.clockMaxDifference ?? Settings.defaultClockMaxDifference)
         for gateway in gateways where abs(gateway.clockDifference) > allowed {
             let seconds = Int(abs(gateway.clockDifference).rounded())
             report.note(

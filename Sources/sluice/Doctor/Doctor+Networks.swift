@@ -66,14 +66,22 @@ extension Doctor {
     /// Looks whether `serve` could listen, or whether a gateway does.
     mutating func examineListeners(_ reader: SettingReader) async {
         var reader = reader
-        let listen = ListenAddress(reading: &reader, .listen) ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        let listen = ListenAddress(reading: &reader, .listen) ?? Settings.defaultListen
         let admin = ListenAddress(reading: &reader, .adminListen)
         let scheme = reader.text(.tlsCertificateFile) == nil ? "http" : "https"
         // Only the inner listener has /healthz and /readyz.
         let inner = Self.origin(of: admin ?? listen, scheme)
         let isRunning = await Self.answer(at: inner, "/healthz")?["status"] == .string("ok")
-        examine(listen, .listen, isRunning)
-        if let admin { examine(admin, .adminListen, isRunning) }
+        // The certificate is for the gateway's name, not for the address.
+        let isSecured = if isRunning { false } else { await Self.isSecured(inner) }
+        let holder = isRunning ? "a gateway" : isSecured ? "a server with TLS" : nil
+        examine(listen, .listen, heldBy: holder)
+        if let admin { examine(admin, .adminListen, heldBy: holder) }
+        if isSecured {
+            report.note(
+                .gateways, .skipped, "The server at \(inner) has a certificate for another name.",
+                advice: "If it is a gateway, ask for its /readyz by that name.")
+        }
         guard isRunning else { return }
         guard case .array(let checks) = await Self.answer(at: inner, "/readyz")?["checks"] else { return }
         for check in checks {
@@ -84,17 +92,24 @@ extension Doctor {
         }
     }
 
-    private mutating func examine(_ address: ListenAddress, _ name: SettingName, _ isRunning: Bool) {
+    private mutating func examine(_ address: ListenAddress, _ name: SettingName, heldBy holder: String?) {
         let place = "\(name.variable): \(address.host) port \(address.port)"
         do throws(HTTPServerError) {
             try HTTPServer.checkAddress(address.host, port: address.port)
             report.note(.listeners, .ok, "\(place) is free.")
         } catch {
-            if isRunning { return report.note(.listeners, .ok, "\(place) is in use, by a gateway.") }
+            if let holder { return report.note(.listeners, .ok, "\(place) is in use, by \(holder).") }
             report.note(
                 .listeners, .warning, "\(place) cannot be used: \(error)",
                 advice: "'sluice serve' would not start here. Stop what listens there, or choose another address.")
         }
+    }
+
+    /// Whether a server with TLS listens whose certificate is not for the address.
+    private static func isSecured(_ origin: String) async -> Bool {
+        guard origin.hasPrefix("https:"), let policy = try? OutboundPolicy(origins: [origin]) else { return false }
+        guard case .tls = await OutboundReach(policy: policy).failure(at: origin) else { return false }
+        return true
     }
 
     /// The URL of what listens at an address.

@@ -1,43 +1,75 @@
 import Glibc
 import Logging
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
 
-/// SIGTERM and SIGINT, caught from the start of a process on.
+/// Signals that stop a process, caught from its start on.
 ///
 /// The first process of a container has no default action for signals. Without this, one that is told to stop while it
 /// waits for PostgreSQL would go on, and serve.
-final class StopSignals: Sendable {
-    private let signals: UnixSignalsSequence
-    private let logger: Logger
-    private let running = Mutex<ServiceGroup?>(nil)
+struct StopSignals: Sendable {
+    /// What a signal does while the services are made.
+    enum EarlyStop {
+        /// It ends the process.
+        case exit
+        /// It cancels the making.
+        case cancel
+    }
 
-    /// Catches the signals from now on.
-    init(logger: Logger) async {
-        signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    private enum Event: Sendable {
+        case signal(UnixSignal)
+        case made(Result<[any Service], any Error>)
+        case ended(Result<Void, any Error>)
+    }
+
+    private let signals: UnixSignalsSequence
+    private let early: EarlyStop
+    private let logger: Logger
+
+    /// Catches signals from now on.
+    init(_ signals: UnixSignal..., early: EarlyStop, logger: Logger) async {
+        self.signals = await UnixSignalsSequence(trapping: signals)
+        self.early = early
         self.logger = logger
     }
 
-    /// Makes services and runs them. A signal ends the process at once while they are made, and stops them gracefully
-    /// afterwards.
-    func run(_ services: () async throws -> [any Service]) async throws {
+    /// Makes services and runs them. A signal stops them gracefully once they are made; one that came before this call
+    /// counts, too.
+    func run(_ services: @escaping @Sendable () async throws -> [any Service]) async throws {
+        let (events, continuation) = AsyncStream<Event>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             defer { tasks.cancelAll() }
             tasks.addTask {
-                for await signal in self.signals { await self.stop(because: signal) }
+                for await signal in signals { continuation.yield(.signal(signal)) }
             }
-            let group = ServiceGroup(running: try await services(), stoppedBy: [], logger: logger)
-            running.withLock { $0 = group }
-            try await group.run()
+            tasks.addTask { continuation.yield(.made(await Self.result(of: services))) }
+            var group: ServiceGroup?
+            var isTold = false
+            for await event in events {
+                switch event {
+                case .signal(let signal):
+                    isTold = true
+                    tell(of: signal, early: group == nil)
+                    if let group { await group.triggerGracefulShutdown() } else { tasks.cancelAll() }
+                case .made(let result):
+                    // What was cancelled may have failed in any way.
+                    if isTold { return }
+                    let made = ServiceGroup(running: try result.get(), stoppedBy: [], logger: logger)
+                    group = made
+                    tasks.addTask { continuation.yield(.ended(await Self.result(of: made.run))) }
+                case .ended(let result): return try result.get()
+                }
+            }
         }
     }
 
-    private func stop(because signal: UnixSignal) async {
-        let group = running.withLock { $0 }
-        logger.notice(
-            group == nil ? "told to stop before it served" : "told to stop", metadata: ["signal": "\(signal)"])
-        guard let group else { exit(EXIT_SUCCESS) }
-        await group.triggerGracefulShutdown()
+    private static func result<Value: Sendable>(of body: () async throws -> Value) async -> Result<Value, any Error> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+
+    private func tell(of signal: UnixSignal, early isEarly: Bool) {
+        let metadata: Logger.Metadata = ["signal": "\(signal)"]
+        logger.notice(isEarly ? "told to stop before it served" : "told to stop", metadata: metadata)
+        if isEarly, early == .exit { exit(EXIT_SUCCESS) }
     }
 }

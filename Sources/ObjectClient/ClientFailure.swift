@@ -20,9 +20,10 @@ public enum ClientFailure: Error, Sendable, Equatable {
         switch self {
         case .unreachable: true
         case .gateway(let problem, let seconds):
-            // A quota that opens tomorrow is not worth waiting for.
+            // A quota that opens tomorrow, or never, is not worth waiting for.
             (problem.status == 429 || problem.status >= 500 || problem.code == "IdempotencyKeyInUse")
                 && problem.status != 501 && (seconds ?? 0) <= Retries.longestPause
+                && (problem.code != "QuotaExceeded" || seconds != nil)
         case .store(let refusal, let seconds):
             ([408, 429].contains(refusal.status) || (refusal.status >= 500 && refusal.status != 501)
                 || ["RequestTimeout", "SlowDown"].contains(refusal.code)) && (seconds ?? 0) <= Retries.longestPause
@@ -53,6 +54,14 @@ public struct Problem: Error, Sendable, Equatable, Codable {
     public var field: String?
     /// Identifies the request in the gateway's log.
     public var requestId: String?
+    /// The quota that is used up.
+    public var quota: Quota?
+
+    /// What is known of a quota.
+    public struct Quota: Sendable, Equatable, Codable {
+        /// Seconds until it opens again; `nil` if it never does.
+        public var resetsIn: Int?
+    }
 }
 
 /// The refusal of a store.
@@ -71,6 +80,9 @@ public struct StoreRefusal: Sendable, Equatable {
         code = Self.element("Code", in: text)
         message = Self.element("Message", in: text)
     }
+
+    /// Whether an object with the key exists. Alibaba OSS says so in words of its own.
+    var meansExists: Bool { status == 412 || status == 409 && code == "FileAlreadyExists" }
 
     private static func element(_ name: String, in text: String) -> String {
         guard let start = text.firstRange(of: "<\(name)>"),

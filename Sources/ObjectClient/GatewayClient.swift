@@ -60,11 +60,33 @@ public struct GatewayClient: Sendable {
         _ = try await send("DELETE", "/v1/multipart-uploads/\(id)", nil)
     }
 
-    func links(_ parts: [PartRequest], of id: String) async throws(ClientFailure) -> [PartAnswer] {
-        let answer: Envelope.Results<PartAnswer> = try await call(
-            "POST", "/v1/multipart-uploads/\(id)/parts", Envelope.Parts(parts: parts))
-        guard answer.results.count == parts.count else { throw Self.unreadable }
-        return answer.results
+    /// Asks for a link for each part. A part whose link is refused for a while is asked for again.
+    func links(_ parts: [PartRequest], of id: String) async throws(ClientFailure) -> [Link] {
+        var links: [Int: Link] = [:]
+        let failure = try await retries.run { () async throws(ClientFailure) -> ClientFailure? in
+            let missing = parts.filter { links[$0.partNumber] == nil }
+            let answer: Envelope.Results<PartAnswer>
+            do throws(ClientFailure) {
+                answer = try await call(
+                    "POST", "/v1/multipart-uploads/\(id)/parts", Envelope.Parts(parts: missing))
+            } catch {
+                // The request was repeated already.
+                return error
+            }
+            guard answer.results.count == missing.count else { return Self.unreadable }
+            var refusal: ClientFailure?
+            for (part, result) in zip(missing, answer.results) {
+                switch result {
+                case .link(let link): links[part.partNumber] = link
+                case .problem(let problem):
+                    refusal = refusal ?? .gateway(problem, retryAfter: problem.quota?.resetsIn)
+                }
+            }
+            if let refusal { throw refusal }
+            return nil
+        }
+        if let failure { throw failure }
+        return parts.compactMap { links[$0.partNumber] }
     }
 
     func storedParts(of id: String) async throws(ClientFailure) -> [StoredPart] {

@@ -244,14 +244,7 @@ private actor PartRound {
                 checksumSHA256: needsSHA256 ? request.digests.sha256.base64 : nil,
                 contentLength: statesLength ? Int64(parts.range(request.number).count) : nil)
         }
-        var links: [Link] = []
-        for answer in try await upload.client.links(wishes, of: begun.id) {
-            switch answer {
-            case .link(let link): links.append(link)
-            case .problem(let problem): throw .gateway(problem, retryAfter: nil)
-            }
-        }
-        return links
+        return try await upload.client.links(wishes, of: begun.id)
     }
 
     private nonisolated func send(

@@ -109,7 +109,7 @@ public struct ObjectUpload: Sendable {
                 } catch {
                     isUnanswered = isUnanswered || error.mayPass
                     // The object that exists may be the one whose answer was lost.
-                    guard case .store(let refusal, _) = error, refusal.status == 412, isUnanswered else { throw error }
+                    guard case .store(let refusal, _) = error, refusal.meansExists, isUnanswered else { throw error }
                     lost = refusal
                     return nil
                 }

@@ -352,15 +352,31 @@ import Testing
     }
 
     /// The first answer for each key is lost, or a proxy before the store did not wait for it.
-    @Test(arguments: [false, true])
+    /// How the answer to a creation gets lost, and in whose words the next one says that the object exists.
+    enum LostCreation: CaseIterable {
+        case cut, hidden, hiddenAtOSS
+
+        var status: String { self == .hiddenAtOSS ? "409" : "412" }
+
+        func fate(isFirst: Bool) -> FaultyProxy.Fate {
+            switch (self, isFirst) {
+            case (.cut, true): .cutAnswer(0)
+            case (_, true): .hideAnswer(504)
+            case (.hiddenAtOSS, false): .answer(409, body: "<Error><Code>FileAlreadyExists</Code></Error>")
+            case (_, false): .pass
+            }
+        }
+    }
+
+    @Test(arguments: LostCreation.allCases)
     func `an object that was created although the answer was lost is known as one's own`(
-        isHidden: Bool
+        lost: LostCreation
     ) async throws {
         let folder = try Folder()
         try await behind { line, earlier in
+            guard Self.isCreation(line) else { return .pass }
             let key = line.prefix { $0 != "?" }
-            let isFirst = Self.isCreation(line) && !earlier.contains { Self.isCreation($0) && $0.hasPrefix(key) }
-            return isFirst ? isHidden ? .hideAnswer(504) : .cutAnswer(0) : .pass
+            return lost.fate(isFirst: !earlier.contains { Self.isCreation($0) && $0.hasPrefix(key) })
         } _: { bench, proxy in
             for (name, exists, status) in [("mine.bin", false, 0), ("other.bin", true, 5)] as [(String, Bool, Int32)] {
                 let (key, body) = (bench.freshKey(name), Self.bytes(1000))
@@ -370,10 +386,31 @@ import Testing
                 _ = try folder.write(name, body)
                 let put = try await run(bench, folder, ["put", name, "\(bench.bucket)/\(key)", "--create-only"])
                 #expect(put.status == status, "\(name): \(put.status) \(put.errors)")
-                #expect(status == 0 || put.errors.contains("412"), "\(put.errors)")
+                #expect(status == 0 || put.errors.contains(lost.status), "\(put.errors)")
                 #expect(proxy.lines.count { Self.isCreation($0) && $0.contains(name) } == 2, "\(name)")
             }
         }
+    }
+
+    /// A part whose link is refused for a moment waits, as a single link does.
+    @Test(arguments: [true, false]) func `a part waits for a quota that opens soon`(opens: Bool) async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let reset = opens ? #","quota":{"resetsIn":1}"# : ""
+        let refusal = #"{"status":429,"code":"QuotaExceeded"\#(reset)}"#
+        let proxy = try FaultyProxy(to: bench.user.client.port) { line, earlier in
+            let isFirst = line.contains("/parts ") && !earlier.contains { $0.contains("/parts ") }
+            return isFirst ? .answer(200, body: #"{"results":[\#(refusal),\#(refusal)]}"#) : .pass
+        }
+        defer { proxy.close() }
+        let key = bench.freshKey("patient.bin")
+        let body = Self.bytes(6 * Self.mebibyte)
+        _ = try folder.write("patient.bin", body)
+        let put = try await run(
+            bench, folder, ["put", "patient.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--url", proxy.origin])
+        #expect(put.status == (opens ? 0 : 6), "\(put.status) \(put.errors)")
+        guard opens else { return }
+        #expect(try await bench.downloadLink(key).use().body == body)
+        #expect(proxy.lines.count { $0.hasPrefix("POST") && $0.contains("/parts ") } == 2)
     }
 
     @Test func `a store that keeps nothing, and a file that changes meanwhile, are found out`() async throws {

@@ -65,13 +65,15 @@ import Testing
         func refusal(_ status: Int) -> ClientFailure { .store(StoreRefusal(status: status, body: []), retryAfter: nil) }
         for failure in [
             problem(503, "ServiceUnavailable"), problem(429, "TooManyRequests", after: 1),
-            problem(409, "IdempotencyKeyInUse"), refusal(500), refusal(503), refusal(429), .unreachable("cut"),
+            problem(409, "IdempotencyKeyInUse"), problem(429, "QuotaExceeded", after: 1), refusal(500), refusal(503),
+            refusal(429), .unreachable("cut"),
         ] {
             #expect(await attempts(failure, succeedsAt: 3) == 3, "\(failure)")
             #expect(await attempts(failure, succeedsAt: 100) == 4, "\(failure)")
         }
         for failure in [
             problem(403, "AccessDenied"), problem(429, "QuotaExceeded", after: 40_000), problem(409, "Conflict"),
+            problem(429, "QuotaExceeded"),
             problem(501, "StoreRefused"), refusal(403), refusal(412), refusal(501), .different(""), .stopped(""),
         ] { #expect(await attempts(failure, succeedsAt: 3) == 1, "\(failure)") }
     }

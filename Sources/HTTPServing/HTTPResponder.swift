@@ -28,6 +28,23 @@ public protocol HTTPResponder: AnyObject, Sendable {
     /// It runs on any thread of the server, inside a callback or under the lock of a connection. The rules of
     /// ``begin(_:)`` apply, except that it may count and log if that does not wait. It must not call the server.
     func response(to failure: ServerFailure) -> ServerResponse
+
+    /// Returns the response to a request that the server refuses after ``begin(_:)``. Without an implementation, it is
+    /// ``response(to:)``, whose rules apply.
+    ///
+    /// - Parameter context: The context of the request's ``RequestPlan``.
+    func response(
+        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
+    ) -> ServerResponse
+}
+
+extension HTTPResponder {
+    /// Returns ``response(to:)``.
+    public func response(
+        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
+    ) -> ServerResponse {
+        response(to: failure)
+    }
 }
 
 /// What a responder decides from the head of a request.

@@ -31,7 +31,8 @@ extension Exchange {
         headMemory = unsafe HeadMemory.ofRequest(connection)
         let guarded: GuardedHead
         do {
-            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, memory: headMemory, core: core)
+            guarded = try unsafe HeadGuard.read(
+                connection, line: line, target: target, memory: headMemory, configuration: core.configuration)
         } catch {
             return refuse(error)
         }
@@ -70,7 +71,7 @@ extension Exchange {
             collected = []
             stage = .streaming
             answerAfterBody(
-                core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter, lacking: .memory)))
+                refusal(.unavailable(retryAfter: core.configuration.retryAfter, lacking: .memory)))
             return true
         }
         keptBytes += data.count
@@ -115,8 +116,7 @@ extension Exchange {
         guard !isOverloaded else {
             state.withLock { $0.answer = .taken }
             return queue(
-                core.responder.response(
-                    to: .unavailable(retryAfter: core.configuration.retryAfter, lacking: .requests)), closes: false)
+                refusal(.unavailable(retryAfter: core.configuration.retryAfter, lacking: .requests)), closes: false)
         }
         let body =
             isStreamed
@@ -245,7 +245,13 @@ extension Exchange {
 
     /// Refuses a request whose head has arrived.
     private func refuse(_ failure: ServerFailure) -> Bool {
-        answerUnread(core.responder.response(to: failure))
+        answerUnread(refusal(failure))
+    }
+
+    /// Returns the answer to a request whose task has not begun.
+    private func refusal(_ failure: ServerFailure) -> ServerResponse {
+        guard let head = head.take() else { return core.responder.response(to: failure) }
+        return core.responder.response(to: failure, of: head, context: context.take())
     }
 
     /// Answers a request whose body was not read. The connection takes no further requests.

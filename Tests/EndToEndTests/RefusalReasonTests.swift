@@ -217,7 +217,7 @@ private final class RefusalWorld: Sendable {
         for token in [good, flawed] { site.keepSecret(token) }
         var party = Party(user: User(principal: principal, keyID: "", client: site.client(token: flawed)))
         if cause != .grant {
-            var rule: [String: JSON] = ["conditions": ["allowResponseContentType": true]]
+            var rule: [String: JSON] = ["conditions": ["allowResponseContentType": true, "allowVersions": true]]
             switch cause {
             case .source: rule["conditions"]?["sourceCIDRs"] = ["198.51.100.0/24"]
             case .validity: rule["notBefore"] = "2199-01-01T00:00:00Z"

@@ -148,11 +148,17 @@ struct EdgeTests {
         _ = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: upload)
         _ = await gateway.send(.get, "/admin/v1/grants/018f0000-0000-7000-8000-00000000000c", token: "admin-token")
         _ = await gateway.send(.get, "/no/such", token: "admin-token")
+        // Too many requests are under way.
+        let head = RequestHead(method: .post, target: "/v1/post-policies", headerFields: [:])
+        let plan = gateway.responder.begin(head)
+        _ = gateway.responder.response(
+            to: .unavailable(retryAfter: 1, lacking: .requests), of: head, context: plan.context)
         let text = await gateway.send(.get, "/metrics").text
         for line in [
             #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="2xx"} 1"#,
             #"sluice_http_requests_total{method="GET",route="/admin/v1/grants/{id}",status="4xx"} 1"#,
             #"sluice_http_requests_total{method="PUT",route="/admin/v1/grants/{id}",status="4xx"} 0"#,
+            #"sluice_http_requests_total{method="POST",route="/v1/post-policies",status="5xx"} 1"#,
             #"sluice_http_requests_total{method="other",route="none",status="4xx"} 1"#,
             #"sluice_refused_total{code="NoSuchGrant"} 1"#, #"sluice_refused_total{code="QuotaExceeded"} 0"#,
             #"sluice_refused_total{code="NoSuchRoute"} 1"#, "sluice_http_requests_in_flight 1",

@@ -62,7 +62,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
     }
 
     func settlingBacklog() async throws(GatewayError) -> SettlingBacklog {
-        SettlingBacklog(reservations: 3, bytes: 300, expired: 1, expiredSince: TestGateway.now)
+        SettlingBacklog(reservations: 3, bytes: 300, due: 1, dueSince: TestGateway.now)
     }
 
     func grantUse(

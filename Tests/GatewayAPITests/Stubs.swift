@@ -27,6 +27,7 @@ struct StubPolicy: PolicySource {
     /// The protocols that the bucket `photos` opens.
     var protocols = Set(ClientProtocol.allCases)
     var scheme = Bucket.Scheme.awsV4
+    var honoursUnsignedHeaders = false
     var quota: Quota?
     var failure: GatewayError?
 
@@ -42,6 +43,7 @@ struct StubPolicy: PolicySource {
         var bucket = try Self.bucket()
         bucket.publicEndpoints = publicEndpoints
         bucket.protocols = protocols
+        bucket.honoursUnsignedHeaders = honoursUnsignedHeaders
         bucket.scheme = scheme
         return bucket
     }

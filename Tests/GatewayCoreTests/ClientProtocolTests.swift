@@ -101,6 +101,25 @@ struct ClientProtocolTests {
         }
     }
 
+    @Test func `a form takes the largest size that a grant allows, whatever others object to`() async throws {
+        var grants = try (1...4).map { try Fixture.grant($0, conditions: GrantConditions(maxBytes: 4)) }
+        grants[0] = try Fixture.grant(1, on: "team/", conditions: GrantConditions(contentTypes: ["video/*"]))
+        grants[1].conditions.sourceCIDRs = ["198.51.100.0/24"]
+        grants[2].conditions.maxBytes = 10
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+            source.change([.all]) { tables in
+                tables.grants = order.enumerated().map { place, index in
+                    var grant = grants[index]
+                    grant.id = Fixture.id(50 + place)
+                    return grant
+                }
+            }
+            let ledger = ScriptedLedger()
+            try await issue(.form, by: nil, PolicyCache(source: source), ledger)
+            #expect(ledger.proposals.map(\.contentLength) == [10], "\(order)")
+        }
+    }
+
     /// A gateway that does not know yet that the scheme has changed asks for links without a SHA-256.
     @Test func `sizes alone are checked only where no SHA-256 can be bound`() async throws {
         let name = try BucketName("demo-bucket")

@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import LibCrypto
 import Testing
+
+@testable import GatewayCore
 
 /// Requests that are answered together, each one independently.
 @Suite(.timeLimit(.minutes(1))) struct PresignedURLBatchTests {
@@ -47,6 +48,43 @@ import Testing
         #expect(try results.allSatisfy { try $0.get().url.reveal().contains("/\($0.get().key)?X-Amz-") })
     }
 
+    /// Asks for listings, as a caller of whom only two grants are held together; returns the errors.
+    private func list(_ prefixes: [String]) async throws -> [GatewayError?] {
+        try source.change([.principal(alice)]) { tables in
+            tables.grants = try [1: "team/", 2: "other/", 3: "more/"].map { number, prefix in
+                var grant = try Fixture.grant(number, on: prefix, actions: [.listObjects])
+                grant.principal = alice
+                return grant
+            }
+        }
+        let requests = try prefixes.map { prefix in
+            try Fixture.get { fields in
+                (fields.action, fields.key, fields.prefix) = ("ListObjects", nil, prefix)
+            }
+        }
+        let cache = PolicyCache(source: source, limits: .init(literalGrantLimit: 2))
+        return try await issue(requests, ScriptedLedger(), cache: cache).map(\.error)
+    }
+
+    @Test func `the grants of a folder are read once for all its listings`() async throws {
+        let errors = try await list((0..<100).map { "team/\($0 % 7)" })
+        #expect(errors == Array(repeating: nil, count: 100))
+        #expect(source.now.folderLoads == [ExactText("team/")])
+    }
+
+    @Test func `the grants of a refused folder are read once for each attempt`() async throws {
+        let errors = try await list(Array(repeating: "secret/", count: 100))
+        #expect(errors == Array(repeating: .accessDenied, count: 100))
+        #expect(source.now.folderLoads.count == 2)
+    }
+
+    @Test func `the grants of few folders are read for one batch`() async throws {
+        let errors = try await list((0..<1000).map { "team/\($0)/" })
+        #expect(source.now.folderLoads.count == ProvenIssuing.maxFolders)
+        #expect(errors.prefix(ProvenIssuing.maxFolders).allSatisfy { $0 == nil })
+        #expect(errors.dropFirst(ProvenIssuing.maxFolders).allSatisfy { $0 == .slowDown(retryAfter: 1) })
+    }
+
     @Test func `nothing asks the ledger for nothing`() async throws {
         let ledger = ScriptedLedger()
         #expect(try await issue([], ledger).isEmpty)
@@ -64,10 +102,7 @@ import Testing
         }
         let keys = ["team/1", "secret/x", "team/full", "team/lost", "team/2"]
         let results = try await issue(keys.map { try Fixture.get($0) }, ledger)
-        let errors = results.map { result -> GatewayError? in
-            if case .failure(let error) = result { error } else { nil }
-        }
-        #expect(errors == [nil, .accessDenied, .quotaExceeded(quota), .unavailable(retryAfter: 7), nil])
+        #expect(results.map(\.error) == [nil, .accessDenied, .quotaExceeded(quota), .unavailable(retryAfter: 7), nil])
         #expect(ledger.calls == [4])
         #expect(ledger.denials.map(\.code).sorted() == ["AccessDenied", "QuotaExceeded"])
     }
@@ -164,5 +199,12 @@ import Testing
         #expect(refusedField { try IssueRequest(fields) } == "keyPrefix")
         bad.change(&fields)
         #expect(refusedField { try IssueRequest(fields) { Fixture.id(1) } } == bad.field)
+    }
+}
+
+extension Result where Failure == GatewayError {
+    /// The error of a failure.
+    fileprivate var error: GatewayError? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -210,6 +210,10 @@ struct RemoteSignaturesTests {
         #expect(await error(put(parts), as: "bob") == .accessDenied)
         #expect(await error(put(parts, type: "application/octet-stream")) == nil)
         #expect(await error(put(parts, type: "image/png")) == nil)
+        // A part is no object that anybody could ask for.
+        let ledger = ScriptedLedger()
+        _ = try await sign(put(parts), ledger: ledger)
+        #expect(ledger.proposals.map(\.delivery) == [.multipartPart])
         // To the store, this is also the string of an object `a?partNumber=1&uploadId=X1` of that type.
         #expect(
             await error(put(parts, type: "text/html"))
@@ -325,7 +329,7 @@ struct RemoteSignaturesTests {
     func `of uploads in parts permit what they are without their parameter`(
         asked: (method: String, hidden: Action), granted: [Action]
     ) async throws {
-        for (provider, scheme) in [(Bucket.Provider.s3, Bucket.Scheme.awsV4), (.gcs, .gcsV4HMAC), (.oss, .ossV1)] {
+        for (provider, scheme) in [(Bucket.Provider.s3, Bucket.Scheme.awsV2), (.gcs, .gcsV4HMAC), (.oss, .ossV1)] {
             source.set { tables in
                 tables.bucket?.provider = provider
                 tables.bucket?.scheme = scheme
@@ -355,7 +359,7 @@ struct RemoteSignaturesTests {
     ) async throws {
         source.set { tables in
             tables.bucket?.provider = .s3
-            tables.bucket?.scheme = .awsV4
+            tables.bucket?.scheme = .awsV2
             let conditions =
                 hidden == .getObject
                 ? GrantConditions(allowResponseContentType: true, allowVersions: true) : GrantConditions()
@@ -382,6 +386,38 @@ struct RemoteSignaturesTests {
             charged.contains(Fixture.id(12)) && charged.contains(Fixture.id(13)) && !charged.contains(Fixture.id(14)))
         #expect(charged == charged.sorted() && Set(charged).count == charged.count)
         #expect(proposal.charges.allSatisfy { $0.amount == 1 })
+    }
+
+    /// MinIO accepts the signature of `?response-content-disposition=attachment` for a request without it, and that of
+    /// no parameter with `?Response-Content-Type=text/html`. A part without `partNumber` is a whole object.
+    @Test(arguments: [Bucket.Scheme.awsV4, .awsV2])
+    func `of version 2 rest on parameters only where the bucket chose that version`(scheme: Bucket.Scheme) async throws
+    {
+        let opened = GrantConditions(allowResponseContentType: true, allowVersions: true)
+        let forced = GrantConditions(forceDownload: true)
+        let (get, resource) = ("GET\n\n\n\(Self.date)\n", "/demo-bucket/team/a")
+        let start = "POST\n\nimage/png\n\(Self.date)\n\(resource)?uploads"
+        let part = "PUT\n\n\n\(Self.date)\n\(resource)?partNumber=1&uploadId=X1"
+        let isChosen = scheme == .awsV2
+        for (text, conditions, isSigned) in [
+            (get + resource, GrantConditions(), isChosen), (get + resource, opened, true),
+            (get + resource + "?response-content-disposition=attachment", forced, isChosen),
+            (get + resource + "?response-content-type=text/html", opened, isChosen),
+            (get + resource + "?versionId=3", opened, isChosen),
+            (part, GrantConditions(contentTypes: ["image/*"]), isChosen), (part, GrantConditions(), true),
+            ("DELETE\n\n\n\(Self.date)\n\(resource)", GrantConditions(), isChosen),
+        ] {
+            source.set { tables in
+                tables.bucket?.provider = .s3
+                tables.bucket?.scheme = scheme
+                tables.grants[0].actions = [.getObject, .putObject, .deleteObject]
+                tables.grants[0].conditions = conditions
+            }
+            let own = MemoryRemoteUploads()
+            _ = try await sign(start, scheme: .awsV2, uploads: own)
+            let signed = try? await sign(text, scheme: .awsV2, uploads: own)
+            #expect((signed != nil) == isSigned, "\(text) \(conditions)")
+        }
     }
 
     @Test("for interoperability begin with AWS, and only stores get them whose words they are")

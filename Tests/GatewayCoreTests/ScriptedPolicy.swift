@@ -19,6 +19,7 @@ final class ScriptedPolicy: PolicySource {
         var error: GatewayError?
         var loads: [Set<PolicyKey>] = []
         var placeLoads: [Set<GrantPlace>] = []
+        var folderLoads: [ExactText] = []
         var reads: [PolicyPosition?] = []
     }
 
@@ -95,6 +96,7 @@ final class ScriptedPolicy: PolicySource {
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         tables.withLock { tables in
+            tables.folderLoads.append(prefix)
             let rows = tables.grants.filter { grant in
                 guard case .literal(let text) = grant.prefix else { return false }
                 return principals.contains(grant.principal) && grant.bucket == bucket

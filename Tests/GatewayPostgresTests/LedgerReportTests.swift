@@ -165,18 +165,18 @@ import Testing
         let world = try LedgerWorld()
         #expect(
             try await world.reports.settlingBacklog()
-                == SettlingBacklog(reservations: 0, bytes: 0, expired: 0, expiredSince: nil))
+                == SettlingBacklog(reservations: 0, bytes: 0, due: 0, dueSince: nil))
         try await world.connection.runScript(
             """
             INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'demo', 'k',
+            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 65536 + CASE n WHEN 3 THEN 60 ELSE 0 END, 'demo', 'k',
                 to_timestamp(CASE n WHEN 3 THEN 4000000000 ELSE 1000 * n END), now()
             FROM generate_series(1, 3) AS n
             """)
         #expect(
             try await world.reports.settlingBacklog()
                 == SettlingBacklog(
-                    reservations: 3, bytes: 60, expired: 2, expiredSince: Date(timeIntervalSince1970: 1000)))
+                    reservations: 3, bytes: 3 * 65_536 + 60, due: 2, dueSince: Date(timeIntervalSince1970: 1901)))
     }
 
     @Test(.database(.migrated)) func showsUnusedGrantsAndThePrefixThatWouldDo() async throws {

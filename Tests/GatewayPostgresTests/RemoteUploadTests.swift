@@ -74,6 +74,17 @@ import Testing
         #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
     }
 
+    /// The store may have given the identifier to the older start, whose type a grant may have permitted then.
+    @Test(.database(.migrated)) func anUploadMayAlsoHaveTheTypeOfAnOldStartWithoutAnID() async throws {
+        let store = try store()
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await store.begin(upload(), contentType: "text/html")
+        try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '8 days'")
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
+        try await store.begin(upload(), contentType: "image/png")
+        #expect(try await store.contentTypes(ofUpload: "X", upload()) == ["image/png", "text/html"])
+    }
+
     @Test(.database(.migrated)) func oldStartsBindNothingAndAreForgotten() async throws {
         let store = try store()
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

@@ -98,6 +98,20 @@ extension StoreLook {
         #expect(try await state(connection) == [200, 0, 0])
     }
 
+    /// Once its reservation is gone, nobody looks at an upload again.
+    @Test(.database(.migrated)) func whatWasFoundIsKeptBeforeTheReservationEnds() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        try await connection.runScript("ALTER TABLE landings RENAME TO gone")
+        await sweep(over: connection) { _ in .object(100) }
+        #expect(try await state(connection) == [200, 0, 2])
+        try await connection.runScript(
+            "ALTER TABLE gone RENAME TO landings; UPDATE reservations SET check_at = dead_at")
+        await sweep(over: connection) { _ in .object(100) }
+        #expect(try await state(connection) == [200, 0, 0])
+        #expect(try await connection.number("SELECT count(*) FROM landings WHERE source = 'settlement'") == 2)
+    }
+
     @Test(.database(.migrated)) func keepsCountedWhatCannotBeTold() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         _ = try await reserve(2, over: connection)

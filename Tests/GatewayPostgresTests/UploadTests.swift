@@ -103,6 +103,14 @@ import Testing
         let confirmation = UploadConfirmation(records: uploads, objects: NoObjects())
         #expect(try await confirmation.confirm(id) == before)
         #expect(try await list(.landed) == [id])
+        if source == "completion" {
+            // Another object has replaced what the store completed.
+            let other = UploadConfirmation(records: uploads, objects: OneObject(size: 9, etag: "y"))
+            #expect(try await other.confirm(id) == before)
+            #expect(try await list(.landed) == [id])
+            let own = UploadConfirmation(records: uploads, objects: OneObject(size: 9, etag: "x-1"))
+            #expect(try await own.confirm(id).finding?.mismatches == [.size])
+        }
         // A look that began before does not take back what settling found either.
         guard source == "settlement" else { return }
         let absent = UploadFinding(kind: .absent, source: .confirmation)
@@ -400,4 +408,15 @@ private struct NoObjects: StoredObjects {
     func object(
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject? { nil }
+}
+
+private struct OneObject: StoredObjects {
+    let size: Int64
+    let etag: String
+
+    func object(
+        _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
+    ) async throws(GatewayError) -> StoredObject? {
+        StoredObject(size: size, etag: etag, modifiedAt: Date())
+    }
 }

@@ -224,15 +224,15 @@ function uploadNews({ counts, rows }) {
   ].filter(Boolean);
 }
 
-function backlogNews({ expired, expiredSince }) {
-  if (!expiredSince) return [];
-  const late = (Date.now() - Date.parse(expiredSince)) / 1000;
+function backlogNews({ due, dueSince }) {
+  if (!dueSince) return [];
+  const late = (Date.now() - Date.parse(dueSince)) / 1000;
   if (late < 2 * 3600) return [];
   return [
     {
       tone: late > 24 * 3600 ? "bad" : "warn",
       title: `Settling is ${duration(late)} behind`,
-      text: `${count(expired, "reservation")} could be settled. Stores do not answer, or gateways do not keep up.`,
+      text: `${count(due, "reservation")} could be settled. Stores do not answer, or gateways do not keep up.`,
     },
   ];
 }

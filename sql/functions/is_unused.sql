@@ -4,10 +4,10 @@
 -- settings. So no line of the log since the decision may name it or its credential, and where the log no longer reaches
 -- back to the decision, the answer is no. A line of 'all' names the buckets and credentials that it touches, or
 -- 'buckets' for any. An update of the schema touches none. A part that a client uploads with a signature of the gateway
--- lies under no key until its upload is completed, and the ledger does not tell that it is a part. An object made in
--- parts may bear the time at which the upload began, and so hide that it replaced a younger one. A credential that
--- permitted to delete the object at any time since may have been used to delete it, and so to make it absent, or to
--- bring an older version back. Where prune_deletions may have removed such a credential, the answer is no.
+-- lies under no key until its upload is completed, and a signature for an object may also be one for a part. An object
+-- made in parts may bear the time at which the upload began, and so hide that it replaced a younger one. A credential
+-- that permitted to delete the object at any time since may have been used to delete it, and so to make it absent, or
+-- to bring an older version back. Where prune_deletions may have removed such a credential, the answer is no.
 --
 -- A part that its upload was completed without, or that the store discarded, lies under no key, so only the bucket
 -- matters.

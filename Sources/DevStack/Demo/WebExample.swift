@@ -46,6 +46,13 @@ public final class WebExample: HTTPResponder {
     /// Answers as the gateway does.
     public func response(to failure: ServerFailure) -> ServerResponse { gateway.response(to: failure) }
 
+    /// Answers as the gateway does.
+    public func response(
+        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
+    ) -> ServerResponse {
+        gateway.response(to: failure, of: head, context: context)
+    }
+
     /// The path of the file that a request asks for; `nil` if it asks for none.
     private func path(of head: RequestHead) -> String? {
         guard head.method == .get || head.method == .head else { return nil }

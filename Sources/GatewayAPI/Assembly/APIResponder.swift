@@ -146,6 +146,15 @@ public final class APIResponder: HTTPResponder {
         observe.response(to: Problem(failure), cause: failure.cause, requestID: makeID())
     }
 
+    /// Answers a request that the server has refused, and counts it among the requests of its route.
+    public func response(
+        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
+    ) -> ServerResponse {
+        let response = response(to: failure)
+        if let match = context as? RouteMatch { observe.refused(head.method, match, status: response.head.status.code) }
+        return response
+    }
+
     // MARK: The request
 
     private func makeRequest(_ received: ServerRequest) -> APIRequest {

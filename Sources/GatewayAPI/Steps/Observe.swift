@@ -62,6 +62,11 @@ final class Observe: Sendable {
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
     }
 
+    /// Counts a request that the server refused before it began.
+    func refused(_ method: HTTPRequest.Method, _ match: RouteMatch, status: Int) {
+        figures(of: match).answered(method, status: status, after: 0)
+    }
+
     private func figures(of match: RouteMatch) -> RouteFigures {
         guard match.route != nil, let path = match.path else { return figuresOfNone }
         return figures[path.number]

@@ -224,7 +224,7 @@ public final class PolicyCache: Sendable {
 
     private static let restless = GatewayError.slowDown(
         retryAfter: 1, cause: "what was loaded of policy was gone again, or old, each time")
-    private static let tooMuchToLoad = GatewayError.slowDown(
+    static let tooMuchToLoad = GatewayError.slowDown(
         retryAfter: 1, cause: "the request needs more places of grants than one may have loaded")
     private static let misplaced = GatewayError.unavailable(
         retryAfter: 1, cause: "the cache holds a row of another kind")
@@ -244,8 +244,8 @@ public final class PolicyCache: Sendable {
         of principal: Principal, groups: [Principal], to bucket: BucketName, around prefix: ExactText
     ) async throws(GatewayError) -> AccessPolicy? {
         var policy = try await access(of: principal, groups: groups, to: bucket, key: nil)
+        guard !policy.isComplete, policy.bucket != nil else { return policy }
         let incomplete = policy.principals.filter { !$0.isComplete }.map(\.principal)
-        guard !incomplete.isEmpty, policy.bucket != nil else { return policy }
         let load = try await store.source.grants(
             of: incomplete, in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
         // A later read includes everything of the earlier one only if the log continued; otherwise it is a different

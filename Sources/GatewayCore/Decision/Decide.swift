@@ -61,15 +61,17 @@ func decide(
         match = rest.popLast()
     }
     var firstFailure: Refusal?
+    var largestSize: Int64?
     while let asked = match {
         guard let failure = circumstances.failure(of: asked.row, for: request, in: bucket) else {
             return permit(
                 request, by: asked, in: bucket, for: subject, under: policy, circumstances, until: denyStart)
         }
         firstFailure = firstFailure ?? Refusal.unmet(failure, of: asked.row.grant)
+        if case .entityTooLarge(let size) = failure { largestSize = max(largestSize ?? size, size) }
         match = rest.popLast()
     }
-    return .refuse(firstFailure ?? .noGrant)
+    return .refuse((firstFailure ?? .noGrant).allowing(upTo: largestSize))
 }
 
 private func permit(

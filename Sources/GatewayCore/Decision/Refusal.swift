@@ -6,6 +6,9 @@ public struct Refusal: Error {
     public let error: GatewayError
     /// The grant that denied, or whose condition failed; `nil` if no single grant did.
     public let grant: Grant?
+    /// The largest size that a grant allows, in bytes, among those whose first objection is the size; `nil` if there is
+    /// none.
+    private(set) var largestSize: Int64?
 
     /// Why a request is refused. Callers learn the error alone.
     enum Reason: Sendable, Equatable {
@@ -33,6 +36,13 @@ public struct Refusal: Error {
 }
 
 extension Refusal {
+    /// Returns the refusal with the largest size that a grant allows.
+    func allowing(upTo size: Int64?) -> Refusal {
+        var refusal = self
+        refusal.largestSize = size
+        return refusal
+    }
+
     /// The refusal of a request for a bucket that does not exist.
     static var noSuchBucket: Refusal { Refusal(.noSuchBucket, .accessDenied) }
 

@@ -4,6 +4,8 @@ extension ProvenIssuing {
     private static let chunk = 128
     /// Requests that are signed before others have a turn.
     private static let draftsPerTurn = 16
+    /// Largest number of folders whose grants are read for the listings of one attempt.
+    static let maxFolders = 64
 
     /// Issues several URLs independently of each other and records them together.
     ///
@@ -47,7 +49,7 @@ extension ProvenIssuing {
 
     /// Attempts to answer all pending requests; returns whether none is left.
     private func answer(_ round: inout Round, in attempt: ProofAttempt) async throws(GatewayError) -> Bool {
-        let policies = try await policies(for: round.pending.map { round.bodies[$0] }, of: attempt.caller)
+        let policies = try await policies(for: round.pending.map { round.bodies[$0] }, in: attempt)
         var rest = zip(round.pending, policies).map { (place: $0, policy: $1) }[...]
         while !rest.isEmpty {
             await answer(rest.prefix(Self.chunk), of: &round, in: attempt)
@@ -57,21 +59,41 @@ extension ProvenIssuing {
         return round.pending.isEmpty
     }
 
-    /// Collects the policy rows of each request: for objects, together; for listings, which need the rows below their
-    /// prefixes too, one after another.
+    /// Collects the policy rows of each request: for objects, together; for listings of callers with more grants than
+    /// are held, folder after folder, up to a limit and the deadline.
     private func policies(
-        for bodies: [URLBody], of caller: Caller
+        for bodies: [URLBody], in attempt: ProofAttempt
     ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
+        let caller = attempt.caller
         var policies = try await cache.access(
             of: caller.principal, groups: caller.groups, to: bodies.map { ($0.request.bucket, $0.request.key) })
-        for (place, body) in bodies.enumerated() where body.request.listing != nil {
+        var folders: [Folder: Result<AccessPolicy, GatewayError>] = [:]
+        for (place, body) in bodies.enumerated() {
+            guard let listing = body.request.listing else { continue }
+            if case .success(let held) = policies[place], held.isComplete { continue }
+            let folder = Folder(bucket: body.request.bucket, prefix: listing.folder)
+            if let known = folders[folder] {
+                policies[place] = known
+                continue
+            }
+            guard folders.count < Self.maxFolders, .now < attempt.context.deadline else {
+                policies[place] = .failure(PolicyCache.tooMuchToLoad)
+                continue
+            }
             do throws(GatewayError) {
                 policies[place] = .success(try await body.policy(for: caller, in: cache))
             } catch {
                 policies[place] = .failure(error)
             }
+            folders[folder] = policies[place]
         }
         return policies
+    }
+
+    /// What the grants that affect a listing depend on.
+    private struct Folder: Hashable {
+        let bucket: BucketName
+        let prefix: ExactText
     }
 
     /// Decides and signs each request of a chunk, then records the permitted ones together.

@@ -46,6 +46,9 @@ public struct AccessPolicy: Sendable {
         return [caller] + shared.principals
     }
 
+    /// Whether all grants of all these principals are in memory.
+    var isComplete: Bool { (caller?.isComplete ?? true) && shared.isComplete }
+
     /// Literal grants that were looked up one by one, for principals whose grants are not all in memory.
     public var literalGrants: [Grant] { placedGrants.map(\.grant) }
 

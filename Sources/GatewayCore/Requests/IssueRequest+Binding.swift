@@ -78,6 +78,9 @@ extension SchemeBinding {
             return .notEnforceable(reason: "The bucket's signing scheme has no browser forms.")
         }
         if closesUploads, request.isSentByHolder, let flaw = opening(in: request) { return flaw }
+        if closesUploads, request.startsBareParts {
+            return .notEnforceable(reason: "Each part would have to state its SHA-256 and length; send the file whole.")
+        }
         // Only as the hash of the request itself: stores compare checksums of parts only if the upload was started with
         // checksums.
         if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
@@ -132,7 +135,7 @@ extension SchemeBinding {
                 reason: """
                     The signing scheme lets the holder of the signature choose the answer's content type and the \
                     version, which requires a grant with 'allowResponseContentType' and 'allowVersions'; \
-                    \(isOfCDN ? "another endpoint" : "a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'") binds both.
+                    \(isOfCDN ? "another endpoint" : "a version 4 scheme") binds both.
                     """)
         }
         return nil

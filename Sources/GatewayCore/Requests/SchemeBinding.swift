@@ -214,11 +214,16 @@ extension SchemeBinding {
         takesQuestionMarks: true
     )
     // Google Cloud Storage accepts AWS's names here. It does not sign those parameters either.
-    static let gcsInteroperable = SchemeBinding(
+    private static let interoperable = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: [], signsDownloads: false, signsListings: false, versionParameter: nil,
         processParameter: nil, takesQuestionMarks: true
     )
+    /// Returns what a client's string of AWS version 2 binds.
+    ///
+    /// MinIO lets the holder of such a signature remove a parameter, and add one in other capitals. Where the bucket's
+    /// own links are of that version, its admin has accepted this; elsewhere nothing rests on a parameter.
+    static func ofVersion2(at bucket: Bucket) -> SchemeBinding { bucket.scheme == .awsV2 ? .awsV2 : .interoperable }
     // CloudFront signs the query, so nobody can add to it. Whether it passes parameters on to the store is a matter of
     // its configuration; therefore links bind none.
     static let cloudFront = SchemeBinding(ofCDNThatSignsQuery: true)

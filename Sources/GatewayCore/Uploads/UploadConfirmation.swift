@@ -53,8 +53,9 @@ public struct UploadConfirmation: Sendable {
             try await objects.object(key, in: bucket, withSHA256: record.contentSHA256 != nil)
         }
         let found = record.finding(of: object, tolerance: Self.tolerance)
-        // What landed did so, even if it is gone by now.
-        if found.kind == .absent, upload.state == .landed { return upload }
+        // What landed did so, even if it is gone by now, or if another object has replaced what the store completed.
+        let isReplaced = upload.finding?.source == .completion && found.mismatches.contains(.md5)
+        if upload.state == .landed, found.kind == .absent || isReplaced { return upload }
         let finding = try await records.note(found, on: record.id)
         return ListedUpload(record: record, state: record.state(after: finding), finding: finding)
     }
@@ -126,12 +127,9 @@ extension UploadRecord {
         return modifiedAt <= lastStart.addingTimeInterval(tolerance + UploadOverrun.slack + longestTransfer(of: object))
     }
 
-    /// The longest life of a multipart upload (`SLUICE_MULTIPART_MAX_AGE`).
-    private static let longestMultipartLife: TimeInterval = 2_592_000
-
     /// The latest time at which the upload could begin or, in parts, be completed.
     private var lastStart: Date {
-        hasForgottenEnd ? max(expiresAt, begins.addingTimeInterval(Self.longestMultipartLife)) : expiresAt
+        hasForgottenEnd ? max(expiresAt, begins.addingTimeInterval(TimeInterval(MultipartUploads.maxLife))) : expiresAt
     }
 
     /// Seconds that the request that wrote an object may have taken. Some stores tell when it ended.

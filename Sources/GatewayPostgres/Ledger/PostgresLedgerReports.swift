@@ -37,7 +37,7 @@ public struct PostgresLedgerReports: LedgerReports {
         let request = DenialRequest(
             query: query, from: PostgresTimestamp(range.from), to: PostgresTimestamp(range.to ?? ledger.openEnd),
             before: place.map { (minute: PostgresTimestamp($0.start), names: $0.names) }, limit: limit)
-        return try await ledger.execute(request.isDetailed ? Self.denials : Self.summedDenials, request)
+        return try await ledger.execute(request.isDetailed ? DenialRequest.detailed : DenialRequest.summed, request)
     }
 
     /// Counts the reservations that are not settled yet.
@@ -51,15 +51,15 @@ public struct PostgresLedgerReports: LedgerReports {
     /// Counts reservations.
     static let backlog = Statement<Void, SettlingBacklog>(
         """
-        SELECT count(*), coalesce(sum(r.amount), 0)::bigint, count(*) FILTER (WHERE r.dead_at < statement_timestamp()),
-            min(r.dead_at) FILTER (WHERE r.dead_at < statement_timestamp())
-        FROM reservations r
+        SELECT count(*), coalesce(sum(r.amount), 0)::bigint, count(*) FILTER (WHERE r.due_at < statement_timestamp()),
+            min(r.due_at) FILTER (WHERE r.due_at < statement_timestamp())
+        FROM \(ReservationTable.byDueTime)
         """, onlyReads: true
     ) {
         []
     } decode: { row throws(PostgresError) in
         SettlingBacklog(
-            reservations: try row.next(), bytes: try row.next(), expired: try row.next(), expiredSince: try row.next())
+            reservations: try row.next(), bytes: try row.next(), due: try row.next(), dueSince: try row.next())
     }
 
     /// Reads live allow grants with their use, newest first.
@@ -67,7 +67,7 @@ public struct PostgresLedgerReports: LedgerReports {
         _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
     ) async throws(GatewayError) -> [GrantUse] {
         try await ledger.execute(
-            query.includesUsed ? Self.grantUse : Self.unusedGrants,
+            query.includesUsed ? GrantUseRequest.all : GrantUseRequest.unused,
             GrantUseRequest(
                 query: query, from: PostgresTimestamp(from), since: PostgresTimestamp(since), after: place,
                 limit: limit))

@@ -21,13 +21,13 @@ public final class DatabaseFigures: Service {
         public var otherGateways = 0
         /// Days after today for which the ledger has a partition, up to the first without one.
         public var partitionsAhead = 0
-        /// Reservations of byte quotas whose credential is alive.
+        /// Reservations of byte quotas whose upload may still be under way.
         public var aliveReservations = 0
-        /// Reservations of byte quotas whose credential has expired, so that they can be settled.
+        /// Reservations of byte quotas that can be settled.
         public var dueReservations = 0
         /// Bytes that all reservations hold.
         public var reservedBytes = 0
-        /// Seconds since the first of the due ones expired; 0 where there are none.
+        /// Seconds for which the first of them has been due; 0 where there are none.
         public var dueSeconds = 0.0
         /// When the reservations were read, in seconds since 1970.
         public var reservationsReadAt = 0.0
@@ -150,11 +150,11 @@ public final class DatabaseFigures: Service {
         """
         SELECT r.held - r.due, r.due, r.bytes, r.age
         FROM (
-            SELECT count(*) AS held, count(*) FILTER (WHERE r.dead_at < statement_timestamp()) AS due,
+            SELECT count(*) AS held, count(*) FILTER (WHERE r.due_at < statement_timestamp()) AS due,
                 coalesce(sum(r.amount), 0)::bigint AS bytes,
-                coalesce(extract(epoch FROM statement_timestamp() - min(r.dead_at)
-                    FILTER (WHERE r.dead_at < statement_timestamp())), 0)::double precision AS age
-            FROM reservations r
+                coalesce(extract(epoch FROM statement_timestamp() - min(r.due_at)
+                    FILTER (WHERE r.due_at < statement_timestamp())), 0)::double precision AS age
+            FROM \(ReservationTable.byDueTime)
         ) r
         """, onlyReads: true
     ) { row throws(PostgresError) in

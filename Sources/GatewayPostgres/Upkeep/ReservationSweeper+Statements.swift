@@ -102,7 +102,7 @@ extension ReservationSweeper {
         LEFT JOIN multipart_uploads u ON u.id = p.upload_id
         LEFT JOIN LATERAL (
             SELECT i.issued_at FROM issuances i
-            WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days'
+            WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - \(LedgerLife.longest)
                 AND i.issued_at < r.dead_at + interval '1 day'
             LIMIT 1
         ) i ON true

@@ -102,10 +102,11 @@ public struct ReservationSweeper: Service {
                     continue
                 }
                 let findings = await verify(due, in: &round)
-                try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
+                // First what was found: once its reservation is gone, nobody looks at an upload again.
                 let told = findings.filter { $0.isFinal && $0.landed != nil }
                 try await connection.perform(
                     LandingTable.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
+                try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
             }
         } catch {
             logger.report(error, "reservations not settled yet", in: connection.outage)

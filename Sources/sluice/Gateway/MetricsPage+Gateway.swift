@@ -110,7 +110,7 @@ extension MetricsPage {
         addGauge("sluice_ledger_partitions_ahead", "Days after today for which the ledger has a partition.") {
             Double(figures.reading.partitionsAhead)
         }
-        let reservations = "Reservations of byte quotas whose credential is alive, or has expired and is to be settled."
+        let reservations = "Reservations of byte quotas whose upload may be under way, or that can be settled."
         addGauge("sluice_settlement_reservations", reservations, labels: [("state", "alive")]) {
             Double(figures.reading.aliveReservations)
         }
@@ -118,7 +118,7 @@ extension MetricsPage {
             Double(figures.reading.dueReservations)
         }
         addGauge("sluice_settlement_bytes", "Bytes that reservations hold.") { Double(figures.reading.reservedBytes) }
-        addGauge("sluice_settlement_due_age_seconds", "Time since the first reservation that is due expired.") {
+        addGauge("sluice_settlement_due_age_seconds", "Time for which the first reservation has been due.") {
             figures.reading.dueSeconds
         }
         addGauge("sluice_policy_lag_changes", "Changes of policy that the gateway had not read when it looked.") {

@@ -161,7 +161,7 @@ extension Deployment {
     static func askingGrant(_ principal: String, in bucket: String) -> JSON {
         [
             "principal": "\(principal)", "bucket": "\(bucket)", "prefix": "", "actions": ["GetObject", "PutObject"],
-            "conditions": ["allowResponseContentType": true],
+            "conditions": ["allowResponseContentType": true, "allowVersions": true],
         ]
     }
 }

@@ -206,6 +206,17 @@ struct CompanionTests {
         }
     }
 
+    @Test func `where each part must state its SHA-256, no upload in parts is begun`() async throws {
+        var policy = StubPolicy()
+        policy.honoursUnsignedHeaders = true
+        for client in Client.allCases {
+            let bench = try Bench(client, policy: policy)
+            let parts = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+            #expect(parts.status == 422 && parts.string("message")?.contains("file whole") == true, "\(parts.text)")
+            #expect(bench.gateway.ledger.proposals.withLock { $0.isEmpty })
+        }
+    }
+
     @Test func `after the protocol is closed, an upload can be given up, and nothing else`() async throws {
         let id = MemoryUploads.openID.uuidString.lowercased()
         let key = "?key=uploads%2Flarge.png"

@@ -36,8 +36,8 @@ extension SettlingBacklog {
     func write(to json: inout JSONWriter) {
         json.member("reservations", reservations)
         json.member("bytes", bytes)
-        json.member("expired", expired)
-        json.member("expiredSince", expiredSince)
+        json.member("due", due)
+        json.member("dueSince", dueSince)
     }
 }
 

@@ -6,16 +6,17 @@ public struct SettlingBacklog: Sendable, Equatable {
     public var reservations: Int64
     /// Bytes that they hold.
     public var bytes: Int64
-    /// Number of reservations whose credential has expired, so that they can be settled.
-    public var expired: Int64
-    /// When the first of these expired; `nil` if there are none.
-    public var expiredSince: Date?
+    /// Number of reservations that can be settled: the credential has expired, and an upload of this size has had its
+    /// time.
+    public var due: Int64
+    /// Since when the first of these has been due; `nil` if there are none.
+    public var dueSince: Date?
 
     /// Creates a report.
-    public init(reservations: Int64, bytes: Int64, expired: Int64, expiredSince: Date?) {
+    public init(reservations: Int64, bytes: Int64, due: Int64, dueSince: Date?) {
         self.reservations = reservations
         self.bytes = bytes
-        self.expired = expired
-        self.expiredSince = expiredSince
+        self.due = due
+        self.dueSince = dueSince
     }
 }

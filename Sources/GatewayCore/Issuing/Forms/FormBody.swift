@@ -48,7 +48,7 @@ struct FormBody: ProvenBody {
         let sourceAddress = attempt.context.sourceAddress
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
         case .refuse(let refusal):
-            guard case .entityTooLarge(let maxBytes) = refusal.error, let limited = request.limited(to: maxBytes) else {
+            guard let limited = refusal.largestSize.flatMap({ request.limited(to: $0) }) else {
                 return .refused(refusal)
             }
             let upload = limited.uploads[0].identified(at: 0, in: attempt.context)

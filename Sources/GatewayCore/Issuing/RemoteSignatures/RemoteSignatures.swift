@@ -181,7 +181,7 @@ struct SignatureBody: ProvenBody {
                 ? permitted.permission.key.isEmpty && permitted.permission.operation == .listObjects
                 : ExactText(permitted.permission.key) == ExactText(place.key.rawValue)
         else { throw .noGrant }
-        let types = try await contentTypes(of: permitted.permission, step)
+        let types = try await contentTypes(of: permitted.permission, step, in: bucket)
         let id: UUID
         do throws(GatewayError) {
             id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
@@ -222,7 +222,7 @@ struct SignatureBody: ProvenBody {
     /// Returns the content types that the object may get, all of which must be permitted: the one of this request, or
     /// those of the requests of which one started the multipart upload. None if nothing is uploaded.
     private func contentTypes(
-        of permission: StringPermission, _ step: RemoteStep
+        of permission: StringPermission, _ step: RemoteStep, in bucket: Bucket
     ) async throws(Refusal) -> [String] {
         guard permission.operation.isUpload else { return [] }
         guard let uploadID = permission.uploadID else {
@@ -238,11 +238,12 @@ struct SignatureBody: ProvenBody {
         // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or
         // of a request whose first parameter ends with the second. So it may bind only the type of the upload, or the
         // one that SDKs send with parts.
-        if case .plain = step.string, permission.operation == .uploadPart, let own = permission.contentType,
-            !types.contains(own), own != StringPermission.defaultContentType
-        {
-            throw .unmet(.conditionFailed(.contentType(allowed: types + [StringPermission.defaultContentType])))
+        guard case .plain = step.string, permission.operation == .uploadPart else { return types }
+        let typesOfParts = types + [StringPermission.defaultContentType]
+        guard let own = permission.contentType else {
+            return bucket.scheme != .awsV2 && step.string.hidesParameters(at: bucket) ? typesOfParts : types
         }
+        guard typesOfParts.contains(own) else { throw .unmet(.conditionFailed(.contentType(allowed: typesOfParts))) }
         return types
     }
 }

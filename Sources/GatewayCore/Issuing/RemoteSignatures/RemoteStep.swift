@@ -117,14 +117,10 @@ struct RemoteStep {
         }
     }
 
-    /// What the signature permits as well, because its holder can hide the parameter `uploadId` from the store.
-    ///
-    /// MinIO, and stores that copied from it, decode each parameter of a version 2 request before they compare, and
-    /// then take the query apart once more. So the signature of `?uploadId=1` is also that of `?x=%26uploadId%3D1`,
-    /// in which their handlers see no `uploadId`: what would list the parts or abort the upload reads or deletes the
-    /// object.
+    /// What the signature permits as well, if its holder hides the parameter `uploadId`: what would list the parts or
+    /// abort the upload reads or deletes the object.
     private func hiddenAction(of operation: ObjectOperation, in bucket: Bucket) -> Action? {
-        guard case .plain(let string) = string, string.vendor != .alibaba, bucket.provider != .gcs else { return nil }
+        guard string.hidesParameters(at: bucket) else { return nil }
         return switch operation {
         case .listParts: .getObject
         case .abortMultipartUpload: .deleteObject
@@ -229,7 +225,8 @@ struct RemoteStep {
             matchedPrincipal: grant.principal,
             grantID: grant.id,
             credentialID: permit.credential.id,
-            delivery: .remoteSignature,
+            // A part is no object: nobody can ask what became of it, and no store reports it.
+            delivery: permission.operation == .uploadPart ? .multipartPart : .remoteSignature,
             action: hidden?.request.action ?? permission.operation.action,
             method: string.method,
             bucket: permit.bucket.name,

@@ -48,9 +48,19 @@ public enum RemoteString: Sendable {
         case .plain(let string):
             switch string.vendor {
             case .alibaba: .ossV1
-            case .amazon, .google: bucket.provider == .gcs ? .gcsInteroperable : .awsV2
+            case .amazon, .google: .ofVersion2(at: bucket)
             }
         }
+    }
+
+    /// Whether the holder of the string's signature may be able to hide a parameter from the store.
+    ///
+    /// MinIO, and stores that copied from it, decode each parameter of a version 2 request before they compare, and
+    /// then take the query apart once more. So the signature of `?uploadId=1` is also that of `?x=%26uploadId%3D1`,
+    /// in which their handlers see no `uploadId`.
+    func hidesParameters(at bucket: Bucket) -> Bool {
+        guard case .plain(let string) = self else { return false }
+        return string.vendor != .alibaba && bucket.provider != .gcs
     }
 
     /// The scheme that the string is to be signed with.

@@ -13,7 +13,7 @@ struct StringArtefact: Artefact {
         binding =
             switch string.scheme {
             case .version2(.alibaba): .ossV1
-            case .version2(.amazon), .version2(.google): bucket.provider == .gcs ? .gcsInteroperable : .awsV2
+            case .version2(.amazon), .version2(.google): .ofVersion2(at: bucket)
             case .version4(.alibaba, _, _): .ossV4
             case .version4(.amazon, _, _), .version4(.google, _, _): bucket.binding
             }

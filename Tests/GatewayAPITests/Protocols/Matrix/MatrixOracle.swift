@@ -30,6 +30,11 @@ struct MatrixOracle {
     private var hasForms: Bool { ![.awsV2, .gcsV2RSA].contains(world.scheme) }
     private var listsPrefix: Bool { ![.awsV2, .ossV1, .gcsV2RSA].contains(world.scheme) }
 
+    /// Strings of AWS version 2 bind parameters only at buckets that chose it.
+    private var isStringThatBindsNoParameter: Bool {
+        way == .string && [.gcs, .s3].contains(world.provider) && world.scheme != .awsV2
+    }
+
     private func has(_ condition: MatrixWorld.Condition) -> Bool { world.conditions.contains(condition) }
     private var countsBytes: Bool { world.limit == .bytes || world.limit == .bytesUsedUp }
 
@@ -75,7 +80,7 @@ struct MatrixOracle {
         case .getObject: codes.formUnion(offencesOfDownload)
         case .listObjects: if !listsPrefix { codes.insert("NotEnforceable") }
         case .deleteObject:
-            if world.scheme == .gcsV2RSA || way == .string && world.provider == .gcs { codes.insert("NotEnforceable") }
+            if world.scheme == .gcsV2RSA || isStringThatBindsNoParameter { codes.insert("NotEnforceable") }
         }
         return codes
     }
@@ -97,7 +102,7 @@ struct MatrixOracle {
 
     private var offencesOfDownload: Set<String> {
         var codes: Set<String> = []
-        let isUnsigned = world.scheme == .gcsV2RSA || way == .string && world.provider == .gcs
+        let isUnsigned = world.scheme == .gcsV2RSA || isStringThatBindsNoParameter
         if isUnsigned, has(.forceDownload) || !world.isOpen { codes.insert("NotEnforceable") }
         // The client wrote its request without the header that the grant forces.
         if way == .string || way == .request, has(.forceDownload) { codes.insert("AccessDenied") }

@@ -84,7 +84,7 @@ extension PostgresConnection {
 extension Session {
     /// Commits the transaction. Rolls it back instead if it has failed, its task is cancelled or its deadline has
     /// passed.
-    fileprivate func commit(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
+    fileprivate func commit(_ effect: WriteEffect, deadline: ContinuousClock.Instant) throws(PostgresError) {
         // The server answers the COMMIT of a failed transaction with a rollback and without an error.
         guard !isTransactionFailed else {
             rollBack()

@@ -3,26 +3,16 @@ import Dispatch
 import Glibc
 
 extension Session {
-    /// What the success of a call means for its writes.
-    enum Effect {
-        /// The call wrote nothing.
-        case none
-        /// The writes last if the transaction is committed. If the connection closes before, they are lost.
-        case provisional
-        /// The writes are committed.
-        case lasting
-    }
-
     /// A statement that was sent and whose answer is awaited.
     struct Call: ~Copyable {
-        let effect: Effect
+        let effect: WriteEffect
         fileprivate(set) var interruption: Interruption
         fileprivate var isSending = true
         fileprivate var isAnswered = false
         var last: PostgresResult?
         fileprivate(set) var failure: PostgresError.ServerError?
 
-        init(_ effect: Effect, deadline: ContinuousClock.Instant) {
+        init(_ effect: WriteEffect, deadline: ContinuousClock.Instant) {
             self.effect = effect
             interruption = Interruption(deadline: deadline)
         }

@@ -55,7 +55,7 @@ final class Session {
     ///   - effect: What success means. By default, the statement is a transaction of its own.
     ///   - deadline: When to cancel the statement.
     func execute<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ values: Parameters, _ effect: Effect? = nil,
+        _ statement: Statement<Parameters, Row>, _ values: Parameters, _ effect: WriteEffect? = nil,
         deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> PostgresResult {
         try encode(statement, values)
@@ -120,7 +120,7 @@ final class Session {
     }
 
     /// Executes a text of one or several statements with the simple protocol, and drops the results.
-    func runScript(_ sql: String, _ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
+    func runScript(_ sql: String, _ effect: WriteEffect, deadline: ContinuousClock.Instant) throws(PostgresError) {
         try checkUse()
         guard !sql.utf8.contains(0) else { throw .encoding(parameter: 0, reason: "script with a NUL character") }
         try send { unsafe PQsendQuery(handle.pointer, sql) }
@@ -147,7 +147,9 @@ final class Session {
     // MARK: Answers
 
     /// Waits until the server has answered, and returns the last result or throws the error.
-    private func result(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
+    private func result(
+        _ effect: WriteEffect, deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> PostgresResult {
         var call = begin(effect, deadline: deadline)
         var isReady = false
         while let wait = try advance(&call, isReady: isReady) {
@@ -157,7 +159,7 @@ final class Session {
     }
 
     private func result(
-        _ effect: Effect, deadline: ContinuousClock.Instant, on loop: EventLoop
+        _ effect: WriteEffect, deadline: ContinuousClock.Instant, on loop: EventLoop
     ) async throws(PostgresError) -> PostgresResult {
         var call = begin(effect, deadline: deadline)
         var isReady = false
@@ -167,7 +169,7 @@ final class Session {
         return try outcome(of: call)
     }
 
-    private func begin(_ effect: Effect, deadline: ContinuousClock.Instant) -> Call {
+    private func begin(_ effect: WriteEffect, deadline: ContinuousClock.Instant) -> Call {
         handle.forgetWarning()
         return Call(effect, deadline: deadline)
     }

@@ -51,7 +51,7 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     }
 
     /// The effect of success outside a transaction.
-    var effect: Session.Effect { onlyReads ? .none : .lasting }
+    var effect: WriteEffect { onlyReads ? .none : .lasting }
 }
 
 extension Statement where Row == Void {

@@ -84,7 +84,7 @@ struct BodyTests {
         #expect(await TestAnswer(collecting: response).text.contains(#""url""#))
         let end = ends.withLock { $0.last ?? .now }
         let deadlines = gateway.ledger.deadlines.withLock { $0 }
-        #expect(deadlines.count == 1 && deadlines[0] >= end + Routes.recordTimeout)
+        #expect(deadlines.count == 1 && deadlines[0] >= end + APIRequest.recordTimeout)
     }
 
     @Test("that comes in pieces is the same as one that came whole, also for an idempotency key")

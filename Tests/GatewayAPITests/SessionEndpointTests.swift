@@ -48,6 +48,7 @@ struct SessionEndpointTests {
             ("/v1/sts/oss?bucket=photos&prefix=other/", "user-token", 403, "AccessDenied"),
             ("/v1/sts/oss?bucket=nosuch", "user-token", 403, "AccessDenied"),
             ("/v1/sts/oss?bucket=photos&actions=Delete", "user-token", 400, "InvalidArgument"),
+            ("/v1/sts/oss?bucket=photos&actions=", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/oss?bucket=photos&durationSeconds=x", "user-token", 400, "InvalidArgument"),
             ("/distribute-token.json?ticket=x", nil, 401, "Unauthenticated"),
             ("/distribute-token.json?ticket=sluicet_aaaaaaaaaaaa_\(String(repeating: "A", count: 43))", nil, 401, ""),

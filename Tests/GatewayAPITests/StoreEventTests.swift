@@ -90,6 +90,7 @@ struct StoreEventTests {
         }
         #expect(await status("Bearer \(MemoryStoreEvents.secret)") == 200)
         #expect(await status("Basic \(basic)") == 200)
+        #expect(await status("basic \(basic)") == 200)
         #expect(await status("anything of the store's own", "?secret=\(MemoryStoreEvents.secret)") == 200)
         for wrong in [
             nil, "Bearer x", "Bearer user-token", "Bearer admin-token", "Basic !",

@@ -283,8 +283,7 @@ import Testing
                     let request = GrantUseRequest(
                         query: query, from: PostgresTimestamp(from), since: PostgresTimestamp(since), limit: 1000)
                     let rows = try await gateway.execute(
-                        Self.told(includesUsed ? PostgresLedgerReports.grantUse : PostgresLedgerReports.unusedGrants),
-                        request)
+                        Self.told(includesUsed ? GrantUseRequest.all : GrantUseRequest.unused), request)
                     let expected = try await world.connection.execute(Self.used, (query, from, since))
                     #expect(rows == expected, "\(moment), grants since \(since), \(includesUsed)")
                     #expect(try await world.reporting.grantUse(query).items.count == expected.count)

@@ -77,6 +77,23 @@ import Testing
         #expect(try await world.gateway.record([.sample(at: last)], by: .one).allSatisfy(\.isRecorded))
     }
 
+    /// Rows of one kind that cannot be removed keep no others.
+    @Test(.database(.migrated)) func isPrunedAlsoWhereCountersCannotBe() async throws {
+        let world = try World()
+        for _ in 0..<3 { try await world.gateway.append(scopes: ["bucket:a"]) }
+        try await world.age()
+        try await world.admin.connection.runScript(
+            """
+            CREATE OR REPLACE FUNCTION prune_counters(
+                p_keep_denials_days integer, p_now timestamptz, p_most integer
+            ) RETURNS integer
+            LANGUAGE plpgsql AS $$ BEGIN RAISE 'no counter is removed'; END $$
+            """)
+        let last = try await world.gateway.position()
+        await world.prune()
+        #expect(try await world.lines() == [last.sequence])
+    }
+
     /// A decision of a month ago was made at that entry, however old the entry was.
     @Test(.database(.migrated)) func theLineThatWasInForceAMonthAgoStays() async throws {
         let world = try World()

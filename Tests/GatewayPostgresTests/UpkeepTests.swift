@@ -247,6 +247,21 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM multipart_uploads") == Int64(10_000 - due))
     }
 
+    /// Uploads in parts that cannot be ended keep none that ended from being removed.
+    @Test(.database(.migrated)) func removesUploadsInPartsAlsoWhereNoneCanBeEnded() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            SELECT gen_random_uuid(), 'user:a', 'demo', 'k', 'a/b', s, now() - interval '100 days', now() - interval '1 hour'
+            FROM unnest('{completed,open}'::text[]) s;
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no upload is taken'; END $$;
+            CREATE TRIGGER refuse BEFORE UPDATE ON multipart_uploads FOR EACH ROW EXECUTE FUNCTION refuse();
+            """)
+        await MultipartUpkeep(connection: connection, clock: .right, logger: .silent) { _ in }.runRound()
+        #expect(try await connection.texts("SELECT state FROM multipart_uploads") == ["open"])
+    }
+
     /// A report that sums up reads the ledger. Dropping a day during it would make recordings wait.
     @Test(.database(.migrated)) func leavesThePartitionsWhileSomebodySumsUp() async throws {
         let database = try TestDatabase.current

@@ -2,11 +2,6 @@ import FoundationEssentials
 import GatewayCore
 
 extension Routes {
-    /// Longest time that a request may wait to be recorded.
-    static let recordTimeout = Duration.seconds(5)
-    /// Time that a request may take in addition when it opens a session.
-    private static let sessionTimeout = Duration.seconds(9)
-
     /// Builds the endpoints from their parts.
     init(_ parts: APIParts, _ settings: APISettings, _ rate: LimitRate) {
         let metrics = parts.metrics
@@ -16,32 +11,26 @@ extension Routes {
             return NewRow(id: id, now: now, actor: caller.principal)
         }
         let stores = parts.stores
-        urls = PresignedURLEndpoints(
-            useCase: parts.presignedURLs, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
-        postPolicies = PostPolicyEndpoints(useCase: parts.browserForms, timeout: Self.recordTimeout)
-        cdnCookies = CDNCookieEndpoints(useCase: parts.cdnCookies, timeout: Self.recordTimeout)
-        objects = ObjectEndpoints(useCase: parts.presignedURLs, timeout: Self.recordTimeout)
-        multipart = MultipartUploadEndpoints(
-            useCase: parts.multipartUploads, metrics: metrics, timeout: Self.recordTimeout, rate: rate)
+        urls = PresignedURLEndpoints(useCase: parts.presignedURLs, metrics: metrics, rate: rate)
+        postPolicies = PostPolicyEndpoints(useCase: parts.browserForms)
+        cdnCookies = CDNCookieEndpoints(useCase: parts.cdnCookies)
+        objects = ObjectEndpoints(useCase: parts.presignedURLs)
+        multipart = MultipartUploadEndpoints(useCase: parts.multipartUploads, metrics: metrics, rate: rate)
         uploads = UploadEndpoints(useCase: parts.uploadConfirmation)
         events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
-        signatures = SignatureEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
+        signatures = SignatureEndpoints(useCase: parts.remoteSignatures)
         gitLFS = GitLFSEndpoints(
             useCase: GitLFSLinks(
                 urls: parts.presignedURLs, uploads: parts.missingUploads, confirmation: parts.uploadConfirmation,
                 clientsCanVerify: settings.publicURL != nil),
-            metrics: metrics, timeout: Self.recordTimeout, rate: rate, publicURL: settings.publicURL)
-        remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures, timeout: Self.recordTimeout)
-        sessions = SessionEndpoints(
-            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
-        containerCredentials = ContainerCredentialsEndpoints(
-            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
-        webIdentity = WebIdentityEndpoints(
-            useCase: parts.sessions, timeout: Self.recordTimeout + Self.sessionTimeout)
+            metrics: metrics, rate: rate, publicURL: settings.publicURL)
+        remoteSigning = RemoteSigningEndpoints(useCase: parts.remoteSignatures)
+        sessions = SessionEndpoints(useCase: parts.sessions)
+        containerCredentials = ContainerCredentialsEndpoints(useCase: parts.sessions)
+        webIdentity = WebIdentityEndpoints(useCase: parts.sessions)
         companion = CompanionEndpoints(
-            forms: parts.browserForms, uploads: parts.multipartUploads, sessions: parts.sessions,
-            timeout: Self.recordTimeout, sessionTimeout: Self.sessionTimeout, rate: rate)
+            forms: parts.browserForms, uploads: parts.multipartUploads, sessions: parts.sessions, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
             useCase: LedgerReporting(reports: parts.reports, now: parts.now),

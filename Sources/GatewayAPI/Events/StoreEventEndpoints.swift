@@ -2,7 +2,6 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Bytes
 import StrictJSON
 
 /// `/v1/events/s3` and `/v1/events/oss`, which stores call.
@@ -80,13 +79,6 @@ struct StoreEventEndpoints: Sendable {
     /// Basic. The query has precedence, because OSS puts the signature of its callbacks into that field.
     private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
         if let secret = try request.query("secret") { return Secret(secret) }
-        guard let value = request.headers[.authorization], value.lowercased().utf8.starts(with: "basic ".utf8) else {
-            return try BearerToken.token(in: request.headers)
-        }
-        guard request.headers[values: .authorization].count == 1, value.utf8.count <= 1024,
-            let bytes = Base64.decode(String(value.dropFirst(6))), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-            let password = String(validating: bytes[(colon + 1)...], as: UTF8.self)
-        else { throw .unauthenticated(reason: "The secret is not accepted.") }
-        return Secret(password)
+        return try BasicToken.token(in: request.headers)
     }
 }

@@ -14,15 +14,15 @@ enum Timestamp {
 
     /// Appends the text of an instant. The output needs ``room`` bytes.
     static func append(_ instant: Date, to output: inout OutputSpan<UInt8>) {
-        let milliseconds = Int64((instant.timeIntervalSince1970 * 1000).rounded())
+        let milliseconds = Int((instant.timeIntervalSince1970 * 1000).rounded())
         let (day, time) = divide(milliseconds, by: 86_400_000)
-        let (year, month, dayOfMonth) = civil(fromDay: day)
+        let date = CivilDate(dayNumber: day)
         let (second, fraction) = time.quotientAndRemainder(dividingBy: 1000)
-        append(max(0, year), 4, to: &output)
+        append(max(0, date.year), 4, to: &output)
         output.append(UInt8(ascii: "-"))
-        append(month, 2, to: &output)
+        append(date.month, 2, to: &output)
         output.append(UInt8(ascii: "-"))
-        append(dayOfMonth, 2, to: &output)
+        append(date.day, 2, to: &output)
         output.append(UInt8(ascii: "T"))
         append(second / 3600, 2, to: &output)
         output.append(UInt8(ascii: ":"))
@@ -46,14 +46,15 @@ enum Timestamp {
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
             let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19]),
             year >= 1970, hour < 24, minute < 60, second < 60,
-            case let days = dayNumber(year: year, month: month, day: day), civil(fromDay: days) == (year, month, day),
+            let date = CivilDate(year: year, month: month, day: day),
             let fraction = fraction(bytes[19..<(bytes.count - 1)])
         else {
             throw .invalidArgument(
                 field: "time",
                 reason: "The time must be in RFC 3339 format in UTC, such as 2030-01-31T23:59:59Z.")
         }
-        return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second) + fraction)
+        let seconds = date.dayNumber * 86_400 + hour * 3600 + minute * 60 + second
+        return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
     private static func fraction(_ bytes: ArraySlice<UInt8>) -> Double? {
@@ -65,40 +66,23 @@ enum Timestamp {
         return digits.prefix(3).reduce(Double(shown)) { value, _ in value / 10 }
     }
 
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
         guard !digits.isEmpty, digits.allSatisfy(ByteSet.digits.contains) else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
     /// Appends a number, padded with zeros on the left.
-    private static func append(_ value: Int64, _ width: Int, to output: inout OutputSpan<UInt8>) {
-        var bound: Int64 = 10
+    private static func append(_ value: Int, _ width: Int, to output: inout OutputSpan<UInt8>) {
+        var bound = 10
         for _ in 1..<width {
             if value < bound { output.append(UInt8(ascii: "0")) }
             bound *= 10
         }
-        output.append(decimal: value)
+        output.append(decimal: Int64(value))
     }
 
-    private static func divide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+    private static func divide(_ value: Int, by divisor: Int) -> (Int, Int) {
         let quotient = (value - (value < 0 ? divisor - 1 : 0)) / divisor
         return (quotient, value - quotient * divisor)
-    }
-
-    /// The proleptic Gregorian date for a number of days since 1970-01-01. It counts 400-year eras that begin in March.
-    private static func civil(fromDay day: Int64) -> (Int64, Int64, Int64) {
-        let (era, dayOfEra) = divide(day + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let march = (5 * dayOfYear + 2) / 153
-        let month = march < 10 ? march + 3 : march - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
-    }
-
-    private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = divide(shifted, by: 400)
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

@@ -58,6 +58,25 @@ extension APIRequest {
         return words
     }
 
+    /// Reads a query parameter that lists actions, separated by commas; `nil` where it is absent.
+    func actions(_ name: String) throws(GatewayError) -> Set<Action>? {
+        guard let text = try query(name) else { return nil }
+        var actions: Set<Action> = []
+        for piece in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            guard let action = try? Action(parsing: String(Substring(piece))) else {
+                throw .invalidArgument(field: name, reason: "An action must be \(Action.words).")
+            }
+            actions.insert(action)
+        }
+        return actions
+    }
+
+    /// Reads a query parameter that is a number of seconds; 0, which no life may have, where it is not a number.
+    func seconds(_ name: String) throws(GatewayError) -> Int? {
+        guard let text = try query(name) else { return nil }
+        return Int(text) ?? 0
+    }
+
     private static func word<Word: RawRepresentable & CaseIterable>(
         _ text: String, of name: String
     ) throws(GatewayError) -> Word where Word.RawValue == String {

@@ -39,7 +39,7 @@ public struct AccessOverview: Sendable {
     public func access(of caller: Caller) async throws(GatewayError) -> Access {
         let policy = try await cache.access(of: caller.principal, groups: caller.groups, to: nil, key: nil)
         let grants = Self.effectiveGrants(for: caller.subject, under: policy)
-        let holdings = Self.holdings(of: caller.principal, under: policy)
+        let holdings = policy.holdings(of: caller.principal)
         let remainders = holdings.isEmpty ? [] : try await usage.usage(of: holdings)
         return Access(
             grants: Array(grants.prefix(Self.maxGrants)),
@@ -62,12 +62,5 @@ public struct AccessOverview: Sendable {
                 }
                 return left.grant.id < right.grant.id
             }
-    }
-
-    private static func holdings(of caller: Principal, under policy: AccessPolicy) -> [QuotaHolding] {
-        policy.principals
-            .flatMap(\.quotas)
-            .map { QuotaHolding(quota: $0, holder: $0.holder(for: caller)) }
-            .sorted { $0.quota.id < $1.quota.id }
     }
 }

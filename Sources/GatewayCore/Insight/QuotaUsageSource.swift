@@ -20,3 +20,16 @@ public struct QuotaHolding: Sendable, Equatable {
         self.holder = holder
     }
 }
+
+extension AccessPolicy {
+    /// Returns the quotas that count a caller, sorted by identifier, with the holder whose use each counts.
+    ///
+    /// - Parameters:
+    ///   - caller: The principal that asks.
+    ///   - isWanted: Chooses among the quotas.
+    func holdings(of caller: Principal, where isWanted: (Quota) -> Bool = { _ in true }) -> [QuotaHolding] {
+        principals.flatMap(\.quotas).filter(isWanted)
+            .map { QuotaHolding(quota: $0, holder: $0.holder(for: caller)) }
+            .sorted { $0.quota.id < $1.quota.id }
+    }
+}

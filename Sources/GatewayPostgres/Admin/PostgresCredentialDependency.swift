@@ -50,7 +50,7 @@ public struct PostgresCredentialDependency: CredentialDependency {
                 count(*) FILTER (WHERE a.policy_seq < r.seq) AS former_count,
                 max(a.expires_at) FILTER (WHERE a.policy_seq < r.seq) AS former_until
             FROM issuances a
-            WHERE a.credential_id = c.id AND a.expires_at > now() AND a.issued_at > now() - interval '8 days'
+            WHERE a.credential_id = c.id AND a.expires_at > now() AND a.issued_at > now() - \(LedgerLife.longest)
         ) i
         WHERE c.id = $1
         """, onlyReads: true

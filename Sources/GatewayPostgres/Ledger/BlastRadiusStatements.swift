@@ -23,7 +23,7 @@ struct AliveShare: Sendable {
                     SELECT min(m.hour) FROM caller_sums m
                     WHERE ($1::uuid IS NULL OR m.grant_id = $1) AND ($2::uuid IS NULL OR m.credential_id = $2)
                         AND ($3::text IS NULL OR m.principal = $3)
-                        AND m.hour > now() - interval '8 days' - interval '1 hour' AND m.last_expires_at > now()
+                        AND m.hour > now() - \(LedgerLife.longest) - interval '1 hour' AND m.last_expires_at > now()
                 ),
                 (
                     SELECT min(p.day) FROM \(LedgerPool.partitions) p
@@ -42,7 +42,7 @@ struct AliveShare: Sendable {
             SELECT i.principal, i.bucket, i.delivery, i.credential_id::text AS credential, i.grant_id::text AS grant_id,
                 i.expires_at
             FROM issuances i
-            WHERE i.issued_at > now() - interval '8 days' AND i.issued_at >= \(first) AND i.expires_at > now()
+            WHERE i.issued_at > now() - \(LedgerLife.longest) AND i.issued_at >= \(first) AND i.expires_at > now()
                 AND ($1::uuid IS NULL OR i.grant_id = $1) AND ($2::uuid IS NULL OR i.credential_id = $2)
                 AND ($3::text IS NULL OR i.principal = $3) AND \(IssuanceFilter.isInside("$4"))
                 AND ($5::text[] IS NULL OR i.principal = ANY ($5))
@@ -104,7 +104,7 @@ struct AliveSession: Sendable {
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
             count(*) OVER ()
         FROM issuances i
-        WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
+        WHERE i.issued_at > now() - \(LedgerLife.longest) AND i.expires_at > now()
             AND i.delivery IN ('sts', 'cdn-cookies')
             AND ($2::uuid IS NULL OR i.credential_id = $2) AND ($3::text IS NULL OR i.principal = $3)
             AND \(IssuanceFilter.isInside("$4"))

@@ -16,8 +16,9 @@ struct DenialRequest: Sendable {
     var isDetailed: Bool { query.step == .minute && query.dimensions.count == DenialQuery.Dimension.allCases.count }
 }
 
-extension PostgresLedgerReports {
-    static let denials = Statement<DenialRequest, CountedDenial>(
+extension DenialRequest {
+    /// Reads refusals as they are counted: by minute and all dimensions.
+    static let detailed = Statement<DenialRequest, CountedDenial>(
         """
         SELECT d.minute, d.principal, nullif(d.bucket, ''), d.code, d.count FROM denials d
         WHERE d.minute >= $1 AND d.minute < $2 AND ($3::text IS NULL OR d.principal = $3)
@@ -39,7 +40,7 @@ extension PostgresLedgerReports {
     }
 
     /// Adds up refusals by time and by some of the dimensions.
-    static let summedDenials = Statement<DenialRequest, CountedDenial>(
+    static let summed = Statement<DenialRequest, CountedDenial>(
         """
         SELECT s.start, s.principal, nullif(s.bucket, ''), s.code, sum(s.count)::bigint
         FROM (

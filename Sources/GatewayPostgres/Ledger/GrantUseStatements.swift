@@ -18,14 +18,14 @@ struct GrantUseRequest: Sendable {
     }
 }
 
-extension PostgresLedgerReports {
+extension GrantUseRequest {
     /// Reads a page of grants with their use. Deny grants are left out, because they are never the reason for an
     /// issuance.
-    static let grantUse = grantUse(where: "$4::timestamptz IS NOT NULL")
+    static let all = page(where: "$4::timestamptz IS NOT NULL")
 
     /// Reads a page of the grants that were not used since `since`, with their use before. Grants created after it are
     /// left out: they had no chance to be used before.
-    static let unusedGrants = grantUse(
+    static let unused = page(
         where: """
             g.created_at < $4
                 AND NOT EXISTS (
@@ -50,7 +50,7 @@ extension PostgresLedgerReports {
     ///
     /// A grant that was moved into the reach during the period may have been used outside, for other keys, in another
     /// bucket or for another principal. Its use is not shown, and it is not among the unused ones, whatever it was.
-    private static func grantUse(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
+    private static func page(where condition: String) -> Statement<GrantUseRequest, GrantUse> {
         Statement(
             """
             WITH gaps AS MATERIALIZED (

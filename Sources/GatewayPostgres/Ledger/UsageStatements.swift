@@ -39,16 +39,7 @@ extension UsageRequest {
             ) b
             WHERE d.summed_to > \(names.from) AND d.starts_at < \(names.to) AND b.starts_at < b.ends_at
         ),
-        gaps AS MATERIALIZED (
-            SELECT g.starts_at, g.ends_at
-            FROM (
-                SELECT coalesce(lag(s.ends_at) OVER (ORDER BY s.starts_at), \(names.from)) AS starts_at, s.starts_at AS ends_at
-                FROM summed s
-                UNION ALL
-                SELECT coalesce(max(s.ends_at), \(names.from)), \(names.to) FROM summed s
-            ) g
-            WHERE g.starts_at < g.ends_at
-        ),
+        \(gaps),
         landing AS MATERIALIZED (
             SELECT least(date_bin('1 minute', \(names.from) + interval '59.999999 s', timestamptz 'epoch'), \(names.to)) AS starts_at,
                 date_bin('1 minute', \(names.to), timestamptz 'epoch') AS ends_at
@@ -64,24 +55,7 @@ extension UsageRequest {
             JOIN issuance_sums m ON m.minute >= s.starts_at AND m.minute < s.ends_at
             WHERE \(condition(principals: "''"))
             UNION ALL
-            SELECT \(start(of: "i.issued_at")), \(names.countedWithoutCallers(of: "i")), 0, NULL, NULL, r.amount, NULL
-            FROM (
-                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
-                FROM reservations r WHERE r.dead_at > \(names.from) - interval '1 hour' GROUP BY r.issuance_id
-            ) r
-            CROSS JOIN LATERAL (
-                SELECT i.issued_at, i.bucket, i.action, i.delivery
-                FROM issuances i
-                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days' AND i.quota_ids IS NOT NULL
-                    AND i.action <> 'GetObject' AND \(names.filter.condition) AND \(IssuanceFilter.isInside(names.reach))
-                OFFSET 0
-            ) i
-            UNION ALL
-            SELECT c.start, \(UsageParameters.columns(of: "c")), c.urls, c.bound, c.reserved, c.unsettled,
-                c.landed
-            FROM gaps g
-            CROSS JOIN LATERAL \(counts(
-                "AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", unsettled: nothing, landed: nothing)) c
+            \(ledgerParts(names.countedWithoutCallers(of: "i"), columns: "i.bucket, i.action, i.delivery"))
             UNION ALL
             SELECT \(start(of: "m.minute")), \(names.countedWithoutCallers(of: "m")), 0, NULL, NULL, NULL, m.bytes
             FROM landing b
@@ -126,16 +100,7 @@ extension UsageRequest {
             UNION ALL
             SELECT h.starts_at, h.ends_at FROM hours h
         ),
-        gaps AS MATERIALIZED (
-            SELECT g.starts_at, g.ends_at
-            FROM (
-                SELECT coalesce(lag(s.ends_at) OVER (ORDER BY s.starts_at), \(names.from)) AS starts_at, s.starts_at AS ends_at
-                FROM summed s
-                UNION ALL
-                SELECT coalesce(max(s.ends_at), \(names.from)), \(names.to) FROM summed s
-            ) g
-            WHERE g.starts_at < g.ends_at
-        ),
+        \(gaps),
         landing AS MATERIALIZED (
             SELECT h.starts_at, h.ends_at, d.starts_at AS days_start_at, d.ends_at AS days_end_at
             FROM (
@@ -171,24 +136,8 @@ extension UsageRequest {
             UNION ALL
             \(kept(in: "caller_sums", by: "hour", of: "hours"))
             UNION ALL
-            SELECT \(start(of: "i.issued_at")), \(names.counted(of: "i")), 0, NULL, NULL, r.amount, NULL
-            FROM (
-                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
-                FROM reservations r WHERE r.dead_at > \(names.from) - interval '1 hour' GROUP BY r.issuance_id
-            ) r
-            CROSS JOIN LATERAL (
-                SELECT i.issued_at, i.principal, i.bucket, i.grant_id, i.action, i.delivery
-                FROM issuances i
-                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days' AND i.quota_ids IS NOT NULL
-                    AND i.action <> 'GetObject' AND \(names.filter.condition) AND \(IssuanceFilter.isInside(names.reach))
-                OFFSET 0
-            ) i
-            UNION ALL
-            SELECT c.start, \(UsageParameters.columns(of: "c")), c.urls, c.bound, c.reserved, c.unsettled,
-                c.landed
-            FROM gaps g
-            CROSS JOIN LATERAL \(counts(
-                "AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", unsettled: nothing, landed: nothing)) c
+            \(ledgerParts(
+                names.counted(of: "i"), columns: "i.principal, i.bucket, i.grant_id, i.action, i.delivery"))
             UNION ALL
             SELECT k.start, \(UsageParameters.columns(of: "k")), 0, NULL, NULL, NULL, k.bytes
             FROM landing_days p
@@ -215,6 +164,49 @@ extension UsageRequest {
             ) l
         )
         """, names.callerList)
+
+    /// The spans of the period that lie between those of the table `summed`.
+    private static let gaps = """
+        gaps AS MATERIALIZED (
+            SELECT g.starts_at, g.ends_at
+            FROM (
+                SELECT coalesce(lag(s.ends_at) OVER (ORDER BY s.starts_at), \(names.from)) AS starts_at, s.starts_at AS ends_at
+                FROM summed s
+                UNION ALL
+                SELECT coalesce(max(s.ends_at), \(names.from)), \(names.to) FROM summed s
+            ) g
+            WHERE g.starts_at < g.ends_at
+        )
+        """
+
+    /// Selects what is told by the ledger even where sums are kept: the bytes that are reserved and not settled, and
+    /// the rows in the gaps between the sums.
+    ///
+    /// - Parameters:
+    ///   - dimensions: The dimensions of an issuance `i` by which it is counted.
+    ///   - columns: The columns from which they are made.
+    private static func ledgerParts(_ dimensions: String, columns: String) -> String {
+        """
+        SELECT \(start(of: "i.issued_at")), \(dimensions), 0, NULL, NULL, r.amount, NULL
+            FROM (
+                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
+                FROM reservations r WHERE r.dead_at > \(names.from) - interval '1 hour' GROUP BY r.issuance_id
+            ) r
+            CROSS JOIN LATERAL (
+                SELECT i.issued_at, \(columns)
+                FROM issuances i
+                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - \(LedgerLife.longest) AND i.quota_ids IS NOT NULL
+                    AND i.action <> 'GetObject' AND \(names.filter.condition) AND \(IssuanceFilter.isInside(names.reach))
+                OFFSET 0
+            ) i
+            UNION ALL
+            SELECT c.start, \(UsageParameters.columns(of: "c")), c.urls, c.bound, c.reserved, c.unsettled,
+                c.landed
+            FROM gaps g
+            CROSS JOIN LATERAL \(counts(
+                "AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at", unsettled: nothing, landed: nothing)) c
+        """
+    }
 
     /// Selects the kept sums of the days or hours of a table of the statement. Each is read by itself, so that the sums
     /// of other periods are not.

@@ -42,22 +42,20 @@ public struct MultipartUpkeep: Service {
         await doRounds(every: Self.interval) { await self.runRound() }
     }
 
-    /// Ends all uploads that are due. Uploads that fail are due again some minutes later.
+    /// Ends all uploads that are due, and removes those that ended long ago. Uploads that fail are due again some
+    /// minutes later.
     func runRound() async {
-        do throws(PostgresError) {
+        await logger.attempt("uploads in parts not looked after", in: connection.outage) { () throws(PostgresError) in
             while !Task.isCancelled {
                 let due = try await connection.execute(MultipartUploadTable.takeDue, (Self.batch, clock.time))
                 guard !due.isEmpty else { break }
                 for upload in due { await end(upload) }
             }
-            var pruned: Int32
-            repeat {
-                pruned =
-                    try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, Self.step))
-                    .first ?? 0
-            } while pruned >= Self.step && !Task.isCancelled
-        } catch {
-            logger.report(error, "uploads in parts not looked after", in: connection.outage)
+        }
+        await logger.attempt("ended uploads in parts not removed", in: connection.outage) { () throws(PostgresError) in
+            try await inSteps(of: Self.step) { (step) throws(PostgresError) in
+                try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, step)).first
+            }
         }
     }
 

@@ -84,15 +84,34 @@ public struct PartitionUpkeep: Service {
                 try await dropExpired(keepDays: Int32(clamping: keepDays))
             }
         }
-        await attempt("expired rows not removed") { () throws(PostgresError) in try await prune() }
+        await prune("expired counters and tickets not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.pruneCounters, (Self.keepDenialsDays, clock.time, step)).first
+        }
+        await prune("old refusals not removed") { (step) throws(PostgresError) in
+            let (keepDays, keepRows) = (Int32(clamping: schedule.keepRefusalsDays), Int64(schedule.keepRefusals))
+            return try await connection.execute(RefusalTable.prune, (keepDays, keepRows, clock.time, step)).first
+        }
+        await prune("old outcomes of uploads not removed") { (step) throws(PostgresError) in
+            let keepDays = schedule.keepDays.map { Int32(clamping: $0) }
+            return try await connection.execute(LandingTable.prune, (keepDays, clock.time, step)).first
+        }
+        await prune("old deletions not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.pruneDeletions, (clock.time, step)).first
+        }
+        await prune("old lines of the policy log not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.prunePolicyLog, (clock.time, step)).first
+        }
+        await prune("expired idempotency keys not removed") { (step) throws(PostgresError) in
+            Int32(clamping: try await connection.perform(IdempotencyKeyTable.prune, (clock.time, step)))
+        }
     }
 
-    private func attempt(_ complaint: String, _ work: () async throws(PostgresError) -> Void) async {
-        do throws(PostgresError) {
-            try await work()
-        } catch {
-            logger.report(error, "\(complaint)", in: connection.outage)
-        }
+    private func prune(_ complaint: Logger.Message, _ remove: (Int32) async throws(PostgresError) -> Int32?) async {
+        await attempt(complaint) { () throws(PostgresError) in try await inSteps(of: 1000, remove) }
+    }
+
+    private func attempt(_ complaint: Logger.Message, _ work: () async throws(PostgresError) -> Void) async {
+        await logger.attempt(complaint, in: connection.outage, work)
     }
 
     private func dropExpired(keepDays: Int32) async throws(PostgresError) {
@@ -109,41 +128,6 @@ public struct PartitionUpkeep: Service {
                 logger.info("partition of the ledger dropped", metadata: ["day": "\(day)"])
             }
         }
-    }
-
-    /// Removes expired rows in small steps, so that no step locks many rows.
-    private func prune() async throws(PostgresError) {
-        let step: Int32 = 1000
-        var removed: Int32
-        repeat {
-            removed =
-                try await connection.execute(Self.pruneCounters, (Self.keepDenialsDays, clock.time, step)).first ?? 0
-        } while removed >= step && !Task.isCancelled
-        repeat {
-            let keepDays = Int32(clamping: schedule.keepRefusalsDays)
-            removed =
-                try await connection.execute(
-                    RefusalTable.prune, (keepDays, Int64(schedule.keepRefusals), clock.time, step)
-                ).first
-                ?? 0
-        } while removed >= step && !Task.isCancelled
-        repeat {
-            removed =
-                try await connection.execute(
-                    LandingTable.prune, (schedule.keepDays.map { Int32(clamping: $0) }, clock.time, step)
-                )
-                .first ?? 0
-        } while removed >= step && !Task.isCancelled
-        repeat {
-            removed = try await connection.execute(Self.pruneDeletions, (clock.time, step)).first ?? 0
-        } while removed >= step && !Task.isCancelled
-        repeat {
-            removed = try await connection.execute(Self.prunePolicyLog, (clock.time, step)).first ?? 0
-        } while removed >= step && !Task.isCancelled
-        var pruned: Int
-        repeat {
-            pruned = try await connection.perform(IdempotencyKeyTable.prune, (clock.time, step))
-        } while pruned >= step && !Task.isCancelled
     }
 }
 

@@ -42,7 +42,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         guard ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) else { throw .methodNotAllowed }
         path = try Self.decode(lines[1].utf8, keeping: .unreservedAndSlash)
         query = try Self.query(lines[2], writesBareNames: scope.dialect.writesBareNames)
-        headers = try Self.headers(lines[3..<(lines.count - 3)])
+        headers = try HeaderLines(lines[3..<(lines.count - 3)], malformed: .invalidCanonicalRequest).headers
         headerNames =
             lines[lines.count - 2].isEmpty
             ? []
@@ -109,25 +109,5 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         }
         guard parameters.allSatisfy({ $0.name.utf8.allSatisfy { $0 < 0x80 } }) else { throw .invalidSubResources }
         return parameters
-    }
-
-    private static func headers(_ lines: ArraySlice<String>) throws(StringToSignRefusal) -> [NamedValue] {
-        var headers: [NamedValue] = []
-        for line in lines {
-            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidCanonicalRequest }
-            let name = String(Substring(line.utf8[..<colon]))
-            let value = String(Substring(line.utf8[colon...].dropFirst()))
-            guard (try? HeaderName.lowerCased(name)) == name else {
-                throw .invalidCanonicalRequest
-            }
-            guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {
-                throw .valueNotAllowed
-            }
-            if let last = headers.last {
-                guard last.name.utf8.lexicographicallyPrecedes(name.utf8) else { throw .notAscending }
-            }
-            headers.append(NamedValue(name, value))
-        }
-        return headers
     }
 }

@@ -48,7 +48,9 @@ public struct ReceivedStringToSign: Sendable, Hashable {
         contentType = lines[2]
         date = lines[3]
         guard ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) else { throw .methodNotAllowed }
-        headers = try Self.headers(lines[4..<lines.index(before: lines.endIndex)], prefix: vendor.headerPrefix)
+        headers = try HeaderLines(
+            lines[4..<lines.index(before: lines.endIndex)], prefix: vendor.headerPrefix, malformed: .invalidLine
+        ).headers
         guard resource.utf8.first == UInt8(ascii: "/") else { throw .invalidLine }
         let halves = resource.utf8.split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -68,27 +70,6 @@ public struct ReceivedStringToSign: Sendable, Hashable {
 
     static func isVersion4(_ firstLine: String) -> Bool {
         ["OSS4-", "AWS4-", "GOOG4-"].contains { firstLine.utf8.starts(with: $0.utf8) }
-    }
-
-    private static func headers(_ lines: ArraySlice<String>, prefix: String) throws(StringToSignRefusal) -> [NamedValue]
-    {
-        var headers: [NamedValue] = []
-        for line in lines {
-            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidLine }
-            let name = String(Substring(line.utf8[..<colon]))
-            let value = String(Substring(line.utf8[colon...].dropFirst()))
-            guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count,
-                (try? HeaderName.lowerCased(name)) == name
-            else { throw .invalidLine }
-            guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {
-                throw .valueNotAllowed
-            }
-            if let last = headers.last {
-                guard last.name.utf8.lexicographicallyPrecedes(name.utf8) else { throw .notAscending }
-            }
-            headers.append(NamedValue(name, value))
-        }
-        return headers
     }
 
     private static func object(

@@ -23,12 +23,10 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
 
     /// Takes a UTC date and time of day; `nil` when the day or time does not exist or lies before 1970.
     public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
-        guard (1970...9999).contains(year), (1...12).contains(month), day >= 1,
-            day <= Self.dayCount(ofMonth: month, year: year),
+        guard (1970...9999).contains(year), let date = CivilDate(year: year, month: month, day: day),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
         else { return nil }
-        let days = Self.dayNumber(year: year, month: month, day: day)
-        epochSeconds = Int64(((days * 24 + hour) * 60 + minute) * 60 + second)
+        epochSeconds = Int64(((date.dayNumber * 24 + hour) * 60 + minute) * 60 + second)
     }
 
     /// Reads `YYYYMMDDTHHMMSSZ`; `nil` for anything else.
@@ -48,7 +46,7 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
     public var extended: String { text(dateSeparator: "-", timeSeparator: ":") }
 
     private func text(dateSeparator: StaticString, timeSeparator: StaticString) -> String {
-        let date = Self.civilDate(ofDayNumber: dayNumber)
+        let date = CivilDate(dayNumber: dayNumber)
         let second = Int(epochSeconds % 86_400)
         return String(room: 20) { output in
             func append(_ number: Int, _ end: StaticString) {
@@ -118,40 +116,5 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
             year: field("Y"), month: field("M"), day: field("D"),
             hour: field("h"), minute: field("m"), second: field("s")
         )
-    }
-}
-
-extension SigningInstant {
-    // In this arithmetic a year begins on 1 March, so that the leap day is its last day, and an era has 400 years.
-    private static let daysPerEra = 146_097
-    private static let daysFromYearZeroTo1970 = 719_468
-
-    private static func dayNumber(year: Int, month: Int, day: Int) -> Int {
-        let shiftedYear = month > 2 ? year : year - 1
-        let era = shiftedYear / 400
-        let yearOfEra = shiftedYear % 400
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return era * daysPerEra + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - daysFromYearZeroTo1970
-    }
-
-    private static func civilDate(ofDayNumber dayNumber: Int) -> (year: Int, month: Int, day: Int) {
-        let days = dayNumber + daysFromYearZeroTo1970
-        let era = days / daysPerEra
-        let dayOfEra = days % daysPerEra
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-
-    private static func dayCount(ofMonth month: Int, year: Int) -> Int {
-        let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-        return switch month {
-        case 2: isLeap ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
     }
 }

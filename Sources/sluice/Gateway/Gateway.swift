@@ -7,8 +7,9 @@ import MicroHTTPD
 import PrometheusMetrics
 import ServiceLifecycle
 
-/// A running gateway, built from its settings. All its parts are built in this folder only, in this order:
-/// ``DatabaseConnections``, ``SharedParts``, ``UseCases``, the API, its listeners, the services.
+/// A running gateway, built from its settings. Its parts are built in this folder, in this order:
+/// ``DatabaseConnections``, ``SharedParts``, ``UseCases``, the API, its listeners, the services. The API makes those
+/// use cases itself that only its endpoints need.
 struct Gateway {
     /// The services, in starting order. A group stops them in reverse: ``Draining`` hears of it first, then the
     /// listeners.

@@ -43,6 +43,7 @@ struct AWSCredentialsTests {
             ("/v1/sts/aws/P/", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos//", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?actions=Fly", "user-token", 400, "InvalidArgument"),
+            ("/v1/sts/aws/photos/uploads/?actions=", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?durationSeconds=900", "user-token", 422, "NotEnforceable"),
             ("/v1/sts/aws/photos/uploads/?durationSeconds=x", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?bucket=photos", "user-token", 400, "InvalidArgument"),
@@ -55,6 +56,15 @@ struct AWSCredentialsTests {
             #expect(answer.string("code") == code && answer.string("message")?.isEmpty == false, "\(answer.text)")
             #expect(Set(answer.json.keys) == ["code", "message", "requestId"])
         }
+    }
+
+    @Test(arguments: ["PutObject", "s3:PutObject", "oss:PutObject,PutObject"])
+    func `containers may name actions with the prefix of a service`(actions: String) async throws {
+        let gateway = TestGateway()
+        let answer = await gateway.send(.get, "\(path)?actions=\(actions)", headers: [.authorization: "user-token"])
+        #expect(answer.status == 200, "\(answer.text)")
+        let order = try #require(gateway.opener.orders.withLock { $0.first })
+        #expect(order.policy.contains("PutObject") && !order.policy.contains("GetObject"))
     }
 
     // MARK: Web identity

@@ -16,8 +16,7 @@ extension PrincipalAccess.Allowance {
     func write(to json: inout JSONWriter) {
         quota.write(to: &json)
         json.member("holder", holder.rawValue)
-        if let remainder { json.member("remaining", remainder.remaining) }
-        if let seconds = remainder?.resetsIn { json.member("resetsIn", seconds) }
+        remainder?.write(to: &json)
     }
 }
 

@@ -85,15 +85,9 @@ extension Explanation.Allowance {
         json.member("id", quota.id)
         json.member("principal", quota.principal.rawValue)
         json.member("holder", holder.rawValue)
-        json.member("bucket", quota.bucket?.rawValue)
-        json.member("action", quota.action?.rawValue)
-        json.member("metric", quota.metric.rawValue)
-        json.member("period", quota.period.rawValue)
-        json.member("sharing", quota.sharing.rawValue)
-        json.member("limit", quota.limit)
+        quota.writeRule(to: &json)
         if let takes { json.member("takes", takes) }
-        if let remainder { json.member("remaining", remainder.remaining) }
-        if let seconds = remainder?.resetsIn { json.member("resetsIn", seconds) }
+        remainder?.write(to: &json)
     }
 }
 

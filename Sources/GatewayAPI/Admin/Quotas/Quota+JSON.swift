@@ -36,12 +36,7 @@ extension Quota: AdminResource {
     func write(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("principal", principal.rawValue)
-        json.member("bucket", bucket?.rawValue)
-        json.member("action", action?.rawValue)
-        json.member("metric", metric.rawValue)
-        json.member("period", period.rawValue)
-        json.member("sharing", sharing.rawValue)
-        json.member("limit", limit)
+        writeRule(to: &json)
         json.member("createdAt", createdAt)
     }
 }

@@ -10,19 +10,15 @@ import StrictJSON
 /// whole value of `Authorization`, so that it is either `Bearer` and a token or the token alone.
 struct ContainerCredentialsEndpoints: Sendable {
     let useCase: Sessions
-    /// Longest time for a request to be recorded, including the answer of the token service.
-    let timeout: Duration
 
     /// Issues credentials that live for at least another quarter of an hour.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["actions", "durationSeconds"])
         let (bucket, prefix) = try SessionPlace.parts(of: request.parameter(0))
-        let actions = try request.words("actions", Action.self)
-        let duration = try request.query("durationSeconds").map { Int($0) ?? 0 }
         let wanted = try SessionRequest(
-            bucket: bucket, prefix: prefix, actions: actions.isEmpty ? nil : actions, duration: duration,
-            leastLife: SessionPlace.leastLife)
-        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+            bucket: bucket, prefix: prefix, actions: request.actions("actions"),
+            duration: request.seconds("durationSeconds"), leastLife: SessionPlace.leastLife)
+        let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         let credential = issued.credential
         var response = ServerResponse.json(.ok) { json in
             json.member("AccessKeyId", credential.accessKeyID)

@@ -7,8 +7,6 @@ import StrictJSON
 /// `POST /v1/aws/sts`: the operation `AssumeRoleWithWebIdentity` of the AWS Security Token Service.
 struct WebIdentityEndpoints: Sendable {
     let useCase: Sessions
-    /// Longest time for a request to be recorded, including the answer of the token service.
-    let timeout: Duration
 
     /// Issues credentials for the role that the form names.
     @Sendable func assumeRole(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -20,7 +18,7 @@ struct WebIdentityEndpoints: Sendable {
         let wanted = try SessionRequest(
             bucket: form.role.bucket, prefix: form.role.prefix, actions: nil, duration: duration,
             leastLife: isShort ? SessionRequest.defaultLeastLife : SessionPlace.leastLife)
-        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+        let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         var response = STSAnswer.response(.ok, STSAnswer.credentials(issued, for: form, of: caller, request.id))
         response.setRateLimit(issued.quotas)
         return response

@@ -12,8 +12,6 @@ import StrictJSON
 struct GitLFSEndpoints: Sendable {
     let useCase: GitLFSLinks
     let metrics: RequestMetrics
-    /// Longest time that a link may wait to be recorded.
-    let timeout: Duration
     /// Limits the rate of links; each object of a batch counts.
     let rate: LimitRate
     /// Origin under which clients reach this gateway; `nil` where the operator has not set it.
@@ -64,7 +62,7 @@ struct GitLFSEndpoints: Sendable {
         try rate.check(items: batch.objects.count, of: caller, for: request)
         let answers = try await useCase.answers(
             for: batch.objects, to: batch.operation, in: BucketName(request.parameter(0)), below: prefix,
-            context: request.context(of: caller, timeout: timeout), timeout: timeout)
+            context: request.context(of: caller), timeout: APIRequest.recordTimeout)
         return answer(request, batch, answers)
     }
 

@@ -7,8 +7,6 @@ import StrictJSON
 /// `POST /v1/aws/s3/sign`: signs requests to S3 stores that clients of Iceberg are about to send.
 struct RemoteSigningEndpoints: Sendable {
     let useCase: RemoteSignatures
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
 
     private static let maxHeaders = 100
 
@@ -32,8 +30,7 @@ struct RemoteSigningEndpoints: Sendable {
         } catch {
             throw GatewayError.invalidArgument(field: "uri", reason: "\(error.detail) (\(error.rawValue))")
         }
-        let signed = try await useCase.sign(
-            wanted, region: region, in: request.context(of: caller, timeout: timeout))
+        let signed = try await useCase.sign(wanted, region: region, in: request.context(of: caller))
         var response = ServerResponse.json(.ok) { json in
             json.member("uri", uri)
             json.name("headers")

@@ -18,10 +18,6 @@ struct CompanionEndpoints: Sendable {
     let forms: BrowserForms
     let uploads: MultipartUploads
     let sessions: Sessions
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
-    /// Additional time for a request that opens a session.
-    let sessionTimeout: Duration
     /// Limits the rate of part URLs; each part counts.
     let rate: LimitRate
 
@@ -36,7 +32,7 @@ struct CompanionEndpoints: Sendable {
         fields.metadata = file.metadata
         fields.successActionStatus = 201
         fields.takesLargestAllowed = true
-        let context = request.context(of: caller, timeout: timeout)
+        let context = request.context(of: caller)
         let issued = try await forms.issue(forms.request(fields, in: context), in: context)
         var response = ServerResponse.json(.ok) { json in
             json.member("method", "POST")
@@ -63,7 +59,7 @@ struct CompanionEndpoints: Sendable {
         fields.startsBareParts = true
         let upload: MultipartUpload
         do throws(GatewayError) {
-            upload = try await uploads.start(fields, in: request.context(of: caller, timeout: timeout))
+            upload = try await uploads.start(fields, in: request.context(of: caller))
         } catch .conditionFailed(.contentLengthRequired) {
             throw GatewayError.notEnforceable(reason: Self.limitReason)
         }
@@ -77,7 +73,7 @@ struct CompanionEndpoints: Sendable {
     /// `GET …/s3/multipart/{id}`: the parts that the store has.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let upload = try await upload(request, caller)
-        let context = request.context(of: caller, timeout: timeout)
+        let context = request.context(of: caller)
         var parts: [StoredPart] = []
         var query = ListQuery(pageSize: 1000)
         repeat {
@@ -145,8 +141,7 @@ struct CompanionEndpoints: Sendable {
             parts.append(try UploadedPart(number: number, etag: part.required("ETag", part.string("ETag"))))
         }
         parts.sort { $0.number < $1.number }
-        let completed = try await uploads.complete(
-            upload.id, parts: parts, in: request.context(of: caller, timeout: timeout))
+        let completed = try await uploads.complete(upload.id, parts: parts, in: request.context(of: caller))
         let path = completed.key.rawValue.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { PathSegment.encoded(String(Substring($0))) }.joined(separator: "/")
         let location = try await uploads.bucketAddress(of: completed).map { "\($0)/\(path)" }
@@ -169,8 +164,7 @@ struct CompanionEndpoints: Sendable {
         let place = try CompanionPlace(of: caller, in: request)
         let wanted = try SessionRequest(
             bucket: place.bucket, prefix: place.prefix, actions: [.putObject], duration: nil)
-        let issued = try await sessions.issue(
-            wanted, in: request.context(of: caller, timeout: timeout + sessionTimeout))
+        let issued = try await sessions.issue(wanted, in: request.context(of: caller, opensSession: true))
         var response = ServerResponse.json(.ok) { json in
             json.name("credentials")
             json.object { json in
@@ -219,8 +213,7 @@ struct CompanionEndpoints: Sendable {
     private func issue(
         _ numbers: [Int], of upload: MultipartUpload, _ request: APIRequest, _ caller: Caller
     ) async throws(GatewayError) -> [Result<IssuedURL, GatewayError>] {
-        try await uploads.issue(
-            numbers.map { PartWish(number: $0) }, of: upload.id, in: request.context(of: caller, timeout: timeout))
+        try await uploads.issue(numbers.map { PartWish(number: $0) }, of: upload.id, in: request.context(of: caller))
     }
 
     private static func partNumber(_ text: String) throws(GatewayError) -> Int {

@@ -38,13 +38,7 @@ extension AccessOverview.EffectiveGrant {
 extension QuotaBalance {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("id", quota.id)
-        json.member("bucket", quota.bucket?.rawValue)
-        json.member("action", quota.action?.rawValue)
-        json.member("metric", quota.metric.rawValue)
-        json.member("period", quota.period.rawValue)
-        json.member("sharing", quota.sharing.rawValue)
-        json.member("limit", quota.limit)
-        json.member("remaining", remainder.remaining)
-        if let seconds = remainder.resetsIn { json.member("resetsIn", seconds) }
+        quota.writeRule(to: &json)
+        remainder.write(to: &json)
     }
 }

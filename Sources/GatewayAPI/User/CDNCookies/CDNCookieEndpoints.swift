@@ -7,8 +7,6 @@ import StrictJSON
 /// `POST /v1/cdn-cookies`: cookies with which a client downloads from a bucket's CDN.
 struct CDNCookieEndpoints: Sendable {
     let useCase: CDNCookies
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
 
     /// Issues the cookies. They are data: a `Set-Cookie` of this host would not reach the CDN's.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -20,7 +18,7 @@ struct CDNCookieEndpoints: Sendable {
             prefix: try body.required("prefix", body.string("prefix")),
             expiresIn: try body.integer("expiresIn").map { Int(clamping: $0) })
         try body.end()
-        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+        let issued = try await useCase.issue(wanted, in: request.context(of: caller))
         var response = ServerResponse.json(.created) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
         return response

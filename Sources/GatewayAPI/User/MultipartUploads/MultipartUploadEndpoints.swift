@@ -13,8 +13,6 @@ struct MultipartUploadEndpoints: Sendable {
 
     let useCase: MultipartUploads
     let metrics: RequestMetrics
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
     /// Limits the rate of part URLs; each part counts.
     let rate: LimitRate
 
@@ -31,7 +29,7 @@ struct MultipartUploadEndpoints: Sendable {
         fields.contentLength = try body.integer("contentLength")
         fields.metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
         try body.end()
-        let upload = try await useCase.start(fields, in: request.context(of: caller, timeout: timeout))
+        let upload = try await useCase.start(fields, in: request.context(of: caller))
         return .json(.created) { upload.write(to: &$0) }
     }
 
@@ -62,7 +60,7 @@ struct MultipartUploadEndpoints: Sendable {
             try part.end()
         }
         let answers = try await useCase.issue(
-            wishes, of: request.rowID(of: .multipartUpload), in: request.context(of: caller, timeout: timeout))
+            wishes, of: request.rowID(of: .multipartUpload), in: request.context(of: caller))
         metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.name("results")
@@ -86,7 +84,7 @@ struct MultipartUploadEndpoints: Sendable {
         try request.allowQuery(["pageSize", "pageToken"])
         let page = try await useCase.storedParts(
             of: request.rowID(of: .multipartUpload), request.listQuery([:], for: caller),
-            in: request.context(of: caller, timeout: timeout))
+            in: request.context(of: caller))
         return .json(.ok, capacity: 64 + 128 * page.items.count) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
@@ -109,7 +107,7 @@ struct MultipartUploadEndpoints: Sendable {
             }
         }
         let upload = try await useCase.complete(
-            request.rowID(of: .multipartUpload), parts: parts, in: request.context(of: caller, timeout: timeout))
+            request.rowID(of: .multipartUpload), parts: parts, in: request.context(of: caller))
         return .json(.ok) { upload.write(to: &$0) }
     }
 

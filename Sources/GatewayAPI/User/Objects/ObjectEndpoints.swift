@@ -5,8 +5,6 @@ import HTTPTypes
 /// `GET /v1/objects/{bucket}/{key}`: redirects to a presigned URL.
 struct ObjectEndpoints: Sendable {
     let useCase: PresignedURLs
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
 
     /// Redirects to a presigned GET, or to a presigned HEAD for a `HEAD` request.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -15,8 +13,7 @@ struct ObjectEndpoints: Sendable {
             redirectTo: try Self.key(of: request), in: request.parameter(0), method: request.method.rawValue,
             versionID: try request.query("versionID"), endpoint: try request.query("endpoint"))
         let issued = try await useCase.issue(
-            IssueRequest(fields, delivery: .redirect), in: request.context(of: caller, timeout: timeout)
-        )
+            IssueRequest(fields, delivery: .redirect), in: request.context(of: caller))
         var response = ServerResponse(
             head: ResponseHead(
                 status: .seeOther,

@@ -7,8 +7,6 @@ import StrictJSON
 /// `POST /v1/post-policies`: the fields of a browser form.
 struct PostPolicyEndpoints: Sendable {
     let useCase: BrowserForms
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
 
     /// Issues a form.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -16,7 +14,7 @@ struct PostPolicyEndpoints: Sendable {
         var body = try request.jsonObject()
         let fields = try PostPolicyRequest.Fields(&body)
         try body.end()
-        let context = request.context(of: caller, timeout: timeout)
+        let context = request.context(of: caller)
         let issued = try await useCase.issue(useCase.request(fields, in: context), in: context)
         var response = ServerResponse.json(.created) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)

@@ -13,21 +13,18 @@ final class PresignedURLEndpoints: Sendable {
 
     let useCase: PresignedURLs
     let metrics: RequestMetrics
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
     /// Limits the rate of URLs; each item of a batch counts.
     private let rate: LimitRate
 
-    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: LimitRate) {
+    init(useCase: PresignedURLs, metrics: RequestMetrics, rate: LimitRate) {
         self.rate = rate
         self.useCase = useCase
         self.metrics = metrics
-        self.timeout = timeout
     }
 
     /// Issues one URL.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let context = request.context(of: caller, timeout: timeout)
+        let context = request.context(of: caller)
         let issued = try await useCase.issue(wanted(request, in: context), in: context)
         var response = ServerResponse.json(.created, capacity: 960) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
@@ -49,7 +46,7 @@ final class PresignedURLEndpoints: Sendable {
         let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
         try body.end()
         try rate.check(items: items.count, of: caller, for: request)
-        let context = request.context(of: caller, timeout: timeout)
+        let context = request.context(of: caller)
         var wishes: [Result<IssueRequest, GatewayError>] = []
         wishes.reserveCapacity(items.count)
         for (place, item) in items.enumerated() {

@@ -7,8 +7,6 @@ import StrictJSON
 /// Temporary credentials: `POST /v1/sts`, and the CredentialsURI protocol of the OSS SDKs.
 struct SessionEndpoints: Sendable {
     let useCase: Sessions
-    /// Longest time for a request to be recorded, including the answer of the token service.
-    let timeout: Duration
 
     /// `POST /v1/sts`.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -45,26 +43,15 @@ struct SessionEndpoints: Sendable {
         guard let bucket = try request.query("bucket") else {
             throw .invalidArgument(field: "bucket", reason: "The parameter is required.")
         }
-        var actions: Set<Action>?
-        if let text = try request.query("actions") {
-            actions = []
-            for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-                guard let action = try? Action(parsing: String(Substring(name))) else {
-                    throw .invalidArgument(field: "actions", reason: "An action must be \(Action.words).")
-                }
-                actions?.insert(action)
-            }
-        }
-        let duration = try request.query("durationSeconds")
         return try SessionRequest(
-            bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: actions,
-            duration: duration.map { Int($0) ?? 0 })
+            bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: request.actions("actions"),
+            duration: request.seconds("durationSeconds"))
     }
 
     private func issue(
         _ wanted: SessionRequest, _ request: APIRequest, _ caller: Caller
     ) async throws(GatewayError) -> IssuedSession {
-        try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+        try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
     }
 }
 

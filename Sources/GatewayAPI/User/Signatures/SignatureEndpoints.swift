@@ -6,8 +6,6 @@ import StrictJSON
 /// `POST /v1/signatures/…`: signatures for requests that clients build themselves.
 struct SignatureEndpoints: Sendable {
     let useCase: RemoteSignatures
-    /// Longest time that a request may wait to be recorded.
-    let timeout: Duration
 
     /// `POST /v1/signatures/oss`.
     @Sendable func signForOSS(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -28,8 +26,7 @@ struct SignatureEndpoints: Sendable {
         let canonicalRequest = try body.string("canonicalRequest")
         try body.end()
         let string = try RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme)
-        let signed = try await useCase.sign(
-            string, scheme: scheme, in: request.context(of: caller, timeout: timeout))
+        let signed = try await useCase.sign(string, scheme: scheme, in: request.context(of: caller))
         var response = Self.wantsText(request.headers) ? Self.text(signed) : .json(.created) { signed.write(to: &$0) }
         response.setRateLimit(signed.quotas)
         return response

@@ -47,10 +47,9 @@ public struct AccessReview: Sendable {
         let instant = now()
         let grants = try await rows.grants(of: acting, in: bucket, page)
         let subject = principal.isUser ? Subject(principal: principal, knownClaims: [:]) : nil
-        let holdings = policy.principals.flatMap(\.quotas)
-            .filter { (bucket == nil || $0.bucket == nil || $0.bucket == bucket) && $0.isVisible(within: page.reach) }
-            .map { QuotaHolding(quota: $0, holder: $0.holder(for: principal)) }
-            .sorted { $0.quota.id < $1.quota.id }
+        let holdings = policy.holdings(of: principal) {
+            (bucket == nil || $0.bucket == nil || $0.bucket == bucket) && $0.isVisible(within: page.reach)
+        }
         // What is left of a quota is known for one user, or where all share it.
         let counted = holdings.filter { principal.isUser || $0.quota.sharing == .shared }
         let remainders = counted.isEmpty ? [] : try await usage.usage(of: counted)

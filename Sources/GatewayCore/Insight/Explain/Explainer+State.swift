@@ -107,8 +107,6 @@ extension AccessPolicy {
     /// Returns the quotas that count a request, sorted by identifier, with the holder whose use each counts.
     func holdings(for request: IssueRequest) -> [QuotaHolding] {
         guard let caller = principals.first?.principal else { return [] }
-        return principals.flatMap(\.quotas).filter { $0.applies(to: request) }
-            .map { QuotaHolding(quota: $0, holder: $0.holder(for: caller)) }
-            .sorted { $0.quota.id < $1.quota.id }
+        return holdings(of: caller) { $0.applies(to: request) }
     }
 }

@@ -6,6 +6,9 @@ import Signing
 /// Each step is decided and recorded like any other URL. The gateway records what a store may come to hold before it
 /// asks the store, so leftovers can be cleaned up even if the gateway dies at any moment.
 public struct MultipartUploads: Sendable {
+    /// Longest time after which an uncompleted upload is aborted, in seconds.
+    public static let maxLife = 2_592_000
+
     let rows: any MultipartUploadRows
     let store: any MultipartStore
     let now: @Sendable () -> Date

@@ -35,12 +35,15 @@ public actor BackgroundUploads {
     // A day, in seconds. The gateway shortens it to what is allowed.
     private static let longestLife = 86_400
 
+    nonisolated let delegate: BackgroundDelegate
     private let client: Sluice
     private let directory: URL
     private let session: URLSession
-    private let delegate: BackgroundDelegate
+    private let patience: Duration
     private let telling: AsyncStream<Event>.Continuation
     private var uploads: [String: BackgroundUpload] = [:]
+    /// The newest work for each upload, which begins when the work before it has ended.
+    private var working: [String: Task<Void, Never>] = [:]
     private var attempts: [PartName: Int] = [:]
     private var starting: Set<String> = []
 
@@ -58,15 +61,20 @@ public actor BackgroundUploads {
         }
 
         /// Takes what `application(_:handleEventsForBackgroundURLSession:completionHandler:)` was given. It is called
-        /// on the main thread when all that happened meanwhile has been dealt with.
+        /// on the main thread when all that happened meanwhile has been dealt with, or after 20 seconds. What still
+        /// waits then, such as a part for its quota, goes on when the app runs again.
         public nonisolated func handleEvents(completionHandler: @escaping @Sendable @MainActor () -> Void) {
             delegate.completion.withLock { $0 = completionHandler }
         }
     #endif
 
-    init(client: Sluice, directory: URL, configuration: URLSessionConfiguration) {
+    /// - Parameter patience: how long the system waits for work under way. It gives an app some 30 seconds.
+    init(
+        client: Sluice, directory: URL, configuration: URLSessionConfiguration, patience: Duration = .seconds(20)
+    ) {
         self.client = client
         self.directory = directory
+        self.patience = patience
         (events, telling) = AsyncStream.makeStream()
         let (happenings, happening) = AsyncStream.makeStream(of: Happening.self)
         delegate = BackgroundDelegate(happening)
@@ -107,13 +115,19 @@ public actor BackgroundUploads {
             await Task { [client] in try? await client.abortParts(begun.id) }.value
             throw error
         }
-        await goOn(upload, without: [])
+        let sending = goOn(upload, begun.id, without: [])
+        await withTaskCancellationHandler {
+            await sending.value
+        } onCancel: {
+            sending.cancel()
+        }
         return begun.id
     }
 
     /// Ends an upload, and discards its parts at the store.
     public func cancel(_ id: String) async throws {
         uploads[id] = nil
+        working.removeValue(forKey: id)?.cancel()
         for task in await tasks() where PartName(task.taskDescription)?.id == id { task.cancel() }
         try? FileManager.default.removeItem(at: folder(id))
         try await client.abortParts(id)
@@ -122,6 +136,8 @@ public actor BackgroundUploads {
     /// Ends the session as the end of the app does, without a trace.
     func end() {
         uploads = [:]
+        for task in working.values { task.cancel() }
+        working = [:]
         delegate.happening.finish()
         session.invalidateAndCancel()
         telling.finish()
@@ -142,7 +158,7 @@ public actor BackgroundUploads {
             }
             do {
                 let upload = try JSONDecoder().decode(BackgroundUpload.self, from: Data(contentsOf: state))
-                await goOn(upload, without: running)
+                goOn(upload, id, without: running)
             } catch {
                 // The bytes are nowhere else, and a later launch may read the state.
                 telling.yield(.failed(id: id, error))
@@ -150,28 +166,60 @@ public actor BackgroundUploads {
         }
     }
 
+    /// Works for an upload until it is cancelled. The reader of what happens does not wait for this.
+    @discardableResult
+    private func work(for id: String, _ body: @escaping @Sendable () async throws -> Void) -> Task<Void, Never> {
+        let before = working[id]
+        let task = Task {
+            await withTaskCancellationHandler {
+                await before?.value
+            } onCancel: {
+                before?.cancel()
+            }
+            do {
+                try await body()
+            } catch {
+                // Nothing is told of an upload that was cancelled.
+                if uploads[id] != nil || !Task.isCancelled { telling.yield(.failed(id: id, error)) }
+            }
+        }
+        working[id] = task
+        return task
+    }
+
     /// Sends the parts that have not arrived and are not under way, or completes the upload.
-    private func goOn(_ upload: BackgroundUpload, without running: Set<PartName>) async {
-        guard let id = upload.state.uploadID else { return }
+    @discardableResult
+    private func goOn(_ upload: BackgroundUpload, _ id: String, without running: Set<PartName>) -> Task<Void, Never> {
         uploads[id] = upload
-        let missing = (1...upload.count).map { PartName(id: id, number: $0) }
-            .filter { upload.tags[$0.number] == nil && !running.contains($0) }
-        do {
-            for part in missing { try await send(part) }
-            if upload.tags.count == upload.count { try await finish(upload) }
-        } catch {
-            telling.yield(.failed(id: id, error))
+        return work(for: id) {
+            for number in 1...upload.count {
+                let part = PartName(id: id, number: number)
+                if !running.contains(part) { try await self.send(part) }
+            }
+            try await self.finish(id)
         }
     }
 
+    /// The upload of a part that has not arrived.
+    private func upload(of part: PartName) -> BackgroundUpload? {
+        uploads[part.id].flatMap { $0.tags[part.number] == nil ? $0 : nil }
+    }
+
     private func send(_ part: PartName) async throws {
-        guard let upload = uploads[part.id] else { return }
+        guard let upload = upload(of: part) else { return }
         let file = partFile(part)
-        let link = try await client.partLink(
-            part.id, part.number, Piece(try FileSource(file)), upload.binding, expiresIn: Self.longestLife)
-        guard uploads[part.id] != nil else { return }
-        let task = try session.uploadTask(
-            Sluice.request(link.method, link.url, headers: link.headers), of: file)
+        let request: URLRequest
+        do {
+            let link = try await client.partLink(
+                part.id, part.number, Piece(try FileSource(file)), upload.binding, expiresIn: Self.longestLife)
+            request = Sluice.request(link.method, link.url, headers: link.headers)
+        } catch {
+            // Its file is gone if it has arrived meanwhile.
+            guard self.upload(of: part) != nil else { return }
+            throw error
+        }
+        guard self.upload(of: part) != nil else { return }
+        let task = try session.uploadTask(request, of: file)
         task.taskDescription = part.description
         #if canImport(Darwin)
             let pause = pow(2, Double(attempts[part, default: 0]))
@@ -180,12 +228,13 @@ public actor BackgroundUploads {
         task.resume()
     }
 
-    private func take(_ happening: Happening) async {
+    private func take(_ happening: Happening) {
         switch happening {
         case .delivered:
-            if let completion = delegate.completion.withLock({ $0.take() }) { await completion() }
+            if let completion = delegate.completion.withLock({ $0.take() }) { deliver(completion) }
         case .ended(let part, let head, let error):
-            guard var upload = uploads[part.id] else { return }
+            // A part whose end was told late may have been sent twice.
+            guard var upload = upload(of: part) else { return }
             do {
                 guard let head, (200..<300).contains(head.status) else {
                     attempts[part, default: 0] += 1
@@ -194,7 +243,8 @@ public actor BackgroundUploads {
                             ?? SluiceError(.store, ErrorCode("HTTP\(head?.status ?? 0)"), status: head?.status ?? 0)
                     }
                     // Its link may have expired.
-                    return try await send(part)
+                    work(for: part.id) { try await self.send(part) }
+                    return
                 }
                 upload.state.tags = upload.tags.merging([part.number: head.etag ?? ""]) { $1 }
                 uploads[part.id] = upload
@@ -202,17 +252,35 @@ public actor BackgroundUploads {
                 try? FileManager.default.removeItem(at: partFile(part))
                 let arrived = upload.tags.keys.reduce(0) { $0 + upload.length($1) }
                 telling.yield(.progressed(id: part.id, TransferProgress(loaded: arrived, total: upload.size)))
-                if upload.tags.count == upload.count { try await finish(upload) }
+                if upload.isWhole { work(for: part.id) { try await self.finish(part.id) } }
             } catch {
                 telling.yield(.failed(id: part.id, error))
             }
         }
     }
 
-    private func finish(_ upload: BackgroundUpload) async throws {
-        guard let id = upload.state.uploadID else { return }
+    /// Tells the system that it may suspend the app, once what is under way has ended or has taken too long.
+    private func deliver(_ completion: @escaping @Sendable @MainActor () -> Void) {
+        let underWay = Task { [working] in
+            for task in working.values { await task.value }
+        }
+        Task { [patience] in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await underWay.valueUnlessCancelled }
+                group.addTask { try? await Task.sleep(for: patience) }
+                await group.next()
+                group.cancelAll()
+            }
+            await completion()
+        }
+    }
+
+    /// Completes the upload if all of its parts have arrived.
+    private func finish(_ id: String) async throws {
+        guard let upload = uploads[id], upload.isWhole else { return }
         let done = try await client.completeParts(id, upload.tags)
         uploads[id] = nil
+        defer { working[id] = nil }
         try? FileManager.default.removeItem(at: folder(id))
         let found = try await client.confirmed(id, size: upload.size)
         telling.yield(
@@ -258,56 +326,10 @@ private struct BackgroundUpload: Codable, Sendable {
     }
 
     var tags: [Int: String] { state.tags ?? [:] }
+    var isWhole: Bool { tags.count == count }
 
     func length(_ number: Int) -> Int64 {
         let range = BegunUpload(state)?.range(number, of: size) ?? 0..<0
         return range.upperBound - range.lowerBound
     }
-}
-
-/// Which part a task sends; in words `ID/NUMBER`.
-private struct PartName: Hashable, Sendable, CustomStringConvertible {
-    let id: String
-    let number: Int
-
-    init(id: String, number: Int) {
-        self.id = id
-        self.number = number
-    }
-
-    init?(_ text: String?) {
-        let words = text?.split(separator: "/") ?? []
-        guard words.count == 2, let number = Int(words[1]) else { return nil }
-        self.init(id: String(words[0]), number: number)
-    }
-
-    var description: String { "\(id)/\(number)" }
-}
-
-private enum Happening: Sendable {
-    case ended(PartName, AnswerHead?, SluiceError?)
-    /// The system has told all that happened while the app was not there.
-    case delivered
-}
-
-/// Passes on what the session tells, in order.
-private final class BackgroundDelegate: NSObject, URLSessionTaskDelegate {
-    let happening: AsyncStream<Happening>.Continuation
-    let completion = Locked<(@Sendable @MainActor () -> Void)?>(nil)
-
-    init(_ happening: AsyncStream<Happening>.Continuation) {
-        self.happening = happening
-    }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let part = PartName(task.taskDescription) else { return }
-        let lost = error.map { SluiceError.lost("The store did not answer: \($0.localizedDescription)") }
-        happening.yield(.ended(part, lost == nil ? AnswerHead(task.response) : nil, lost))
-    }
-
-    #if canImport(Darwin)
-        func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
-            happening.yield(.delivered)
-        }
-    #endif
 }

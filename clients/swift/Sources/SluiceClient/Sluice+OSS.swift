@@ -9,8 +9,10 @@ extension Sluice {
         public let accessKeySecret: String
         /// The token of the session, which goes with each request.
         public let securityToken: String
-        /// When the session ends.
+        /// When the session ends, by the clock of the gateway.
         public let expiration: Date
+        /// When the gateway answered, by its clock.
+        let date: Date?
     }
 
     /// A signature that the gateway made.
@@ -33,10 +35,11 @@ extension Sluice {
     ///   - prefix: what the credentials cover: empty for all of the bucket, or with `/` at its end.
     public func ossCredentials(bucket: String, prefix: String = "") async throws -> OSSCredentials {
         // `GET /v1/sts/oss` answers refusals with 200 as well, for SDKs that read nothing else.
-        let session: Session = try await call("POST", "/v1/sts", SessionRequest(bucket: bucket, prefix: prefix))
+        let (session, date): (Session, Date?) = try await datedCall(
+            "POST", "/v1/sts", SessionRequest(bucket: bucket, prefix: prefix))
         return OSSCredentials(
             accessKeyID: session.credentials.accessKeyID, accessKeySecret: session.credentials.secretAccessKey,
-            securityToken: session.credentials.sessionToken, expiration: session.expiresAt)
+            securityToken: session.credentials.sessionToken, expiration: session.expiresAt, date: date)
     }
 
     /// Has a string signed for an OSS SDK in self-signed mode.

@@ -170,6 +170,13 @@ extension Sluice {
     func call<Answered: Decodable & Sendable>(
         _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
     ) async throws -> Answered {
+        try await datedCall(method, path, body).answered
+    }
+
+    /// Does as ``call(_:_:_:)``, and tells as well when the gateway answered, by its own clock.
+    func datedCall<Answered: Decodable & Sendable>(
+        _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
+    ) async throws -> (answered: Answered, date: Date?) {
         guard let target = URL(string: url.absoluteString.trimmed(of: "/") + path) else {
             throw SluiceError(.client, .invalidArgument, detail: "\(url) is not the address of a gateway.")
         }
@@ -183,16 +190,16 @@ extension Sluice {
         if method == "POST" { request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key") }
         // One refusal of a token is worth asking for another one.
         let hasRefreshed = Locked(false)
-        let answered = try await retrying { [request] _ in
-            let answer = try await self.ask(request, isRefresh: hasRefreshed.withLock { $0 })
-            guard answer.status == 401, !hasRefreshed.withLock({ $0 }) else {
-                return try Self.accepted(answer, as: Answered.self)
+        let (answered, date) = try await retrying { [request] _ in
+            var answer = try await self.ask(request, isRefresh: hasRefreshed.withLock { $0 })
+            if answer.status == 401, !hasRefreshed.withLock({ $0 }) {
+                hasRefreshed.withLock { $0 = true }
+                answer = try await self.ask(request, isRefresh: true)
             }
-            hasRefreshed.withLock { $0 = true }
-            return try Self.accepted(try await self.ask(request, isRefresh: true), as: Answered.self)
+            return (try Self.accepted(answer, as: Answered.self), answer.head.date)
         }
         guard let answered else { throw SluiceError.lost("The answer is not one of a gateway.") }
-        return answered
+        return (answered, date)
     }
 
     private func ask(_ request: URLRequest, isRefresh: Bool) async throws -> Answer {

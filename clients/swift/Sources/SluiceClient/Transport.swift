@@ -34,6 +34,14 @@ struct AnswerHead: Sendable {
 
     /// The entity tag without quotes.
     var etag: String? { field("etag").map(unquoted) }
+
+    /// When the server answered, by its clock.
+    var date: Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return field("date").flatMap(formatter.date)
+    }
 }
 
 func unquoted(_ tag: String) -> String {

@@ -9,11 +9,20 @@ import Testing
 
 extension RunningTests {
     // Only Apple's systems have background sessions; here an ordinary one does the work.
-    private func uploads(_ directory: URL) -> BackgroundUploads {
+    private func uploads(_ directory: URL, patience: Duration = .seconds(60)) -> BackgroundUploads {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 60
         return BackgroundUploads(
-            client: world.client { $0.partSize = 5 << 20 }, directory: directory, configuration: configuration)
+            client: world.client { $0.partSize = 5 << 20 }, directory: directory, configuration: configuration,
+            patience: patience)
+    }
+
+    /// Does what the system does when it has told all, and waits until it may suspend the app.
+    private func deliver(_ uploads: BackgroundUploads) async {
+        await withCheckedContinuation { continuation in
+            uploads.delegate.completion.withLock { $0 = { continuation.resume() } }
+            uploads.delegate.happening.yield(.delivered)
+        }
     }
 
     @Test("a background upload sends parts from files, asks for links again, and goes on after a restart")
@@ -84,6 +93,59 @@ extension RunningTests {
                 #expect([.landed, .unverified].contains(done.state))
                 try await expectAllHappened(world.gateway)
             }
+            await uploads.end()
+        }
+    }
+
+    @Test(
+        "a background upload that waits for a quota delays no other, and ends when it is cancelled",
+        arguments: ["a launch", "a refusal"])
+    func backgroundWaiting(_ after: String) async throws {
+        try await withDirectory { directory in
+            let name = "\(world.folder)background5"
+            try await plan(world.store, Fault(kind: "delay", method: "PUT", path: name, seconds: 600))
+            let first = uploads(directory)
+            let id = try await first.start(file: world.file("one.bin"), to: .init(bucket: world.bucket, key: name))
+            await first.end()
+            var expired = Fault.expired
+            expired.path = name
+            try await plan(world.store, expired)
+            var usedUp = Fault.usedUp(resetsIn: 50)
+            usedUp.path = "/\(id)/parts"
+            usedUp.skip = after == "a launch" ? 0 : 1
+            try await plan(world.gateway, usedUp)
+            let start = ContinuousClock.now
+            let second = uploads(directory, patience: .zero)
+            while try await !left(world.gateway).isEmpty {}
+            let other = try await second.start(
+                file: world.file("one.bin"), to: .init(bucket: world.strictBucket, key: "\(world.folder)background6"))
+            let done = try await next(second)
+            #expect(done.id == other)
+            await deliver(second)
+            try await second.cancel(id)
+            #expect(ContinuousClock.now - start < .seconds(50), "nothing waited for the quota")
+            let found = try await world.client().partsUpload(id)
+            #expect(found.state == "aborted")
+            let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(files == [])
+            await second.end()
+            for await event in second.events { Issue.record("\(event)") }
+            try await plan(world.store)
+        }
+    }
+
+    @Test("the system may suspend the app once the uploads whose parts have arrived are completed")
+    func backgroundDelivered() async throws {
+        try await withDirectory { directory in
+            try await plan(world.gateway, Fault(kind: "delay", path: "/complete", seconds: 1))
+            let uploads = uploads(directory)
+            let id = try await uploads.start(
+                file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background7"))
+            for await _ in uploads.events { break }
+            await deliver(uploads)
+            let found = try await world.client().partsUpload(id)
+            #expect(found.state == "completed")
+            try await expectAllHappened(world.gateway)
             await uploads.end()
         }
     }

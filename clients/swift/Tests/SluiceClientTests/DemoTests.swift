@@ -93,11 +93,16 @@ extension RunningTests {
         #expect(questions == [false, true])
     }
 
-    @Test("credentials for the OSS SDKs are asked for once until shortly before they end")
-    func ossCredentialsCache() async throws {
+    @Test(
+        "credentials for the OSS SDKs are asked for once until shortly before they end, by a wrong clock too",
+        arguments: [-86_400.0, 86_400])
+    func ossCredentialsCache(_ fault: TimeInterval) async throws {
         let client = Sluice(url: world.demo.url, token: world.demo.key)
-        let time = Locked(Date())
-        let cache = OSSCredentialsCache(client, bucket: "demo-oss", prefix: "users/alice/") { time.withLock { $0 } }
+        let start = ContinuousClock.now
+        let time = Locked(start)
+        let cache = OSSCredentialsCache(
+            client, bucket: "demo-oss", prefix: "users/alice/", now: { time.withLock { $0 } },
+            date: { Date().addingTimeInterval(fault) })
         // Faults that change nothing count the requests.
         let mark = Fault(kind: "delay", path: "/v1/sts", seconds: 0)
         try await plan(world.demo.url, [Fault](repeating: mark, count: 10))
@@ -106,21 +111,91 @@ extension RunningTests {
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(keys.count == 1)
-        let end = try await cache.credentials().expiration
-        time.withLock { $0 = end.addingTimeInterval(-301) }
+        let found = try await cache.credentials()
+        let end = start + .seconds(found.expiration.timeIntervalSince(try #require(found.date)))
+        time.withLock { $0 = end - .seconds(301) }
         _ = try await cache.credentials()
         let once = try await plan(world.demo.url, mark)
-        #expect(once.count == 9, "one request for eleven callers")
-        time.withLock { $0 = end.addingTimeInterval(-300) }
+        #expect(once.count == 9, "one request for twelve callers")
+        time.withLock { $0 = end - .seconds(300) }
         _ = try await cache.credentials()
         try await expectAllHappened(world.demo.url)
         // A refusal is not kept.
-        time.withLock { $0 = end }
+        time.withLock { $0 = end + .seconds(86_400) }
         try await plan(world.demo.url, Fault(kind: "answer", path: "/v1/sts", status: 403), mark)
         let refused = await refusal { try await cache.credentials() }
         #expect(refused?.status == 403)
         _ = try await cache.credentials()
         try await expectAllHappened(world.demo.url)
+    }
+
+    @Test("credentials for the OSS SDKs live by the device's clock where a proxy hides that of the gateway")
+    func ossCredentialsWithoutDate() async throws {
+        let start = ContinuousClock.now
+        let time = Locked(start)
+        // A minute passes until the answer is read.
+        let client = Sluice(url: world.demo.url) { [key = world.demo.key] _ in
+            time.withLock { $0 += .seconds(60) }
+            return key
+        }
+        let cache = OSSCredentialsCache(
+            client, bucket: "demo-oss", prefix: "", now: { time.withLock { $0 } },
+            date: { Date(timeIntervalSince1970: 1_900_000_000) })
+        // The proxy's own answers have no date. The session ends after half an hour.
+        let answer = Fault(
+            kind: "answer", path: "/v1/sts", status: 201,
+            body: """
+                {"credentials": {"accessKeyID": "a", "secretAccessKey": "s", "sessionToken": "t"}, \
+                "expiresAt": "2030-03-17T18:16:40Z"}
+                """)
+        try await plan(world.demo.url, answer, answer)
+        _ = try await cache.credentials()
+        time.withLock { $0 = start + .seconds(1_499) }
+        let found = try await cache.credentials()
+        #expect(found.date == nil)
+        let rest = try await left(world.demo.url)
+        #expect(rest.count == 1, "one request for two callers")
+        time.withLock { $0 = start + .seconds(1_500) }
+        _ = try await cache.credentials()
+        try await expectAllHappened(world.demo.url)
+    }
+
+    @Test("a caller who is cancelled does not wait for credentials, and the request ends once nobody does")
+    func ossCancelled() async throws {
+        for others in [0, 1] {
+            // The request has no token until the gate opens, which it does in the end even if the caller hangs.
+            let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+            let late = Task {
+                try? await Task.sleep(for: .seconds(30))
+                opening.finish()
+            }
+            let (requests, request) = AsyncStream.makeStream(of: String.self)
+            let client = Sluice(url: world.demo.url) { [key = world.demo.key] _ in
+                request.yield("begins")
+                for await _ in gate {}
+                request.yield(Task.isCancelled ? "is cancelled" : "goes on")
+                return key
+            }
+            let cache = OSSCredentialsCache(client, bucket: "demo-oss", prefix: "users/alice/")
+            var said = requests.makeAsyncIterator()
+            let cancelled = Task { try await cache.credentials() }
+            let waiting = (0..<others).map { _ in Task { try await cache.credentials() } }
+            #expect(await said.next() == "begins")
+            while await cache.fetching?.callers != 1 + others { await Task.yield() }
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+            if others > 0 { opening.finish() }
+            #expect(await said.next() == (others == 0 ? "is cancelled" : "goes on"))
+            for task in waiting {
+                let found = try await task.value
+                #expect(!found.accessKeyID.isEmpty)
+            }
+            late.cancel()
+            opening.finish()
+            // The next call asks by a request of its own, unless credentials are kept.
+            let found = try await cache.credentials()
+            #expect(!found.accessKeyID.isEmpty)
+        }
     }
 
     @Test("credentials and signatures for the OSS SDKs")

@@ -89,6 +89,12 @@ func plan(_ proxy: URL, _ faults: [Fault]) async throws -> [String] {
     return try JSONDecoder().decode([Fault].self, from: data).map(\.kind)
 }
 
+/// The kinds of what of the plan has not happened yet.
+func left(_ proxy: URL) async throws -> [String] {
+    let (data, _) = try await URLSession.shared.data(from: proxy.appendingPathComponent(".faults"))
+    return try JSONDecoder().decode([Fault].self, from: data).map(\.kind)
+}
+
 /// Bytes that differ along the way.
 func bytes(_ count: Int, seed: Int = 7) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 + seed + ($0 >> 8)) })

@@ -80,6 +80,8 @@ let package = Package(
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["Bytes"], swiftSettings: strict),
+        // XML: the strict reader of what stores answer.
+        .target(name: "StrictXML", dependencies: ["Bytes"], swiftSettings: strict),
         // Tokens that issuers sign, and the keys that verify them.
         .target(name: "JOSE", dependencies: ["Bytes", "LibCrypto", "StrictJSON"], swiftSettings: strict),
 
@@ -120,7 +122,7 @@ let package = Package(
         // Requests to other servers: key sets of issuers, uploads in stores.
         .target(
             name: "GatewayCloud",
-            dependencies: ["Bytes", "Figures", "GatewayCore", "LibCrypto", "LibCurl", "Signing", logging],
+            dependencies: ["Bytes", "Figures", "GatewayCore", "LibCrypto", "LibCurl", "Signing", "StrictXML", logging],
             swiftSettings: strict
         ),
 
@@ -141,8 +143,8 @@ let package = Package(
             dependencies: ["Bytes", "Figures", "GatewayAPI", "GatewayCore", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
-        // What a terminal can show.
-        .target(name: "Terminal", swiftSettings: strict),
+        // What a terminal can show, and questions to the person at it.
+        .target(name: "Terminal", dependencies: ["LocalFiles"], swiftSettings: strict),
         // Requests to a gateway that a user chose, with the user's key, and why they have no answer.
         .target(name: "GatewayTransport", dependencies: ["LibCurl"], swiftSettings: strict),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
@@ -154,10 +156,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SigningCommands", dependencies: ["LocalFiles", "Signing", argumentParser], swiftSettings: strict),
-        // What app users do: uploads and downloads by a gateway's links. The client knows the contract alone.
+        // What app users do: uploads, downloads, listings and deletions by a gateway's links. The client knows the
+        // contract alone.
         .target(
             name: "ObjectClient",
-            dependencies: ["Bytes", "EventLoops", "GatewayTransport", "LibCrypto", "LibCurl", "LocalFiles"],
+            dependencies: [
+                "Bytes", "EventLoops", "GatewayTransport", "LibCrypto", "LibCurl", "LocalFiles", "StrictXML",
+            ],
             swiftSettings: strict),
         .target(
             name: "ObjectCommands",
@@ -188,6 +193,7 @@ let package = Package(
         .testTarget(name: "LocalFilesTests", dependencies: ["LocalFiles"], swiftSettings: strict),
         .testTarget(name: "LibZTests", dependencies: ["LibZ"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
+        .testTarget(name: "StrictXMLTests", dependencies: ["StrictXML"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["Bytes", "JOSE", "LibCrypto", "StrictJSON", "TestSupport"],
             swiftSettings: strict),
@@ -300,7 +306,7 @@ let package = Package(
             name: "GatewayCloudTests",
             dependencies: [
                 "Bytes", "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
-                "MicroHTTPD", "Signing", "SigningTesting",
+                "MicroHTTPD", "Signing", "SigningTesting", "StrictXML",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             resources: [.copy("Vectors")],

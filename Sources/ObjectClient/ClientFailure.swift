@@ -1,4 +1,4 @@
-/// Why a transfer failed.
+/// Why a command failed.
 public enum ClientFailure: Error, Sendable, Equatable {
     /// The command line or the environment is wrong.
     case usage(String)
@@ -14,6 +14,8 @@ public enum ClientFailure: Error, Sendable, Equatable {
     case different(String)
     /// The user ended the transfer. The text says how to go on.
     case stopped(String)
+    /// The user answered no. The text says what was not done.
+    case declined(String)
 
     /// Whether the same request may succeed if it is sent again after a while.
     var mayPass: Bool {
@@ -27,7 +29,7 @@ public enum ClientFailure: Error, Sendable, Equatable {
         case .store(let refusal, let seconds):
             ([408, 429].contains(refusal.status) || (refusal.status >= 500 && refusal.status != 501)
                 || ["RequestTimeout", "SlowDown"].contains(refusal.code)) && (seconds ?? 0) <= Retries.longestPause
-        case .usage, .file, .different, .stopped: false
+        case .usage, .file, .different, .stopped, .declined: false
         }
     }
 

@@ -18,10 +18,13 @@ public struct Link: Sendable, Decodable {
 
 /// A request for a presigned URL.
 public struct LinkRequest: Sendable, Encodable {
-    /// What the link may do: `PutObject` or `GetObject`.
+    /// What the link may do: `PutObject`, `GetObject`, `ListObjects` or `DeleteObject`.
     public var action: String
     var bucket: String
-    var key: String
+    /// The object; `nil` for a listing, which has a prefix instead.
+    var key: String?
+    var prefix: String?
+    var list: List?
     var contentType: String?
     var contentMD5: String?
     var checksumSHA256: String?
@@ -32,6 +35,15 @@ public struct LinkRequest: Sendable, Encodable {
     var ifNoneMatch: String?
     /// Headers of a download's answer.
     public var response: Response?
+
+    /// How the store groups and pages the keys of a listing.
+    struct List: Sendable, Encodable {
+        var delimiter: String?
+        var maxKeys: Int
+        var continuationToken: String?
+        /// The store percent-encodes keys in its answer: XML cannot hold all of them.
+        var encodingType = "url"
+    }
 
     /// Headers of a download's answer.
     public struct Response: Sendable, Encodable {
@@ -53,6 +65,19 @@ public struct LinkRequest: Sendable, Encodable {
         action = "PutObject"
         bucket = address.bucket
         key = address.key
+    }
+
+    init(deleting address: ObjectAddress) {
+        action = "DeleteObject"
+        bucket = address.bucket
+        key = address.key
+    }
+
+    init(listing place: ObjectAddress, _ list: List) {
+        action = "ListObjects"
+        bucket = place.bucket
+        prefix = place.key
+        self.list = list
     }
 }
 

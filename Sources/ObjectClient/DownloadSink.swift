@@ -227,13 +227,15 @@ struct ExpectedContent: Equatable {
     }
 
     /// The entity tag is the MD5 of an object that was uploaded at once and is not encrypted with a customer's key.
+    /// Only Alibaba OSS tells of an object that it was made otherwise.
     private static func entityTag(_ head: StreamedTransfer.Head) -> [UInt8]? {
-        let isEncrypted = head.fields.contains { field in
+        let isOther = head.fields.contains { field in
             let name = field.name.lowercased()
             return name.hasSuffix("-server-side-encryption-customer-algorithm")
                 || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
+                || name == "x-oss-object-type" && field.value != "Normal"
         }
-        guard !isEncrypted, let tag = head["ETag"].map({ LinkTransfer.unquoted($0) }), tag.utf8.count == 32 else {
+        guard !isOther, let tag = head["ETag"].map({ LinkTransfer.unquoted($0) }), tag.utf8.count == 32 else {
             return nil
         }
         return Hex.decode(tag.lowercased())

@@ -49,6 +49,17 @@ struct LinkTransfer: Sendable {
         try await send(link, fields: fields, upload: .none, kept: ReceivedBody(atMost: 65_536), receive: receive)
     }
 
+    /// The longest answer that is read whole. A page of a listing has at most 1,000 entries.
+    private static let longestAnswer = 16 << 20
+
+    /// Sends a request without a body, and reads the whole answer.
+    func answer(to link: Link) async throws(ClientFailure) -> [UInt8] {
+        let kept = ReceivedBody(atMost: Self.longestAnswer)
+        _ = try await send(link, fields: [], upload: .none, kept: kept)
+        guard !kept.isTooLong else { throw .unreachable("The store's answer is too long.") }
+        return kept.bytes
+    }
+
     private func send(
         _ link: Link, fields: [HTTPTransfer.Field], upload: StreamedTransfer.Upload, kept: ReceivedBody,
         receive: (@Sendable (StreamedTransfer.Head, [UInt8]) -> Bool)? = nil
@@ -154,6 +165,22 @@ struct RenewableLink: Sendable {
 
     private static func end(of link: Link, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         now + .seconds(max(0, link.expiresIn - margin))
+    }
+}
+
+extension GatewayClient {
+    /// Asks for a link and uses it, until that succeeds, fails for good or has failed too often.
+    func use<Value: Sendable>(
+        _ request: LinkRequest, _ use: (Link) async throws(ClientFailure) -> Value
+    ) async throws(ClientFailure) -> Value {
+        var renewable = RenewableLink(try await link(request), now: .now)
+        return try await retries.run { () async throws(ClientFailure) -> Value in
+            try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
+                try await link(request)
+            } _: { (link) async throws(ClientFailure) -> Value in
+                try await use(link)
+            }
+        }
     }
 }
 

@@ -83,15 +83,8 @@ public struct ObjectDownload: Sendable {
     private func fetch(
         _ address: ObjectAddress, into sink: DownloadSink, began: @escaping @Sendable (String) -> Void
     ) async throws(ClientFailure) -> Outcome {
-        let request = LinkRequest(downloading: address)
-        let link = try await client.link(request)
-        var renewable = RenewableLink(link, now: .now)
-        try await client.retries.run { () async throws(ClientFailure) in
-            try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
-                try await client.link(request)
-            } _: { (link) async throws(ClientFailure) in
-                try await attempt(link, sink, began)
-            }
+        try await client.use(LinkRequest(downloading: address)) { (link) async throws(ClientFailure) in
+            try await attempt(link, sink, began)
         }
         return try sink.outcome(address)
     }

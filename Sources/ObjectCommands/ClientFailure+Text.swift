@@ -6,7 +6,7 @@ extension ClientFailure {
     var exitCode: Int32 {
         switch self {
         case .usage: 64
-        case .file: 1
+        case .file, .declined: 1
         case .unreachable: 7
         case .different: 8
         case .stopped: 130
@@ -18,7 +18,8 @@ extension ClientFailure {
     /// The text for people.
     var lines: [String] {
         switch self {
-        case .usage(let text), .file(let text), .unreachable(let text), .different(let text), .stopped(let text):
+        case .usage(let text), .file(let text), .unreachable(let text), .different(let text), .stopped(let text),
+            .declined(let text):
             return ["error: \(text)"]
         case .gateway(let problem, let seconds):
             var lines = ["error: \(problem.code) (\(problem.status)): \(problem.detail ?? problem.title ?? "")"]
@@ -53,6 +54,7 @@ extension ClientFailure {
         case .unreachable(let text): Told(code: "Unreachable", detail: text)
         case .different(let text): Told(code: "Different", detail: text)
         case .stopped(let text): Told(code: "Interrupted", detail: text)
+        case .declined(let text): Told(code: "Declined", detail: text)
         case .gateway(let problem, let seconds):
             Told(
                 code: problem.code, detail: problem.detail ?? problem.title ?? "", status: problem.status,

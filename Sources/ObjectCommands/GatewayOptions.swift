@@ -4,7 +4,7 @@ import LocalFiles
 import ObjectClient
 import Terminal
 
-/// The options that `get`, `put` and `share` have in common.
+/// The options that the commands for objects have in common.
 struct GatewayOptions: ParsableArguments {
     /// The part of the help about the environment.
     static let environmentHelp = """
@@ -83,7 +83,7 @@ struct GatewayOptions: ParsableArguments {
         try await run { (stop, _) async throws(ClientFailure) in try await body(stop) }
     }
 
-    /// Runs a command for several files, and tells its failure and at which of them it was.
+    /// Runs a command for several files or objects, and tells its failure and at which of them it was.
     func run(_ body: (_ stop: StopFlag, _ stage: inout Stage?) async throws(ClientFailure) -> Void) async throws {
         let interrupts = Interrupts()
         defer { interrupts.end() }
@@ -91,33 +91,45 @@ struct GatewayOptions: ParsableArguments {
         do throws(ClientFailure) {
             try await body(interrupts.stop, &stage)
         } catch {
-            if json {
-                printJSON(Envelope(error: error.told, file: stage), to: .standardError)
-            } else {
-                let lines = error.lines + (stage?.lines ?? [])
-                writeToStandardError(lines.map(\.visible).joined(separator: "\n") + "\n")
-            }
+            tell(error, at: stage)
             throw ExitCode(error.exitCode)
         }
     }
 
-    /// The file that a command for several is at.
+    /// Writes a failure to standard error, and at which file or object it was.
+    func tell(_ failure: ClientFailure, at stage: Stage?) {
+        if json {
+            let isFile = stage?.path != nil
+            printJSON(
+                Envelope(error: failure.told, file: isFile ? stage : nil, object: isFile ? nil : stage),
+                to: .standardError)
+        } else {
+            let lines = failure.lines + (stage?.lines ?? [])
+            writeToStandardError(lines.map(\.visible).joined(separator: "\n") + "\n")
+        }
+    }
+
+    /// The file or object that a command for several is at.
     struct Stage: Encodable {
-        var path: String
+        /// The file, if the command sends files.
+        var path: String?
         var address: String
-        /// Number of files before it.
+        /// Number of files or objects that were done before.
         var done: Int
-        /// Number of all files.
+        /// Number of all files or objects.
         var count: Int
 
         fileprivate var lines: [String] {
-            ["  file: \(path) for \(address)", "  done before: \(done) of \(count) files"]
+            let place = path.map { "  file: \($0) for \(address)" } ?? "  object: \(address)"
+            guard count > 1 else { return [place] }
+            return [place, "  done before: \(done) of \(count) \(path == nil ? "objects" : "files")"]
         }
     }
 
     private struct Envelope: Encodable {
         var error: ClientFailure.Told
         var file: Stage?
+        var object: Stage?
     }
 }
 

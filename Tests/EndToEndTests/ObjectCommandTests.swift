@@ -5,7 +5,7 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// `sluice put`, `get` and `share` against a gateway and stores that verify signatures.
+/// `sluice put`, `get`, `ls`, `rm` and `share` against a gateway and stores that verify signatures.
 @Suite(.storeBenches) struct ObjectCommandTests {
     /// A directory with the files of one test, and the state of its commands.
     private final class Folder: Sendable {
@@ -351,7 +351,6 @@ import Testing
         }
     }
 
-    /// The first answer for each key is lost, or a proxy before the store did not wait for it.
     /// How the answer to a creation gets lost, and in whose words the next one says that the object exists.
     enum LostCreation: CaseIterable {
         case cut, hidden, hiddenAtOSS
@@ -368,6 +367,7 @@ import Testing
         }
     }
 
+    /// The first answer for each key is lost, or a proxy before the store did not wait for it.
     @Test(arguments: LostCreation.allCases)
     func `an object that was created although the answer was lost is known as one's own`(
         lost: LostCreation
@@ -651,5 +651,212 @@ import Testing
         let wrong = try await run(bench, folder, ["share", "x", "--json"])
         #expect(try JSON(Array(wrong.errors.utf8))["error"]["code"] == "CommandLine" && wrong.status == 64)
         #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })
+    }
+
+    /// A bench whose user may do everything below a place, which is empty.
+    private func keeper(_ kind: StoreKind) async throws -> (bench: StoreBench, place: String) {
+        var bench = try StoreBench.at(kind)
+        let place = bench.freshKey("")
+        bench.user = try await bench.deployment.makeUser("keeper-\(place.prefix(8).lowercased())")
+        try await bench.deployment.grant(
+            ["PutObject", "GetObject", "ListObjects", "DeleteObject"], to: bench.user.principal, in: bench.bucket,
+            prefix: place)
+        return (bench, place)
+    }
+
+    private func upload(_ keys: [String], to bench: StoreBench) async throws {
+        for key in keys {
+            let body = Array(key.utf8)
+            try #require(try await bench.uploadLink(key, for: body).use(body).status == 200)
+        }
+    }
+
+    private func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
+
+    /// In the order of their bytes.
+    private static let names = ["a b+c%41 ü.txt", "plain.txt", "sub/deep/x.txt", "sub/y.txt", "subway.txt"]
+
+    @Test("what is at a place is listed, in folders and whole", arguments: StoreKind.allCases)
+    func listed(kind: StoreKind) async throws {
+        let (bench, place) = try await keeper(kind)
+        let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")
+        try await upload(Self.names.map { place + $0 }, to: bench)
+        let json = try await run(bench, folder, ["ls", address, "--json"])
+        try #require(json.status == 0, "\(json.errors)")
+        #expect(json.json["bucket"].text == bench.bucket && json.json["prefix"].text == place)
+        #expect(json.json["folders"].items.map(\.text) == [place + "sub/"])
+        let items = json.json["items"].items
+        let direct = [Self.names[0], Self.names[1], Self.names[4]]
+        #expect(items.map { $0["key"].text } == direct.map { place + $0 })
+        #expect(items.map { $0["size"].integer } == direct.map { (place + $0).utf8.count })
+        #expect(items.allSatisfy { $0["etag"].text?.count == 32 && $0["lastModified"].text?.hasSuffix("Z") == true })
+
+        let table = try await run(bench, folder, ["ls", address])
+        let rows = lines(table.output)
+        try #require(table.status == 0 && rows.count == 5, "\(table.output) \(table.errors)")
+        #expect(rows[0].hasPrefix("SIZE") && rows[1].hasPrefix("-  ") && rows[1].hasSuffix("  sub/"))
+        for (row, name) in zip(rows.dropFirst(2), direct) {
+            #expect(row.hasPrefix("\((place + name).utf8.count) B  ") && row.hasSuffix("Z  " + name), "\(row)")
+        }
+        let whole = try await run(bench, folder, ["ls", "-r", address])
+        let keys = lines(whole.output).dropFirst()
+        #expect(keys.count == Self.names.count, "\(whole.output) \(whole.errors)")
+        for (row, name) in zip(keys, Self.names) { #expect(row.hasSuffix("Z  \(place)\(name)"), "\(row)") }
+        // A prefix may end inside a segment.
+        for (prefix, found) in [("su", ["sub/", "subway.txt"]), ("sub/y", ["y.txt"]), ("a b+c%4", [Self.names[0]])] {
+            let part = try await run(bench, folder, ["ls", "sluice://" + address + prefix])
+            let names = lines(part.output).dropFirst()
+            #expect(names.count == found.count && zip(names, found).allSatisfy { $0.hasSuffix("  " + $1) }, "\(prefix)")
+        }
+        let empty = try await run(bench, folder, ["ls", address + "none/"])
+        #expect(empty.status == 0 && empty.output == "" && empty.errors == "")
+    }
+
+    @Test("each page of a listing takes a link", arguments: StoreKind.allCases)
+    func pages(kind: StoreKind) async throws {
+        let (bench, place) = try await keeper(kind)
+        let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")
+        try await upload(Self.names.map { place + $0 }, to: bench)
+        let links = """
+            SELECT count(*) FROM issuances
+            WHERE action = 'ListObjects' AND principal = '\(bench.user.principal)'
+            """
+        for (size, arguments, pages) in [(2, ["-r"], 3), (1, ["-r"], 5), (2, [], 2)] as [(Int, [String], Int)] {
+            let whole = try await run(bench, folder, ["ls", address, "--json"] + arguments)
+            let before = try await bench.deployment.number(links)
+            let paged = try await run(bench, folder, ["ls", address, "--json", "--page-size", "\(size)"] + arguments)
+            #expect(paged.status == 0 && paged.output == whole.output, "\(paged.output) \(paged.errors)")
+            let count = try await bench.deployment.number(links) - before
+            // A store may find out only by another page that there is no more.
+            #expect(pages...(pages + 1) ~= count, "\(arguments): \(count)")
+        }
+        for size in ["0", "1001"] {
+            #expect(try await run(bench, folder, ["ls", address, "--page-size", size]).status == 64)
+        }
+    }
+
+    @Test("objects are deleted, each by itself and all below a place", arguments: StoreKind.allCases)
+    func deleted(kind: StoreKind) async throws {
+        let (bench, place) = try await keeper(kind)
+        let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")
+        try await upload(Self.names.map { place + $0 }, to: bench)
+        let two = try await run(bench, folder, ["rm", address + Self.names[0], address + Self.names[1]])
+        #expect(two.status == 0 && two.errors == "", "\(two.errors)")
+        #expect(lines(two.output) == ["\(address)\(Self.names[0]): deleted", "\(address)\(Self.names[1]): deleted"])
+        // An object that does not exist counts as deleted.
+        let again = try await run(bench, folder, ["rm", address + Self.names[1], "--json"])
+        #expect(again.status == 0 && again.json["key"].text == place + Self.names[1], "\(again.errors)")
+        #expect(again.json["id"].text != nil && again.json["bucket"].text == bench.bucket)
+        for (arguments, text) in [([address + "sub/"], "names no object"), (["-r", address + "sub"], "'/'")] {
+            let wrong = try await run(bench, folder, ["rm", "--yes"] + arguments)
+            #expect(wrong.status == 64 && wrong.errors.contains(text), "\(wrong.errors)")
+        }
+        let below = try await run(bench, folder, ["rm", "--recursive", address + "sub/", "--yes"])
+        #expect(below.status == 0 && lines(below.output).count == 2, "\(below.output) \(below.errors)")
+        let rest = try await run(bench, folder, ["ls", "-r", address, "--json"])
+        #expect(rest.json["items"].items.map { $0["key"].text } == [place + "subway.txt"], "\(rest.output)")
+        let all = try await run(bench, folder, ["rm", "-r", address, "--yes", "--quiet"])
+        #expect(all.status == 0 && all.output == "", "\(all.errors)")
+        let none = try await run(bench, folder, ["rm", "-r", address, "--yes"])
+        #expect(none.status == 0 && none.output == "" && none.errors == "")
+        #expect(try await run(bench, folder, ["ls", "-r", address]).output == "")
+    }
+
+    @Test func `what is refused is told with its address, and the others are deleted`() async throws {
+        let (bench, place) = try await keeper(.radosgw)
+        let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")
+        try await upload([place + "a", place + "b"], to: bench)
+        let arguments = ["rm", address + "a", "\(bench.bucket)/elsewhere", address + "c//d", address + "b"]
+        let told = try await run(bench, folder, arguments)
+        #expect(told.status == 3 && lines(told.output).count == 2, "\(told.output) \(told.errors)")
+        #expect(told.errors.contains("AccessDenied (403)") && told.errors.contains("InvalidArgument (400)"))
+        #expect(told.errors.contains("object: \(bench.bucket)/elsewhere\n  done before: 1 of 4 objects\n"))
+        for name in ["a", "b"] { #expect(try await bench.downloadLink(place + name).use().status == 404) }
+        let json = try await run(bench, folder, arguments + ["--json"])
+        let errors = try lines(json.errors).map { try JSON(Array($0.utf8)) }
+        #expect(json.status == 3 && lines(json.output).count == 2, "\(json.output)")
+        #expect(errors.map { $0["error"]["code"] } == ["AccessDenied", "InvalidArgument"])
+        #expect(errors.first?["object"]["address"].text == "\(bench.bucket)/elsewhere")
+
+        // A user who may put and get may do neither of the two, and nor may anybody list more than the grant covers.
+        let other = try StoreBench.at(.radosgw)
+        try await upload([place + "kept"], to: other)
+        for arguments in [["ls", address], ["rm", address + "kept"], ["rm", "-r", address]] {
+            let refused = try await run(other, folder, arguments)
+            #expect(refused.status == 3 && refused.output == "", "\(arguments): \(refused.errors)")
+            #expect(refused.errors.contains("AccessDenied (403)"))
+        }
+        #expect(try await other.downloadLink(place + "kept").use().status == 200)
+        #expect(try await run(bench, folder, ["ls", bench.bucket]).status == 3)
+        #expect(try await run(bench, folder, ["rm", "-r", "\(bench.bucket)/", "--yes"]).status == 3)
+    }
+
+    @Test func `a scheme that cannot sign listings says so`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let bucket = "v2-\(UUID().uuidString.prefix(8).lowercased())"
+        try await bench.deployment.makeBucket(bucket, options: ["provider": "s3", "scheme": "aws-v2"])
+        try await bench.deployment.grant(["ListObjects", "DeleteObject"], to: bench.user.principal, in: bucket)
+        for arguments in [["ls", bucket], ["rm", "-r", bucket + "/a/"]] {
+            let run = try await run(bench, folder, arguments)
+            #expect(run.status == 2 && run.errors.contains("NotEnforceable (422)"), "\(run.status) \(run.errors)")
+        }
+    }
+
+    @Test func `a listing of other keys deletes nothing, and what the store says of a deletion counts`() async throws {
+        let folder = try Folder()
+        let foreign = "<ListBucketResult><Contents><Key>other/x</Key><Size>1</Size></Contents></ListBucketResult>"
+        try await behind { line, earlier in
+            if line.contains("prefix=html") { return .answer(200, body: "<html/>") }
+            if line.contains("prefix=mine") { return .answer(200, body: foreign) }
+            guard line.hasPrefix("DELETE") else { return .pass }
+            if line.contains("gone.txt") { return .answer(404, body: "<Error><Code>NoSuchKey</Code></Error>") }
+            if line.contains("failing.txt"), !earlier.contains(where: { $0.contains("failing.txt") }) {
+                return .answer(503)
+            }
+            return line.contains("refused.txt") ? .answer(403) : .pass
+        } _: { bench, proxy in
+            try await bench.deployment.grant(
+                ["ListObjects", "DeleteObject"], to: bench.user.principal, in: bench.bucket)
+            for (prefix, text) in [("html/", "not a listing"), ("mine/", "do not begin with 'mine/'")] {
+                let run = try await run(bench, folder, ["rm", "-r", "\(bench.bucket)/\(prefix)", "--yes"])
+                #expect(run.status == 7 && run.errors.contains(text), "\(run.status) \(run.errors)")
+            }
+            #expect(!proxy.lines.contains { $0.hasPrefix("DELETE") })
+            let names = ["refused.txt", "gone.txt", "failing.txt"]
+            let told = try await run(bench, folder, ["rm"] + names.map { "\(bench.bucket)/\($0)" })
+            #expect(told.status == 3 && lines(told.output).count == 2, "\(told.output) \(told.errors)")
+            #expect(told.errors.contains("object: \(bench.bucket)/refused.txt"))
+            for (name, attempts) in zip(names, [2, 1, 2]) {
+                #expect(proxy.lines.count { $0.hasPrefix("DELETE") && $0.contains(name) } == attempts, "\(name)")
+            }
+        }
+    }
+
+    @Test func `a person at a terminal is asked before anything is deleted`() async throws {
+        let (bench, place) = try await keeper(.radosgw)
+        let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")
+        try await upload([place + "a", place + "b"], to: bench)
+        // Runs a command on a terminal of its own, and types an answer.
+        let terminal = """
+            import os, pty, sys
+            pid, fd = pty.fork()
+            if pid == 0: os.execv(sys.argv[2], sys.argv[2:])
+            os.write(fd, (sys.argv[1] + "\\n").encode())
+            try:
+                while piece := os.read(fd, 65536): os.write(1, piece)
+            except OSError: pass
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            """
+        for (answer, arguments, status, left) in [
+            ("n", ["-r", address], 1, 200), ("y", ["-r", address], 0, 404), ("n", [address + "a", "--yes"], 0, 404),
+        ] as [(String, [String], Int32, Int)] {
+            let process = try start(
+                bench, folder, ["/usr/bin/python3", "-c", terminal, answer, Program.path, "rm"] + arguments)
+            #expect(await process.exitStatus() == status, "\(process.output) \(process.errors)")
+            let isAsked = process.output.contains("Delete 2 objects, all below \(address)? [y/N]")
+            #expect(isAsked == !arguments.contains("--yes"), "\(process.output)")
+            #expect(process.output.contains("Nothing was deleted.") == (status == 1))
+            #expect(try await bench.downloadLink(place + "a").use().status == left)
+        }
     }
 }

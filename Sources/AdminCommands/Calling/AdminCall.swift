@@ -30,7 +30,7 @@ struct AdminCall {
         }
         let sent = try value()
         let rehearsal = try rehearse(sent)
-        if asks(sent), rehearsal?.count != 0, !screen.confirms(question(rehearsal)) { throw .declined }
+        if asks(sent), rehearsal?.count != 0, !TerminalQuestion.confirms(question(rehearsal)) { throw .declined }
         let body = try body(sent)
         defer { if case .file(_, _, _, let progress) = body { progress.end() } }
         let answer = try client.call(

@@ -41,8 +41,8 @@ public struct ManualPage {
         }
         page += [".SH EXIT STATUS", ".nf", Self.escaped(AdminFailure.exitCodes), ".fi"]
         page += [
-            "These are the statuses of 'sluice admin'. The help of 'sluice get', 'put' and 'share' lists theirs.",
-            "Other commands end with 0, with 1 if something failed, or with 64 if the command line is wrong.",
+            "These are the statuses of 'sluice admin'. The help of other commands that call a gateway lists theirs.",
+            "The rest end with 0, with 1 if something failed, or with 64 if the command line is wrong.",
         ]
         page += environment + files
         page += [".SH EXAMPLES", ".nf", Self.escaped(AdminHelp.examples.joined(separator: "\n")), ".fi"]
@@ -56,8 +56,8 @@ public struct ManualPage {
             ("SLUICE_ADMIN_KEY_FILE", "Name of a file that holds the key."),
             ("NO_COLOR", "If set, no colours are used."),
             ("COLUMNS", "Width of tables at a terminal."),
-            ("SLUICE_URL", "URL of the gateway for 'sluice get', 'put' and 'share'. Default: http://127.0.0.1:8080."),
-            ("SLUICE_KEY", "Key or token of the user of 'sluice get', 'put' and 'share'."),
+            ("SLUICE_URL", "URL of the gateway for 'sluice get' and other commands of users. Default as above."),
+            ("SLUICE_KEY", "Key or token of the user of these commands."),
             ("SLUICE_KEY_FILE", "Name of a file that holds the user's key."),
             ("SLUICE_*", "Settings of the gateway; 'sluice serve --help' lists them."),
         ]

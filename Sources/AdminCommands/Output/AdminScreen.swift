@@ -12,18 +12,11 @@ struct AdminScreen: Sendable {
     init(environment: [String: String]) {
         output = TerminalStream(STDOUT_FILENO, environment: environment)
         errors = TerminalStream(STDERR_FILENO, environment: environment)
-        isInteractive = errors.isTerminal && isatty(STDIN_FILENO) == 1
+        isInteractive = TerminalQuestion.isPossible
     }
 
     /// Writes a line to standard error, beside the answer.
     func note(_ text: String) {
         writeToStandardError(errors.styled(text.visible, .dim) + "\n")
-    }
-
-    /// Asks a question. Only `y` and `yes` mean yes.
-    func confirms(_ question: String) -> Bool {
-        writeToStandardError(question.visible + " [y/N] ")
-        let answer = readLine()?.lowercased().trimmed()
-        return answer == "y" || answer == "yes"
     }
 }

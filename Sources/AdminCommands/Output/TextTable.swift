@@ -46,19 +46,19 @@ enum TextTable {
         if let width = stream?.width {
             let isWhole = names.map { $0 == "id" || $0.hasSuffix("ID") || $0.hasSuffix("Id") }
             guard let fitting = shortened(cells, keeping: isWhole, to: width - indent.count) else {
-                let blocks = cells.dropFirst().map { row in grid(zip(names, row).map { [indent + $0, $1] }) }
+                let blocks = cells.dropFirst().map { row in TextGrid.text(zip(names, row).map { [indent + $0, $1] }) }
                 return blocks.joined(separator: indent + "--\n")
             }
             cells = fitting
         }
-        var lines = grid(cells).split(separator: "\n").map { "\(indent)\($0)" }
+        var lines = TextGrid.text(cells).split(separator: "\n").map { "\(indent)\($0)" }
         if let stream, let heading = lines.first { lines[0] = stream.styled(heading, .bold) }
         return lines.map { $0 + "\n" }.joined()
     }
 
     /// Shortens the widest cells until the lines fit; `nil` if they would have to be too short.
     private static func shortened(_ lines: [[String]], keeping isWhole: [Bool], to width: Int) -> [[String]]? {
-        let widths = self.widths(of: lines)
+        let widths = TextGrid.widths(of: lines)
         let gaps = 2 * max(0, widths.count - 1)
         func total(_ most: Int) -> Int { zip(widths, isWhole).reduce(gaps) { $0 + ($1.1 ? $1.0 : min($1.0, most)) } }
         var most = widths.max() ?? 0
@@ -66,10 +66,6 @@ enum TextTable {
         // One column is a table at any width.
         guard total(most) <= width || widths.count < 2 else { return nil }
         return lines.map { line in zip(line, isWhole).map { $1 ? $0 : $0.shortened(to: most) } }
-    }
-
-    private static func widths(of lines: [[String]]) -> [Int] {
-        (0..<(lines.first?.count ?? 0)).map { column in lines.map { $0[column].terminalWidth }.max() ?? 0 }
     }
 
     /// Formats one row, one member per line. Nested rows follow as tables of their own.
@@ -95,7 +91,7 @@ enum TextTable {
                 lines.append([indent + name, member.cell.visible])
             }
         }
-        return grid(lines) + blocks
+        return TextGrid.text(lines) + blocks
     }
 
     private static func block(
@@ -106,20 +102,6 @@ enum TextTable {
             return rows(items, of: "", chosen: nil, known: shape.names, on: stream, indent: indent)
         }
         return items.map { members(of: $0, by: shape, on: stream, indent: indent) }.joined(separator: indent + "--\n")
-    }
-
-    private static func grid(_ lines: [[String]]) -> String {
-        let widths = widths(of: lines)
-        return lines.map { line in
-            var text = ""
-            for (column, cell) in line.enumerated() {
-                text += cell
-                if column < line.count - 1 {
-                    text += String(repeating: " ", count: widths[column] - cell.terminalWidth + 2)
-                }
-            }
-            return text + "\n"
-        }.joined()
     }
 }
 

@@ -16,7 +16,8 @@ struct Sluice: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, DoctorCommand.self, DevCommand.self, SignCommand.self,
             InspectCommand.self, AdminCommand.self, AuditQuotasCommand.self, RotateMasterKeyCommand.self,
-            GetCommand.self, PutCommand.self, ShareCommand.self, CredentialsCommand.self, QualifyCommand.self,
+            GetCommand.self, PutCommand.self, ListCommand.self, RemoveCommand.self, ShareCommand.self,
+            CredentialsCommand.self, QualifyCommand.self,
             CompletionCommand.self, HelpCommand.self, VersionCommand.self, CompleteWordsCommand.self,
         ]
     )

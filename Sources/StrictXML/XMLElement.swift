@@ -5,28 +5,28 @@ import Bytes
 /// The reader supports only what stores send, and refuses the rest: document types (and thus all entities but the five
 /// predefined ones), processing instructions, comments, CDATA, and more than ``maxDepth`` levels. The document must be
 /// well-formed.
-struct XMLElement: Equatable {
+public struct XMLElement: Equatable, Sendable {
     /// Maximum number of nested elements.
-    static let maxDepth = 8
+    public static let maxDepth = 8
 
     /// The name without the prefix of its namespace.
-    let name: String
+    public let name: String
     /// The text of the element itself, with references resolved and without white space between children.
-    fileprivate(set) var text = ""
+    public fileprivate(set) var text = ""
     /// The child elements, in order.
-    fileprivate(set) var children: [XMLElement] = []
+    public fileprivate(set) var children: [XMLElement] = []
 
     fileprivate init(name: String) { self.name = name }
 
     /// Reads a document; `nil` if it is not of the supported form.
-    static func read(_ bytes: [UInt8]) -> XMLElement? {
+    public static func read(_ bytes: [UInt8]) -> XMLElement? {
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = XMLReader(bytes)
         return reader.document()
     }
 
     /// The text of the only child with a name; `nil` if there is none or several.
-    func text(_ name: String) -> String? {
+    public func text(_ name: String) -> String? {
         let matches = children.filter { $0.name == name }
         return matches.count == 1 ? matches.first?.text : nil
     }
@@ -63,6 +63,9 @@ private struct XMLReader {
         guard skip(">") else { return nil }
         var text: [UInt8] = []
         while place < bytes.count {
+            let run = bytes[place...].prefix { $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") }
+            text += run
+            place += run.count
             if skip("</") {
                 guard name() == tag else { return nil }
                 skipSpace()
@@ -76,9 +79,6 @@ private struct XMLReader {
             } else if skip("&") {
                 guard let resolved = reference() else { return nil }
                 text += resolved
-            } else {
-                text.append(bytes[place])
-                place += 1
             }
         }
         return nil

@@ -1,6 +1,5 @@
+import StrictXML
 import Testing
-
-@testable import GatewayCloud
 
 @Suite struct XMLElementTests {
     private func read(_ text: String) -> XMLElement? { XMLElement.read(Array(text.utf8)) }

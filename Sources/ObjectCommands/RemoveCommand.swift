@@ -1,0 +1,121 @@
+public import ArgumentParser
+import ObjectClient
+import Terminal
+
+/// `sluice rm`: deletes objects.
+public struct RemoveCommand: AsyncParsableCommand {
+    /// The name and the text of `--help`.
+    public static let configuration = CommandConfiguration(
+        commandName: "rm",
+        abstract: "Delete objects.",
+        discussion: """
+            An object that does not exist counts as deleted. In a bucket with versions, the
+            newest version becomes hidden. The command asks first if a person is at a
+            terminal, unless '--yes' says not to. With '--recursive', an address ends with
+            '/', and all objects below it are listed and then deleted, which takes grants
+            for ListObjects and DeleteObject. If an object is refused, the others are still
+            deleted, and the status is that of the first refusal.
+
+            \(GatewayOptions.environmentHelp)
+
+            \(GatewayOptions.statusHelp)
+
+            Examples:
+            sluice rm photos/users/alice/cat.png
+            sluice rm --recursive photos/users/alice/album/ --yes
+            """)
+
+    @Argument(help: ArgumentHelp("Which objects.", valueName: "bucket/key"))
+    var addresses: [String]
+
+    @Flag(name: .shortAndLong, help: "Delete all objects below the addresses, which end with '/'.")
+    var recursive = false
+
+    @Flag(help: "Do not ask. Only a terminal is asked.")
+    var yes = false
+
+    @OptionGroup var options: GatewayOptions
+
+    /// Creates the command, for the parser.
+    public init() {}
+
+    /// Deletes the objects.
+    ///
+    /// - Throws: `ExitCode`, after writing the reasons to standard error.
+    public func run() async throws {
+        var firstRefusal: Int32?
+        try await options.run { (stop, stage) async throws(ClientFailure) in
+            let named = try addresses.map { (text) throws(ClientFailure) in try address(text) }
+            let client = try options.client(stop: stop)
+            var objects = recursive ? [] : named
+            for place in recursive ? named : [] {
+                stage = .init(address: "\(place)", done: 0, count: 1)
+                do throws(ClientFailure) {
+                    let found = try await ObjectListing(client: client, stop: stop).entries(of: place, recursive: true)
+                    objects += found.objects.map { ObjectAddress(bucket: place.bucket, key: $0.key) }
+                } catch {
+                    guard error.concernsOneAddress else { throw error }
+                    options.tell(error, at: stage)
+                    firstRefusal = firstRefusal ?? error.exitCode
+                }
+            }
+            stage = nil
+            try await confirm(objects, stop)
+            let deletion = ObjectDeletion(client: client, stop: stop)
+            var done = 0
+            for object in objects {
+                stage = .init(address: "\(object)", done: done, count: objects.count)
+                // Nothing is sent once the end was asked for.
+                guard !stop.isSet else { throw .stopped("Interrupted.") }
+                do throws(ClientFailure) {
+                    let id = try await deletion.delete(object)
+                    done += 1
+                    options.report(Told(bucket: object.bucket, key: object.key, id: id), "\(object): deleted")
+                } catch {
+                    guard error.concernsOneAddress else { throw error }
+                    options.tell(error, at: stage)
+                    firstRefusal = firstRefusal ?? error.exitCode
+                }
+            }
+        }
+        if let firstRefusal { throw ExitCode(firstRefusal) }
+    }
+
+    private struct Told: Encodable {
+        var bucket: String
+        var key: String
+        var id: String
+    }
+
+    private func address(_ text: String) throws(ClientFailure) -> ObjectAddress {
+        let address = try ObjectAddress(text)
+        switch (recursive, address.isPlace) {
+        case (false, true): throw .usage("'\(text)' names no object. '--recursive' deletes all objects below it.")
+        // Without its slash, the text could begin keys that nobody thinks of.
+        case (true, false): throw .usage("With '--recursive', an address ends with '/': '\(text)/'.")
+        default: return address
+        }
+    }
+
+    /// Asks the person at a terminal, if there is anything to delete.
+    private func confirm(_ objects: [ObjectAddress], _ stop: StopFlag) async throws(ClientFailure) {
+        guard let first = objects.first, !yes, TerminalQuestion.isPossible else { return }
+        let object = objects.count == 1 ? "\(first)" : "\(objects.count) objects"
+        let question = "Delete \(object)" + (recursive ? ", all below \(addresses.joined(separator: ", "))?" : "?")
+        // The thread that waits for the answer must not hold up Ctrl-C.
+        let answer = await blocking(until: stop) { TerminalQuestion.confirms(question) }
+        guard let isConfirmed = answer, !stop.isSet else { throw .stopped("Interrupted. Nothing was deleted.") }
+        guard isConfirmed else { throw .declined("Nothing was deleted.") }
+    }
+}
+
+extension ClientFailure {
+    /// Whether other addresses may fare better. Without a valid key, or an answer, none does.
+    fileprivate var concernsOneAddress: Bool {
+        switch self {
+        case .gateway(let problem, _): problem.status != 401
+        case .store: true
+        case .usage, .file, .unreachable, .different, .stopped, .declined: false
+        }
+    }
+}

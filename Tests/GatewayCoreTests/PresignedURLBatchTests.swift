@@ -82,7 +82,7 @@ import Testing
         let errors = try await list((0..<1000).map { "team/\($0)/" })
         #expect(source.now.folderLoads.count == ProvenIssuing.maxFolders)
         #expect(errors.prefix(ProvenIssuing.maxFolders).allSatisfy { $0 == nil })
-        #expect(errors.dropFirst(ProvenIssuing.maxFolders).allSatisfy { $0 == .slowDown(retryAfter: 1) })
+        #expect(errors.dropFirst(ProvenIssuing.maxFolders).allSatisfy { $0?.code == "InvalidArgument" })
     }
 
     @Test func `nothing asks the ledger for nothing`() async throws {

@@ -398,6 +398,7 @@ struct RemoteSignaturesTests {
         let (get, resource) = ("GET\n\n\n\(Self.date)\n", "/demo-bucket/team/a")
         let start = "POST\n\nimage/png\n\(Self.date)\n\(resource)?uploads"
         let part = "PUT\n\n\n\(Self.date)\n\(resource)?partNumber=1&uploadId=X1"
+        let typedPart = part.replacing("PUT\n\n\n", with: "PUT\n\napplication/octet-stream\n")
         let isChosen = scheme == .awsV2
         for (text, conditions, isSigned) in [
             (get + resource, GrantConditions(), isChosen), (get + resource, opened, true),
@@ -405,6 +406,8 @@ struct RemoteSignaturesTests {
             (get + resource + "?response-content-type=text/html", opened, isChosen),
             (get + resource + "?versionId=3", opened, isChosen),
             (part, GrantConditions(contentTypes: ["image/*"]), isChosen), (part, GrantConditions(), true),
+            (typedPart, GrantConditions(contentTypes: ["image/*"]), isChosen), (typedPart, GrantConditions(), true),
+            ("DELETE\n\n\n\(Self.date)\n\(resource)?uploadId=X1", GrantConditions(), isChosen),
             ("DELETE\n\n\n\(Self.date)\n\(resource)", GrantConditions(), isChosen),
         ] {
             source.set { tables in

@@ -106,6 +106,23 @@ final class ScriptedPolicy: PolicySource {
         }
     }
 
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        tables.withLock { tables in
+            let rows = tables.grants.filter { grant in
+                guard case .literal(let text) = grant.prefix, principals.contains(grant.principal) else { return false }
+                guard let bucket else { return true }
+                return grant.bucket == bucket
+                    && (text.rawValue.hasPrefix(prefix.rawValue) || prefix.rawValue.hasPrefix(text.rawValue))
+            }
+            let sorted = rows.sorted {
+                ($0.bucket.rawValue, $0.prefix.text, $0.id) < ($1.bucket.rawValue, $1.prefix.text, $1.id)
+            }
+            return PolicyLoad(position: tables.position, rows: Array(sorted.prefix(limit)))
+        }
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let (changes, error) = tables.withLock { tables in
             tables.reads.append(position)

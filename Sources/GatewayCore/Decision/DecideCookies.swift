@@ -5,6 +5,8 @@ import Signing
 struct CookiePermit: Sendable {
     /// The grant that permits the download of every key below the prefix. Its principal is the one that matched.
     var grant: Grant
+    /// The grants that the cookies rest on.
+    var limits: [Grant]
     /// The bucket, as its content delivery network names it.
     var bucket: Bucket
     /// The credential to sign with.
@@ -68,8 +70,9 @@ func decideCookies(
     else { return .refuse(.failed(.unusableCredential(of: place.bucket), of: grant)) }
     return .permit(
         CookiePermit(
-            grant: grant, bucket: place.bucket, credential: credential, prefix: request.prefix, expiresIn: seconds,
-            decidedAt: circumstances.second, sourceAddress: place.bindsSourceAddress ? sourceAddress : nil,
+            grant: grant, limits: builder.limits, bucket: place.bucket, credential: credential, prefix: request.prefix,
+            expiresIn: seconds, decidedAt: circumstances.second,
+            sourceAddress: place.bindsSourceAddress ? sourceAddress : nil,
             charges: policy.charges(for: subject, on: [.getObject], in: request.bucket)))
 }
 

@@ -4,6 +4,8 @@ public import FoundationEssentials
 public struct SessionPermit: Sendable {
     /// The grant that permits most of the session. Its principal is the one that matched.
     public var grant: Grant
+    /// The grants that the session rests on.
+    var limits: [Grant]
     /// The bucket.
     public var bucket: Bucket
     /// The credential that opens the session.
@@ -62,7 +64,7 @@ public func decideSession(
     let (duration, latestEnd) = builder.life()
     return .permit(
         SessionPermit(
-            grant: grant, bucket: bucket, credential: credential,
+            grant: grant, limits: builder.limits, bucket: bucket, credential: credential,
             scope: SessionScope(bucket: request.bucket, areas: areas), omissions: builder.omissions(besides: areas),
             duration: duration, latestEnd: latestEnd, charges: charges
         )

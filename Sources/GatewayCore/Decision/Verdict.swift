@@ -5,4 +5,12 @@ public enum Verdict<Permitted: Sendable>: Sendable {
     case permit(Permitted)
     /// The request is refused.
     indirect case refuse(Refusal)
+
+    /// Returns the verdict with another form of the permit.
+    func map<Other: Sendable>(_ transform: (Permitted) -> Other) -> Verdict<Other> {
+        switch self {
+        case .permit(let permit): .permit(transform(permit))
+        case .refuse(let refusal): .refuse(refusal)
+        }
+    }
 }

@@ -1,6 +1,7 @@
 /// Reports to callers which actions they may perform and what remains of their quotas.
 public struct AccessOverview: Sendable {
-    /// Maximum number of grants in an answer; more would be of no use on a caller's screen.
+    /// Maximum number of grants in an answer; more would be of no use on a caller's screen. To see the others, a caller
+    /// asks about a bucket or a prefix.
     static let maxGrants = 1000
 
     /// The access of one caller.
@@ -35,22 +36,36 @@ public struct AccessOverview: Sendable {
     ///
     /// An allow template without a usable value for this caller permits nothing and is left out. A deny template
     /// without one is listed with the part before its first variable.
+    ///
+    /// - Parameters:
+    ///   - caller: The caller.
+    ///   - bucket: Only grants and quotas that count in this bucket; `nil` for all.
+    ///   - prefix: Only grants that cover this prefix or lie below it. It is empty, a text that ends in `/`, or one
+    ///     whole key; without a bucket it is empty.
     /// - Throws: `unavailable`, `slowDown`, `unauthenticated` if the caller has more groups than the limit.
-    public func access(of caller: Caller) async throws(GatewayError) -> Access {
-        let policy = try await cache.access(of: caller.principal, groups: caller.groups, to: nil, key: nil)
-        let grants = Self.effectiveGrants(for: caller.subject, under: policy)
-        let holdings = policy.holdings(of: caller.principal)
+    public func access(
+        of caller: Caller, in bucket: BucketName? = nil, around prefix: ExactText = ExactText("")
+    ) async throws(GatewayError) -> Access {
+        let policy = try await cache.access(
+            of: caller.principal, groups: caller.groups, in: bucket, around: prefix, first: Self.maxGrants + 1)
+        let area = KeyArea(prefix: prefix)
+        let grants = Self.effectiveGrants(for: caller.subject, under: policy).filter { effective in
+            (bucket == nil || effective.grant.bucket == bucket)
+                && KeyArea(prefix: effective.prefix).intersection(area) != nil
+        }
+        let holdings = policy.holdings(of: caller.principal) {
+            bucket == nil || $0.bucket == nil || $0.bucket == bucket
+        }
         let remainders = holdings.isEmpty ? [] : try await usage.usage(of: holdings)
         return Access(
             grants: Array(grants.prefix(Self.maxGrants)),
-            isTruncated: grants.count > Self.maxGrants || policy.principals.contains { !$0.isComplete },
+            isTruncated: grants.count > Self.maxGrants,
             quotas: zip(holdings, remainders).map { QuotaBalance(quota: $0.quota, remainder: $1) }
         )
     }
 
     private static func effectiveGrants(for subject: Subject, under policy: AccessPolicy) -> [EffectiveGrant] {
-        policy.principals
-            .flatMap(\.grants)
+        (policy.principals.flatMap(\.grants) + policy.literalGrants)
             .compactMap { grant in
                 grant.expandedPrefix(for: subject).map { EffectiveGrant(grant: grant, prefix: $0) }
             }

@@ -69,7 +69,7 @@ extension IssueRequest {
     }
 
     /// The content types of a form, which the ledger lists with `, ` in between.
-    private static func contentTypes(in text: String?) -> [String?] {
+    static func contentTypes(in text: String?) -> [String?] {
         guard let text, MediaType(text) == nil else { return [text] }
         return text.utf8.split(separator: UInt8(ascii: ",")).map { type in
             String(Substring(type.drop { $0 == UInt8(ascii: " ") }))
@@ -120,13 +120,17 @@ extension IssueRequest {
 extension KeyPrefix {
     /// Returns the claims with which a template covers a key; empty for a literal prefix or if the template does not
     /// fit.
-    func claims(in key: ObjectKey) -> [String: String] {
+    func claims(in key: ObjectKey) -> [String: String] { claims(in: key.rawValue) }
+
+    /// Returns the claims with which a template covers a key, or everything below a prefix, as far as the prefix shows
+    /// them.
+    func claims(in place: String) -> [String: String] {
         guard case .template(let template) = self else { return [:] }
         let slash = UInt8(ascii: "/")
         let segments = template.rawValue.utf8.split(separator: slash, omittingEmptySubsequences: false)
-        let parts = key.rawValue.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        let parts = place.utf8.split(separator: slash, omittingEmptySubsequences: false)
         var claims: [String: String] = [:]
-        for (segment, part) in zip(segments, parts) {
+        for (segment, part) in zip(segments, parts) where !part.isEmpty {
             guard case .claim(let name)? = TemplateVariable(segment: segment) else { continue }
             claims[name] = String(Substring(part))
         }

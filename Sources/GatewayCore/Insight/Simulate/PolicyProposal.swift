@@ -96,8 +96,9 @@ public struct Simulation: Sendable {
     public var refusedAlready: Int64 = 0
     /// Examined issuances that current policy refuses and the proposal would permit.
     public var permittedAnew: Int64 = 0
-    /// Examined issuances whose result depends on data that the ledger does not record: a source address that another
-    /// or a changed grant requires, or a claim that a proposed deny template uses.
+    /// Examined issuances whose result is not known: it depends on a source address that another or a changed grant
+    /// requires, on a claim that a template uses, on the keys that the holder of temporary credentials needs, because
+    /// they would cover other keys than now, or on grants that were not read.
     public var uncertain: Int64 = 0
     /// Principals whose issuances would be refused, those with the most first.
     public var principals: [Share] = []

@@ -10,11 +10,13 @@ struct Replay {
         let bucket: BucketName
         /// The credential that signed, which tells a link to a CDN from one to the store.
         let credentialID: UUID
-        /// The key, or the part before its last segment if that segment makes no difference.
-        let key: ExactText
-        let action: Action
+        /// The prefix, or the key, or the part before its last segment if that segment makes no difference.
+        let place: ExactText
+        /// Whether all keys below the place were asked for together.
+        let isArea: Bool
+        let actions: Set<Action>
         let isHead: Bool
-        let delivery: Delivery
+        let delivery: String
         let contentType: String?
         let contentLength: Int64?
         let hasMD5: Bool
@@ -101,39 +103,43 @@ struct Replay {
     }
 
     private func question(of request: ReplayRequest) -> Question {
-        let wish = request.request
-        var key = wish.key.rawValue
+        let (wish, sample) = (request.wish, request.wish.sample)
+        var place = wish.place.rawValue
         // Grants below the prefix of a listing affect it too.
-        if wish.listing == nil, !policy.mayNameWholeKeys(request) {
-            let end = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) }
-            key = String(key[..<(end ?? key.startIndex)])
+        if case .object(let object) = wish, object.listing == nil, !policy.mayNameWholeKeys(request) {
+            let end = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { place.utf8.index(after: $0) }
+            place = String(place[..<(end ?? place.startIndex)])
         }
         return Question(
             principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
-            bucket: wish.bucket, credentialID: request.row.credentialID, key: ExactText(key), action: wish.action,
-            isHead: wish.method == .head,
-            delivery: wish.delivery, contentType: wish.contentType?.text, contentLength: wish.contentLength,
-            hasMD5: wish.contentMD5 != nil, hasSHA256: wish.checksumSHA256 != nil)
+            bucket: wish.bucket, credentialID: request.row.credentialID, place: ExactText(place),
+            isArea: wish.area != nil, actions: wish.actions, isHead: sample?.method == .head,
+            delivery: request.row.delivery, contentType: sample?.contentType?.text,
+            contentLength: sample?.contentLength, hasMD5: sample?.contentMD5 != nil,
+            hasSHA256: sample?.checksumSHA256 != nil)
     }
 
     private func decide(_ request: ReplayRequest) -> Outcome {
-        let subject = Subject(principal: request.principal, knownClaims: request.claims)
-        func decision(_ proposed: Bool) -> Verdict<Permit> {
-            GatewayCore.decide(
-                request.request, for: subject, under: policy.policy(for: request, proposed: proposed),
-                sourceAddress: nil, now: now)
+        let isConcerned = policy.isConcerned(request)
+        if policy.lacksRows(for: request) { return isConcerned ? .uncertain : .same }
+        func decision(_ proposed: Bool) -> Verdict<ReplayRequest.Permission> {
+            request.decision(under: policy.policy(for: request, proposed: proposed), now: now)
         }
         switch (decision(false), decision(true)) {
         case (_, .permit) where policy.mightBeDenied(request): return .uncertain
         case (.permit(let before), .permit(let after)):
-            guard policy.askingForSource.contains(after.grant.id) else { return .same }
-            return before.grant.id == after.grant.id && !proposed.contains(after.grant.id) ? .same : .uncertain
+            // The ledger does not tell which of the keys the holder of temporary credentials needs.
+            guard before.scope == after.scope else { return .uncertain }
+            guard !policy.askingForSource.isDisjoint(with: after.grants) else { return .same }
+            return before.grants == after.grants && proposed.isDisjoint(with: after.grants) ? .same : .uncertain
         case (.permit, .refuse(let refusal)): return .refused(refusal)
-        // Temporary credentials may rest on several grants, of which none covers the object.
-        case (.refuse, .refuse) where request.request.delivery.reachesPrefix: return .uncertain
+        // Temporary credentials may rest on grants of groups that only the caller's credential named.
+        case (.refuse(let refusal), .refuse)
+        where refusal.reason == .noGrant && request.wish.mayRestOnSeveralGrants && isConcerned:
+            return .uncertain
         case (.refuse, .refuse): return .refusedAlready
         case (.refuse, .permit(let after)):
-            return policy.askingForSource.contains(after.grant.id) ? .uncertain : .permittedAnew
+            return policy.askingForSource.isDisjoint(with: after.grants) ? .permittedAnew : .uncertain
         }
     }
 

@@ -28,6 +28,8 @@ struct ReplayPolicy {
 
     private let source: any PolicySource
     private let proposal: PolicyProposal
+    /// The grants that the proposal would remove or replace, as they are.
+    private let outgoingGrants: [Grant]
     private var entries: [Principal: Entry] = [:]
     private var grantCount = 0
     private var places: [GrantPlace: [Grant]] = [:]
@@ -39,9 +41,10 @@ struct ReplayPolicy {
     /// The first policy position that was read.
     private(set) var position: PolicyPosition?
 
-    init(source: any PolicySource, proposal: PolicyProposal) {
+    init(source: any PolicySource, proposal: PolicyProposal, outgoingGrants: [Grant]) {
         self.source = source
         self.proposal = proposal
+        self.outgoingGrants = outgoingGrants
     }
 
     /// Loads the rows that some issuances need.
@@ -59,7 +62,7 @@ struct ReplayPolicy {
             groups.formUnion(entries[request.principal]?.proposedGroups ?? [])
         }
         try await load(groups)
-        try await loadBuckets(Set(requests.map(\.request.bucket)))
+        try await loadBuckets(Set(requests.map(\.wish.bucket)))
         try await loadPlaces(requests)
     }
 
@@ -131,12 +134,12 @@ struct ReplayPolicy {
     }
 
     private func placesOfInterest(to request: ReplayRequest) -> [GrantPlace] {
-        let crowded = members(of: request, proposed: false).union(members(of: request, proposed: true))
-            .filter { entries[$0]?.isComplete == false }
+        guard case .object(let wish) = request.wish else { return [] }
+        let crowded = members(of: request).filter { entries[$0]?.isComplete == false }
         guard !crowded.isEmpty else { return [] }
-        let prefixes = request.request.key.candidatePrefixes
+        let prefixes = wish.key.candidatePrefixes
         return crowded.flatMap { principal in
-            prefixes.map { GrantPlace(principal: principal, bucket: request.request.bucket, prefix: $0) }
+            prefixes.map { GrantPlace(principal: principal, bucket: wish.bucket, prefix: $0) }
         }
     }
 
@@ -150,6 +153,11 @@ struct ReplayPolicy {
         return members
     }
 
+    /// Returns all principals that a caller acts as, or would.
+    private func members(of request: ReplayRequest) -> Set<Principal> {
+        members(of: request, proposed: false).union(members(of: request, proposed: true))
+    }
+
     /// Returns the rows that decide a request under current or proposed policy.
     func policy(for request: ReplayRequest, proposed: Bool) -> AccessPolicy {
         let others = members(of: request, proposed: proposed).subtracting([request.principal])
@@ -159,7 +167,7 @@ struct ReplayPolicy {
             .filter { principals.contains($0.principal) }
             .flatMap { places[$0] ?? [] }
             .filter { !outgoing.contains($0.id) }
-        let bucket = buckets[request.request.bucket]?.signed(by: request.row.credentialID)
+        let bucket = buckets[request.wish.bucket]?.signed(by: request.row.credentialID)
         let credential = bucket.flatMap { credentials[$0.credentialID] }
         return AccessPolicy(
             position: position ?? PolicyPosition(sequence: 0, tag: UUID()),
@@ -170,16 +178,11 @@ struct ReplayPolicy {
     /// Returns whether a deny grant that is proposed, or one of a group that the caller would join, might apply to the
     /// request, depending on a claim that the ledger does not record.
     func mightBeDenied(_ request: ReplayRequest) -> Bool {
-        let wish = request.request
-        let members = members(of: request, proposed: true)
+        guard case .object(let wish) = request.wish else { return false }
         // Of principals with many grants, those below the prefix of a listing are not read.
-        if wish.listing != nil, members.contains(where: { entries[$0]?.isComplete != true }) { return true }
-        var new = proposal.incoming.filter { members.contains($0.principal) && $0.bucket == wish.bucket }
-        for group in members.subtracting(self.members(of: request, proposed: false)) {
-            entries[group]?.proposed.forEachGrant(in: wish.bucket) { new.append($0.grant) }
-        }
+        if wish.listing != nil, members(of: request, proposed: true).contains(where: isCrowded) { return true }
         let known = Subject(principal: request.principal, claims: request.claims)
-        return new.contains { grant in
+        return arrivals(to: request).contains { grant in
             guard grant.effect == .deny, case .template(let text) = grant.prefix, grant.actions.contains(wish.action)
             else { return false }
             let template = KeyTemplate(text.rawValue)
@@ -189,38 +192,77 @@ struct ReplayPolicy {
 
     /// Returns whether the last segment of a key may make a difference.
     func mayNameWholeKeys(_ request: ReplayRequest) -> Bool {
-        let members = members(of: request, proposed: false).union(members(of: request, proposed: true))
-        return members.contains { principal in
+        members(of: request).contains { principal in
             guard let entry = entries[principal] else { return true }
-            return !entry.isComplete || entry.wholeKeyBuckets.contains(request.request.bucket)
+            return !entry.isComplete || entry.wholeKeyBuckets.contains(request.wish.bucket)
         }
     }
 }
 
-/// An issuance, converted back to a request that it answered.
-struct ReplayRequest {
-    let row: RecordedIssuance
-    let request: IssueRequest
-    let principal: Principal
-    /// The group whose grant matched, if any.
-    let matchedGroup: Principal?
-    /// The caller's claims, as far as the deciding template shows them.
-    let claims: [String: String]
-
-    /// Converts a row to all requests that it answered; empty if it cannot be decided again.
-    static func all(of row: RecordedIssuance, template: KeyPrefix?) -> [ReplayRequest] {
-        guard let principal = try? Principal(row.principal), let requests = try? IssueRequest.recorded(row) else {
-            return []
-        }
-        return requests.map { ReplayRequest(row, $0, of: principal, template: template) }
+/// Requests for many keys, which every grant above and below their prefix may concern.
+extension ReplayPolicy {
+    /// Returns whether the proposal gives or takes a grant that may concern some keys of a request for many.
+    func isConcerned(_ request: ReplayRequest) -> Bool {
+        guard let area = request.wish.area else { return false }
+        let moved = members(of: request, proposed: false).symmetricDifference(members(of: request, proposed: true))
+        return moved.contains(where: isCrowded)
+            || (arrivals(to: request) + departures(from: request)).contains { reaches($0, area, request) }
     }
 
-    private init(_ row: RecordedIssuance, _ request: IssueRequest, of principal: Principal, template: KeyPrefix?) {
-        self.row = row
-        self.request = request
-        self.principal = principal
-        matchedGroup = (try? Principal(row.matchedPrincipal)).flatMap { $0.isGroup ? $0 : nil }
-        claims = template?.claims(in: request.key) ?? [:]
+    /// Returns whether a request for many keys depends on something that was not read, or that the ledger does not
+    /// record: grants of principals that have many, claims that a template uses, or the role of temporary credentials.
+    func lacksRows(for request: ReplayRequest) -> Bool {
+        guard let area = request.wish.area else { return false }
+        if members(of: request).contains(where: isCrowded) { return true }
+        if case .session = request.wish, let bucket = buckets[request.wish.bucket],
+            credentials[bucket.credentialID]?.sessionRole == nil
+        {
+            return true
+        }
+        func isUnknown(_ grant: Grant) -> Bool {
+            grant.prefix.expanded(for: request.subject) == nil && reaches(grant, area, request)
+        }
+        // Denies of groups that the caller is in have been decided with the claims of the time.
+        return arrivals(to: request).contains { $0.effect == .deny && isUnknown($0) }
+            || members(of: request).compactMap { entries[$0] }.contains { entry in
+                (entry.present.grants + entry.proposed.grants).contains { grant in
+                    grant.effect == .allow && grant.bucket == request.wish.bucket && isUnknown(grant)
+                }
+            }
+    }
+
+    /// Whether not all grants of a principal were read.
+    private func isCrowded(_ principal: Principal) -> Bool { entries[principal]?.isComplete != true }
+
+    /// Whether a grant in the bucket is for an action of a request, and may cover some of its keys. A template covers
+    /// none outside the text before its first variable.
+    private func reaches(_ grant: Grant, _ area: KeyArea, _ request: ReplayRequest) -> Bool {
+        let prefix =
+            grant.prefix.expanded(for: request.subject) ?? ExactText(KeyTemplate(grant.prefix.text).beginning)
+        return !grant.actions.isDisjoint(with: request.wish.actions)
+            && KeyArea(prefix: prefix).intersection(area) != nil
+    }
+
+    /// Returns the grants that the proposal gives to a caller: new ones, and those of groups that the caller would
+    /// join.
+    private func arrivals(to request: ReplayRequest) -> [Grant] {
+        let members = members(of: request, proposed: true)
+        var grants = proposal.incoming.filter { members.contains($0.principal) && $0.bucket == request.wish.bucket }
+        for group in members.subtracting(self.members(of: request, proposed: false)) {
+            entries[group]?.proposed.forEachGrant(in: request.wish.bucket) { grants.append($0.grant) }
+        }
+        return grants
+    }
+
+    /// Returns the grants that the proposal takes from a caller: those that go, and those of groups that the caller
+    /// would leave.
+    private func departures(from request: ReplayRequest) -> [Grant] {
+        let members = members(of: request, proposed: false)
+        var grants = outgoingGrants.filter { members.contains($0.principal) && $0.bucket == request.wish.bucket }
+        for group in members.subtracting(self.members(of: request, proposed: true)) {
+            entries[group]?.present.forEachGrant(in: request.wish.bucket) { grants.append($0.grant) }
+        }
+        return grants
     }
 }
 

@@ -3,9 +3,10 @@ public import FoundationEssentials
 /// Replays the ledger under a change of policy that has not been made.
 ///
 /// Each issuance is decided twice, by current and by proposed policy, with the decision function that issuing uses and
-/// at the present time. Data that the ledger does not record is assumed to make no difference: source addresses and
-/// response headers. Of the credential's groups, only the one that matched is known; of its claims, only those that
-/// filled in a template.
+/// at the present time. Data that the ledger does not record is assumed to make no difference: source addresses,
+/// response headers and how long temporary credentials must live. Of the credential's groups, only the one that matched
+/// is known; of its claims, only those that filled in a template. Temporary credentials are decided for the prefix that
+/// all their keys have in common, because the ledger does not record the one that was asked for.
 public struct Simulator: Sendable {
     /// Limits for one call.
     public struct Limits: Sendable {
@@ -72,7 +73,8 @@ public struct Simulator: Sendable {
         let days = days ?? Self.defaultDays
         try require(1...Self.maxDays ~= days, "days", "The value must be 1 to \(Self.maxDays) days.")
         try proposal.check()
-        let touched = try await touchedGrants(of: proposal) + proposal.incoming
+        let outgoing = try await outgoingGrants(of: proposal)
+        let touched = outgoing + proposal.incoming
         let end = now()
         let range = try LedgerRange(from: nil, to: end, span: Double(days) * LedgerRange.day, now: end)
         let isForUsers = touched.allSatisfy(\.principal.isUser)
@@ -81,7 +83,8 @@ public struct Simulator: Sendable {
             principals: isForUsers ? Array(Set(touched.map(\.principal))) : nil,
             members: Array(Set((proposal.joins.union(proposal.leaves)).map(\.member))), limit: limits.chunk,
             pageToken: pageToken)
-        var replay = Replay(proposal: proposal, policy: ReplayPolicy(source: source, proposal: proposal), now: end)
+        let policy = ReplayPolicy(source: source, proposal: proposal, outgoingGrants: outgoing)
+        var replay = Replay(proposal: proposal, policy: policy, now: end)
         let lastLook = instant() + limits.patience
         var simulation = Simulation(range: range)
         repeat {
@@ -97,8 +100,8 @@ public struct Simulator: Sendable {
     }
 
     /// Reads the current versions of the grants that a proposal would replace or remove.
-    private func touchedGrants(of proposal: PolicyProposal) async throws(GatewayError) -> [Grant] {
-        var touched: [Grant] = []
+    private func outgoingGrants(of proposal: PolicyProposal) async throws(GatewayError) -> [Grant] {
+        var outgoing: [Grant] = []
         let named =
             proposal.replacements.enumerated().map { ("replace[\($0)].id", $1.id) }
             + proposal.removals.enumerated().map { ("remove[\($0)]", $1) }
@@ -108,11 +111,11 @@ public struct Simulator: Sendable {
                 throw .invalidArgument(field: field, reason: "The list names the grant more than once.")
             }
             do throws(GatewayError) {
-                touched.append(try await grants.get(id.lowercaseText).row)
+                outgoing.append(try await grants.get(id.lowercaseText).row)
             } catch .notFound {
                 throw .invalidArgument(field: field, reason: "The grant does not exist.")
             }
         }
-        return touched
+        return outgoing
     }
 }

@@ -1666,7 +1666,6 @@ BEGIN
         RETURN array_prepend(v_upload.content_type, ARRAY(
             SELECT DISTINCT o.content_type FROM remote_uploads o
             WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                AND (o.upload_id IS NULL OR o.started_at > clock_timestamp() - interval '7 days')
                 AND o.content_type <> v_upload.content_type
         ));
     END IF;

@@ -1,6 +1,7 @@
 import Bytes
 import FoundationEssentials
 import GatewayCore
+import StrictXML
 
 /// The answer of a security token service: credentials, or the code of a refusal.
 struct AssumeRoleAnswer {

@@ -3,6 +3,7 @@ public import FoundationEssentials
 public import GatewayCore
 import LibCurl
 import Signing
+import StrictXML
 
 /// Starts, completes and aborts multipart uploads at stores, by signed URLs in the scheme of the bucket.
 public struct MultipartCalls: MultipartStore {
@@ -11,6 +12,8 @@ public struct MultipartCalls: MultipartStore {
     private let now: @Sendable () -> Date
     private let signer = URLSigner()
 
+    /// Seconds by which the time of an object may differ, in the gateway's clock.
+    private static let clockTolerance: TimeInterval = 2
     private static let urlLife = 60
     private static let maxAnswerBytes = 65_536
     private static let maxListBytes = 1 << 20
@@ -105,16 +108,26 @@ public struct MultipartCalls: MultipartStore {
         }
     }
 
-    /// Whether the object at the key is the one that the parts of an upload make.
-    public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool {
-        guard let etag = upload.expectedETag else { return false }
+    /// The entity tag of the object at the key, if the parts of an upload make it.
+    ///
+    /// Alibaba OSS writes tags in capitals, and makes them of parts in a way that it does not tell. Nor does a tag tell
+    /// the content of an object that is encrypted with a key of the key management. Such an object counts if it has the
+    /// number of parts, was made since the upload began, and is not too large.
+    public func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? {
         let url = try await url("HEAD", of: upload.key, in: upload.bucket)
-        let answer = try await send(.head, url, fields: [.init("if-match", "\"\(etag)\"")])
+        let answer = try await send(.head, url)
         switch answer.status {
-        case 200: return true
-        case 404, 412: return false
+        case 200: break
+        case 404: return nil
         default: throw Self.refusal(answer)
         }
+        guard let object = StoredObject(answer, at: now()), let etag = object.etag else { return nil }
+        if let expected = upload.expectedETag, etag.lowercased() == expected { return etag }
+        guard answer.hidesContentFromETag, etag.utf8.reversed().starts(with: "-\(upload.parts.count)".utf8.reversed()),
+            let modifiedAt = object.modifiedAt, modifiedAt > upload.createdAt.addingTimeInterval(-Self.clockTolerance),
+            object.size <= upload.contentLength ?? .max
+        else { return nil }
+        return etag
     }
 }
 

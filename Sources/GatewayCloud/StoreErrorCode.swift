@@ -1,5 +1,6 @@
 import Bytes
 import LibCurl
+import StrictXML
 
 /// The code by which a store says what is wrong.
 enum StoreErrorCode {

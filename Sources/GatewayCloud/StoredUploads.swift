@@ -121,6 +121,17 @@ extension HTTPTransfer.Answer {
     fileprivate var tellsDeletion: Bool {
         ["x-amz-delete-marker", "x-oss-delete-marker"].contains { field($0)?.lowercased() == "true" }
     }
+
+    /// Whether the entity tag is no digest of the bytes, because of the object's encryption, or because Alibaba OSS
+    /// made it of several requests.
+    var hidesContentFromETag: Bool {
+        fields.contains { field in
+            let name = field.name.lowercased()
+            return name.hasSuffix("-server-side-encryption-customer-algorithm")
+                || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
+                || name == "x-oss-object-type" && field.value != "Normal"
+        }
+    }
 }
 
 extension StoredObject {
@@ -153,12 +164,7 @@ extension StoredObject {
         let lines = answer.fields.filter { $0.name.lowercased() == "x-goog-hash" }.map(\.value)
         let hashes: [Substring] = lines.joined(separator: ",").split(separator: ",").map { $0.drop { $0 == " " } }
         if let hash = hashes.first(where: { $0.hasPrefix("md5=") }) { return decoded(String(hash.dropFirst(4))) }
-        let isEncrypted = answer.fields.contains { field in
-            let name = field.name.lowercased()
-            return name.hasSuffix("-server-side-encryption-customer-algorithm")
-                || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
-        }
-        guard !isEncrypted, let etag, etag.utf8.count == 32 else { return nil }
+        guard !answer.hidesContentFromETag, let etag, etag.utf8.count == 32 else { return nil }
         return Hex.decode(etag)
     }
 

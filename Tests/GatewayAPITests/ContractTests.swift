@@ -213,7 +213,8 @@ struct ContractTests {
     func otherAnswers() async throws {
         let gateway = TestGateway(checks: [ReadinessCheck(name: "clock", flaw: "2 s apart")])
         for (path, token, status) in [
-            ("/v1/access", "user-token", 200), ("/v1/sts/oss?bucket=photos&prefix=uploads/", "user-token", 200),
+            ("/v1/access", "user-token", 200), ("/v1/access?bucket=photos&prefix=uploads/", "user-token", 200),
+            ("/v1/sts/oss?bucket=photos&prefix=uploads/", "user-token", 200),
             ("/distribute-token.json", "user-token", 200), ("/admin/v1/issuances", "auditor-token", 200),
             ("/admin/v1/audit?kind=Quota&from=2030-01-01T00:00:00Z", "auditor-token", 200),
             ("/admin/v1/audit:export?actor=user:root", "auditor-token", 200),

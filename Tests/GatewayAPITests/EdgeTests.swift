@@ -159,6 +159,7 @@ struct EdgeTests {
             #"sluice_http_requests_total{method="GET",route="/admin/v1/grants/{id}",status="4xx"} 1"#,
             #"sluice_http_requests_total{method="PUT",route="/admin/v1/grants/{id}",status="4xx"} 0"#,
             #"sluice_http_requests_total{method="POST",route="/v1/post-policies",status="5xx"} 1"#,
+            #"sluice_http_request_duration_seconds_count{route="/v1/post-policies"} 0"#,
             #"sluice_http_requests_total{method="other",route="none",status="4xx"} 1"#,
             #"sluice_refused_total{code="NoSuchGrant"} 1"#, #"sluice_refused_total{code="QuotaExceeded"} 0"#,
             #"sluice_refused_total{code="NoSuchRoute"} 1"#, "sluice_http_requests_in_flight 1",

@@ -103,5 +103,5 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
 
     func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
 
-    func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
+    func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? { nil }
 }

@@ -32,6 +32,31 @@ struct RedirectTests {
     }
 
     @Test(
+        "lets browsers save the object, under a name of its own if the link says so",
+        arguments: [
+            ("download", "attachment"), ("download=", "attachment"),
+            ("download=cat%20%26%20dog.png", "attachment; filename=\"cat & dog.png\""),
+            ("download=%E7%8C%AB.png", "attachment; filename=\"_.png\"; filename*=UTF-8''%E7%8C%AB.png"),
+        ])
+    func saves(query: String, disposition: String) async throws {
+        let answer = await TestGateway().send(.get, "/v1/objects/photos/uploads/a?\(query)", token: "user-token")
+        #expect(answer.status == 303, "\(answer.text)")
+        let location = try #require(URLComponents(string: answer.headers[.location] ?? ""))
+        let item = location.queryItems?.first { $0.name == "response-content-disposition" }
+        #expect(item?.value == disposition)
+    }
+
+    @Test(
+        "names the parameter whose file name cannot be one",
+        arguments: ["a%2Fb", "..", "a%5Cb", String(repeating: "a", count: 256)])
+    func wrongName(name: String) async {
+        let gateway = TestGateway()
+        let answer = await gateway.send(.get, "/v1/objects/photos/uploads/a?download=\(name)", token: "user-token")
+        #expect(answer.status == 400 && answer.string("field") == "download", "\(answer.text)")
+        #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
+    }
+
+    @Test(
         "takes the key as the target writes it, decoded once",
         arguments: [
             ("uploads/a%20b", "uploads/a b"), ("uploads/%2541", "uploads/%41"), ("uploads/a+b", "uploads/a+b"),

@@ -152,6 +152,9 @@ struct StoreEventTests {
             "oss":{"bucket":{"name":"photos"},"object":{"deltaSize":5,"eTag":"5EB6","key":"\(key)","size":5},"ruleId":"r"}}
             """
         }
+        func envelope(_ message: String) -> String {
+            #"{"TopicOwner":"1","TopicName":"t","Message":"\#(message)","MessageMD5":"0"}"#
+        }
         let gateway = TestGateway()
         let plain = #"{"events":[\#(event("a+b%20"))]}"#
         let callback = #"{"bucket":"photos","object":"d","size":7,"etag":"\"E\"","mimeType":"image/png","my_var":"x"}"#
@@ -159,6 +162,8 @@ struct StoreEventTests {
             plain, Data(#"{"events":[\#(event("b"))]}"#.utf8).base64EncodedString(),
             #"{"id":"1","source":"acs.oss","type":"oss:ObjectCreated:PutObject","data":\#(event("c"))}"#, callback,
             "bucket=photos&object=e+f%2Fg&size=9&etag=%22E%22&mimeType=image%2Fpng",
+            envelope(Data(#"{"events":[\#(event("h"))]}"#.utf8).base64EncodedString()),
+            envelope(#"{\"bucket\":\"photos\",\"object\":\"i\"}"#),
         ] {
             let answer = await gateway.send(
                 .post, "/v1/events/oss?secret=\(MemoryStoreEvents.secret)",
@@ -168,7 +173,10 @@ struct StoreEventTests {
                 json: body)
             #expect(answer.status == 200 && answer.number("noted") == 1, "\(body): \(answer.text)")
         }
-        #expect(keys(gateway) == ["a+b%20", "b", "c", "d", "e f/g"])
+        #expect(keys(gateway) == ["a+b%20", "b", "c", "d", "e f/g", "h", "i"])
+        let xml = await gateway.send(
+            .post, "/v1/events/oss", token: MemoryStoreEvents.secret, json: "<Notification><Message/></Notification>")
+        #expect(xml.status == 400 && xml.text.contains("NotifyContentFormat"), "\(xml.text)")
         let other = await gateway.send(
             .post, "/v1/events/oss", token: MemoryStoreEvents.secret, json: #"{"bucket":"other","object":"a"}"#)
         #expect(other.status == 403)

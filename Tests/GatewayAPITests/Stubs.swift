@@ -146,6 +146,12 @@ struct StubPolicy: PolicySource {
         PolicyLoad(position: Self.position, rows: [])
     }
 
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        PolicyLoad(position: Self.position, rows: [])
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         if let failure { throw failure }
         return position == nil ? .restart(at: Self.position) : .scopes([], upTo: Self.position)

@@ -374,6 +374,20 @@ extension ServerResponse {
         #expect(elsewhere.requests.isEmpty)
     }
 
+    @Test(
+        "names the region that the store expects in the signature",
+        arguments: [
+            ("<Region>eu-central-1</Region>", "eu-central-1"), ("", nil), ("<Region>&lt;b&gt;</Region>", nil),
+            ("<Region>\(String(repeating: "a", count: 33))</Region>", nil),
+        ])
+    func wrongRegion(element: String, region: String?) async throws {
+        let code = "AuthorizationQueryParametersError"
+        let body = "<Error><Code>\(code)</Code><Message>wrong</Message>\(element)</Error>"
+        let (validation, _) = try await validate(ProbedStore([.put: .bytes(body, status: .badRequest)]))
+        let failure = validation.findings[0].failure
+        #expect(failure == (region.map { .redirected(region: $0) } ?? .refused(status: 400, code: code)))
+    }
+
     @Test("takes a region only from a word that can be one")
     func hostileRegion() async throws {
         let redirect = ServerResponse(

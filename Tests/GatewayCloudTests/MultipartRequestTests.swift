@@ -4,6 +4,7 @@ import HTTPServing
 import HTTPTypes
 import Signing
 import SigningTesting
+import StrictXML
 import Testing
 
 @testable import GatewayCloud

@@ -62,6 +62,12 @@ struct StoreRows: PolicySource {
         PolicyLoad(position: Self.position, rows: [])
     }
 
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        PolicyLoad(position: Self.position, rows: [])
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         .restart(at: Self.position)
     }

@@ -202,6 +202,41 @@ extension PolicyRows {
         #expect(load.rows.count == PolicyCache.maxGrantsAround + 1)
     }
 
+    @Test(.database(.migrated)) func theFirstGrantsComeInTheOrderOfTheirPlaces() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        try await world.makeBucket("alpha")
+        for (principal, prefix) in [
+            ("user:alice", "b/"), ("user:alice", ""), ("user:alice", "b/c/"), ("group:staff", "b/c/d"),
+            ("*", "a/"), ("*", "b0/"), ("user:bob", "b/"),
+        ] {
+            _ = try await world.stores.grants.create(.sample(principal, prefix), by: AdminWorld.change)
+        }
+        _ = try await world.stores.grants.create(.sample("*", "z/", bucket: "alpha"), by: AdminWorld.change)
+        _ = try await world.stores.grants.create(
+            .sample("user:alice", "b/${sub}/", template: true), by: AdminWorld.change)
+        let removed = try await world.stores.grants.create(.sample("*", "b/", maxTTL: 60), by: AdminWorld.change).row
+        try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
+        let principals = try ["user:alice", "user:nobody", "group:staff", "*"].map { try Principal($0) }
+        let end = try await world.connection.position()
+        func first(_ limit: Int = 100, in bucket: String? = nil, around prefix: String = "") async throws -> [String] {
+            let load = try await world.source.firstGrants(
+                of: principals, in: bucket.map { try BucketName($0) }, around: ExactText(prefix), limit: limit)
+            #expect(load.position == end)
+            return load.rows.map(\.prefix.text)
+        }
+        #expect(try await first() == ["z/", "", "a/", "b/", "b/c/", "b/c/d", "b0/"])
+        #expect(try await first(4) == ["z/", "", "a/", "b/"])
+        #expect(try await first(in: "demo") == ["", "a/", "b/", "b/c/", "b/c/d", "b0/"])
+        #expect(try await first(in: "demo", around: "b/") == ["", "b/", "b/c/", "b/c/d"])
+        #expect(try await first(3, in: "demo", around: "b/") == ["", "b/", "b/c/"])
+        #expect(try await first(in: "demo", around: "b/c/d") == ["", "b/", "b/c/", "b/c/d"])
+        #expect(try await first(in: "demo", around: "b") == [""])
+        #expect(try await first(in: "absent") == [])
+        let none = try await world.source.firstGrants(of: [], in: nil, around: ExactText(""), limit: 1)
+        #expect(none.position == end && none.rows.isEmpty)
+    }
+
     @Test(.database(.migrated)) func grantsAtPlacesAreThoseOfThePlaceByItsBytes() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
@@ -309,6 +344,12 @@ extension PolicyRows {
             by: PolicyStatements.grantsAround.text, types: "text[], text, text[], text, text, bigint",
             arguments: "\(principals), 'demo', '{\"\",p77777/}', 'p77777/x/', 'p77777/x0', 257")
         #expect(around < 20)
+        let types = "text[], text, text[], text, text, bigint"
+        for (place, most) in [("NULL, '{}', '', 'x'", 1010), ("'demo', '{\"\"}', 'p77777/', 'p777770'", 20)] {
+            let first = try await session.rowsRead(
+                by: PolicyStatements.firstGrants.text, types: types, arguments: "\(principals), \(place), 1001")
+            #expect(first < most, "\(place)")
+        }
     }
 
     @Test(.database(.migrated)) func thousandsOfPrincipalsComeInOneAnswer() async throws {
@@ -378,6 +419,12 @@ private final class CountingSource: PolicySource {
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         try await source.grants(of: principals, in: bucket, around: prefix, limit: limit)
+    }
+
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        try await source.firstGrants(of: principals, in: bucket, around: prefix, limit: limit)
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {

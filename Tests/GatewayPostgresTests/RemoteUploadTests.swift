@@ -74,11 +74,14 @@ import Testing
         #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
     }
 
-    /// The store may have given the identifier to the older start, whose type a grant may have permitted then.
-    @Test(.database(.migrated)) func anUploadMayAlsoHaveTheTypeOfAnOldStartWithoutAnID() async throws {
+    /// The store may have given an identifier to an older start, whose type a grant may have permitted then, whether or
+    /// not another identifier is bound to that start.
+    @Test(.database(.migrated), arguments: [false, true])
+    func anUploadMayAlsoHaveTheTypeOfAnOldStart(isBound: Bool) async throws {
         let store = try store()
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await store.begin(upload(), contentType: "text/html")
+        if isBound { #expect(try await store.contentTypes(ofUpload: "Y", upload()) == ["text/html"]) }
         try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '8 days'")
         #expect(try await store.contentTypes(ofUpload: "X", upload()) == nil)
         try await store.begin(upload(), contentType: "image/png")

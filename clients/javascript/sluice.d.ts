@@ -251,7 +251,7 @@ export class SluiceError extends Error {
   /** Condition of the grant that does not hold. */
   condition?: string;
   /** Quota that is exhausted, and what is left of it. */
-  quota?: unknown;
+  quota?: { limit: number; metric: string; period: string; resetsIn?: number };
   remaining?: number;
   /** Seconds to wait. */
   retryAfter?: number;

@@ -18,7 +18,7 @@ export class SluiceError extends Error {
   }
 
   get mayPass() {
-    if ((this.retryAfter ?? 0) > longestPause) return false;
+    if ((this.retryAfter ?? 0) > longestPause || (this.quota && !("resetsIn" in this.quota))) return false;
     if (this.source === "network") return true;
     if (this.source === "client" || this.status === 501) return false;
     return (

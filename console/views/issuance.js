@@ -177,7 +177,7 @@ const deliveries = {
   "presigned-url": "link",
   "post-policy": "form",
   "multipart-start": "start of an upload in parts",
-  "multipart-part": "link for a part",
+  "multipart-part": "link or signature for a part",
   "multipart-complete": "completion of an upload in parts",
   redirect: "redirect",
   sts: "session with temporary credentials",

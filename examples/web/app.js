@@ -24,7 +24,7 @@ function say(text, isBad = false) {
 
 // Sign in
 
-/** The caller, and the places where they may upload: pairs of bucket and prefix. */
+/** The caller, the places where they may upload (pairs of bucket and prefix), and whether there may be more. */
 async function accessOf(gateway, token) {
   const answer = await fetch(`${gateway}/v1/access`, { headers: { authorization: `Bearer ${token}` } });
   const access = await answer.json();
@@ -32,7 +32,7 @@ async function accessOf(gateway, token) {
   const isOpen = ({ effect, actions, prefix }) =>
     effect === "allow" && actions.includes("PutObject") && (prefix === "" || prefix.endsWith("/"));
   const places = access.grants.filter(isOpen).map(({ bucket, prefix }) => ({ bucket, prefix }));
-  return { who: access.principal, places };
+  return { who: access.principal, places, hasMore: access.isTruncated };
 }
 
 async function signIn(event) {
@@ -40,11 +40,15 @@ async function signIn(event) {
   say("");
   const { gateway, token } = Object.fromEntries(new FormData(form));
   try {
-    const { who, places } = await accessOf(gateway.replace(/\/+$/, ""), token);
-    if (!places.length) throw new Error(`${who} may upload nowhere.`);
+    const { who, places, hasMore } = await accessOf(gateway.replace(/\/+$/, ""), token);
+    if (!places.length) {
+      throw new Error(hasMore ? `${who} has more grants than this page shows.` : `${who} may upload nowhere.`);
+    }
     current = { client: new Sluice({ url: gateway, token }), who, end: new AbortController() };
-    place.replaceChildren(...places.map((one) => make("option", {
-      value: JSON.stringify(one), textContent: `${one.bucket}/${one.prefix}` })));
+    place.replaceChildren(
+      ...places.map((one) => make("option", {
+        value: JSON.stringify(one), textContent: `${one.bucket}/${one.prefix}` })),
+      ...(hasMore ? [make("option", { disabled: true, textContent: "and more" })] : []));
     find("who").textContent = who;
     form.elements.token.value = "";
     show(true);

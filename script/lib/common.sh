@@ -108,14 +108,14 @@ install_stopped() {
 # with_file FILE TEXT COMMAND…: runs the command while the file has this text, and removes the file however the command
 # ends. A last line names the process that does so.
 with_file() (
-    file=$1 text=$2
+    file=$1 text=$2 process=$BASHPID
     shift 2
     trap 'as_root rm -f "$file"' EXIT
     # A signal first lets the command end.
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    printf '%s\n# Sluice, process %d\n' "$text" "$BASHPID" | as_root install -D /dev/stdin "$file"
+    printf '%s\n# Sluice, process %d\n' "$text" "$process" | as_root install -D /dev/stdin "$file"
     "$@"
 )
 

@@ -4,14 +4,14 @@
 -- The store tells the identifier to the client alone, so it is bound when the gateway first sees it: to the latest
 -- start of the same user and key of the last seven days, once for each start. Which start it really was, only the
 -- client knows. Seven days after its start, an upload gets no more signatures: its row must outlive the settling of its
--- last part. An identifier that comes later is taken for a younger start, so starts without one count for as long as
--- their rows are kept.
+-- last part. All types count whose starts are still kept: whichever start an identifier is bound to, the store may have
+-- given it to another.
 --
 --   p_principal, p_bucket, p_object_key  who asks for a signature, and for what
 --   p_upload_id                          the store's identifier
--- Result: the content types of the user's starts of the key in the last seven days and of those without an identifier,
--- that of the bound one first; NULL where the identifier belongs to another user or key, the user started none in that
--- time, or the gateway started the upload itself and keeps its sizes and parts.
+-- Result: the content types of all of the user's starts of the key that are kept, that of the bound one first; NULL
+-- where the identifier belongs to another user or key, the user started none in the last seven days, or the gateway
+-- started the upload itself and keeps its sizes and parts.
 -- Locks: the row of the start; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION remote_upload_types(
@@ -56,7 +56,6 @@ BEGIN
         RETURN array_prepend(v_upload.content_type, ARRAY(
             SELECT DISTINCT o.content_type FROM remote_uploads o
             WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                AND (o.upload_id IS NULL OR o.started_at > clock_timestamp() - interval '7 days')
                 AND o.content_type <> v_upload.content_type
         ));
     END IF;

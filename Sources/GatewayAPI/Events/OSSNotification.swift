@@ -17,6 +17,11 @@ enum OSSNotification {
     static func events(in bytes: [UInt8], receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
         let start = bytes.first { !($0 == 0x20 || 0x09...0x0d ~= $0) }
         guard start != UInt8(ascii: "{") else { return try message(bytes, receivedAt) }
+        guard start != UInt8(ascii: "<") else {
+            throw .invalidArgument(
+                field: "body",
+                reason: "The body is XML; set 'NotifyContentFormat' of the subscription to 'SIMPLIFIED' or 'JSON'.")
+        }
         let text = String(decoding: bytes, as: UTF8.self)
         // MNS encodes its messages in base64.
         if let decoded = Base64.decode(text), decoded.first == UInt8(ascii: "{") {
@@ -34,8 +39,14 @@ enum OSSNotification {
         ]
     }
 
-    private static func message(_ bytes: [UInt8], _ receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
+    private static func message(
+        _ bytes: [UInt8], _ receivedAt: Date, isInside: Bool = false
+    ) throws(GatewayError) -> [StoreEvent] {
         var message = try JSONObject(JSONText.body(bytes))
+        // The format 'JSON' of MNS. In 'SIMPLIFIED', the message is all of the body.
+        if !isInside, try message.string("TopicOwner") != nil, let text = try message.string("Message") {
+            return try self.message(Base64.decode(text) ?? Array(text.utf8), receivedAt, isInside: true)
+        }
         if let data = try message.object("data") { return [try event(data)] }
         if let bucket = try message.string("bucket") {
             let object = try message.required("object", message.string("object"))

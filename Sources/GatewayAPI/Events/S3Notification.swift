@@ -44,7 +44,9 @@ enum S3Notification {
         let isEncoded = try record.string("eventSource") != "ceph:s3"
         event.key = try object.string("key").flatMap { isEncoded ? FormText.decode($0[...]) : $0 }
         event.size = (try? object.integer("size")) ?? nil
-        event.etag = try object.string("eTag").map { FormText.unquoted($0) }
+        // Ceph wrote it in small letters once.
+        let formerTag = try object.string("etag")
+        event.etag = (try object.string("eTag") ?? formerTag).map { FormText.unquoted($0) }
         return event
     }
 }

@@ -216,9 +216,10 @@ extension Problem {
     }
 
     private init(_ refusal: QuotaRefusal) {
+        let period = refusal.period == .total ? "in total" : "per \(refusal.period.rawValue)"
         self.init(
             kind: .quotaExceeded,
-            detail: "At most \(refusal.limit) \(refusal.metric.rawValue) per \(refusal.period.rawValue).")
+            detail: "At most \(refusal.limit) \(refusal.metric.rawValue) \(period).")
         var quota: [JSONValue.Member] = [
             .init(name: "id", value: .string(refusal.quotaID)),
             .init(name: "metric", value: .string(refusal.metric.rawValue)),

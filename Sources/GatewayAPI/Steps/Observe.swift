@@ -62,9 +62,9 @@ final class Observe: Sendable {
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
     }
 
-    /// Counts a request that the server refused before it began.
+    /// Counts a request that the server refused before it began. It took no time that would tell how long others take.
     func refused(_ method: HTTPRequest.Method, _ match: RouteMatch, status: Int) {
-        figures(of: match).answered(method, status: status, after: 0)
+        figures(of: match).count(method, status: status)
     }
 
     private func figures(of match: RouteMatch) -> RouteFigures {

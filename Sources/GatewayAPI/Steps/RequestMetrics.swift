@@ -124,10 +124,15 @@ final class RouteFigures: Sendable {
 
     /// Counts a request that was answered.
     func answered(_ method: HTTPRequest.Method, status: Int, after nanoseconds: Int64) {
+        count(method, status: status)
+        durations.observe(nanoseconds)
+    }
+
+    /// Counts an answer, but not the time that it took.
+    func count(_ method: HTTPRequest.Method, status: Int) {
         let wanted = method == .head ? .get : method
         let row = methods.firstIndex(of: wanted) ?? 0
         let column = min(max(status / 100 - 2, 0), Self.classes.count - 1)
         answered[row * Self.classes.count + column].add()
-        durations.observe(nanoseconds)
     }
 }

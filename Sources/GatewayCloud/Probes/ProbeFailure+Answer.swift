@@ -1,6 +1,7 @@
 import Bytes
 import GatewayCore
 import LibCurl
+import StrictXML
 
 extension ProbeFailure {
     /// Why an answer differs from the expected one.
@@ -10,8 +11,7 @@ extension ProbeFailure {
         case 300..<400: self = .redirected(region: Self.region(answer))
         default:
             let code = StoreErrorCode.read(answer)
-            let isElsewhere = code == "AuthorizationHeaderMalformed" || code == "PermanentRedirect"
-            if isElsewhere, let region = Self.region(answer) {
+            if let code, Self.namesRegion.contains(code), let region = Self.region(answer) {
                 self = .redirected(region: region)
             } else {
                 self = .refused(status: answer.status, code: code)
@@ -19,8 +19,14 @@ extension ProbeFailure {
         }
     }
 
+    /// The codes with which a store tells the bucket's region.
+    private static let namesRegion: Set = [
+        "AuthorizationHeaderMalformed", "AuthorizationQueryParametersError", "PermanentRedirect",
+    ]
+
     private static func region(_ answer: HTTPTransfer.Answer) -> String? {
-        answer.field("x-amz-bucket-region").flatMap { region in
+        let told = answer.field("x-amz-bucket-region") ?? XMLElement.read(answer.body)?.text("Region")
+        return told.flatMap { region in
             region.consists(of: .lowerAlphanumeric.union("-"), count: 1...32) ? region : nil
         }
     }

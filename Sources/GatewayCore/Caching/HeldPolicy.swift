@@ -207,7 +207,7 @@ struct HeldPolicy {
         to policy: inout AccessPolicy, for question: Question
     ) -> Set<GrantPlace>? {
         guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return [] }
-        let crowded = policy.principals.filter { !$0.isComplete }
+        let crowded = policy.crowded
         guard !crowded.isEmpty else { return [] }
         let prefixes = key.candidatePrefixes
         guard crowded.count <= PolicyCache.maxPlacesOfKey / prefixes.count else { return nil }

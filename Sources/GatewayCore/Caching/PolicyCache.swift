@@ -224,7 +224,7 @@ public final class PolicyCache: Sendable {
 
     private static let restless = GatewayError.slowDown(
         retryAfter: 1, cause: "what was loaded of policy was gone again, or old, each time")
-    static let tooMuchToLoad = GatewayError.slowDown(
+    private static let tooMuchToLoad = GatewayError.slowDown(
         retryAfter: 1, cause: "the request needs more places of grants than one may have loaded")
     private static let misplaced = GatewayError.unavailable(
         retryAfter: 1, cause: "the cache holds a row of another kind")
@@ -245,18 +245,39 @@ public final class PolicyCache: Sendable {
     ) async throws(GatewayError) -> AccessPolicy? {
         var policy = try await access(of: principal, groups: groups, to: bucket, key: nil)
         guard !policy.isComplete, policy.bucket != nil else { return policy }
-        let incomplete = policy.principals.filter { !$0.isComplete }.map(\.principal)
         let load = try await store.source.grants(
-            of: incomplete, in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
-        // A later read includes everything of the earlier one only if the log continued; otherwise it is a different
-        // log.
-        guard policy.position.mayPrecede(load.position) else { throw Self.restless }
+            of: policy.crowded.map(\.principal), in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
+        try Self.add(load, to: &policy)
         var counts: [Principal: Int] = [:]
         for grant in load.rows { counts[grant.principal, default: 0] += 1 }
         guard load.rows.count <= Self.maxGrantsAround, counts.values.allSatisfy({ $0 <= store.literalGrantLimit })
         else { return nil }
-        policy.placedGrants = load.rows.map(GrantRow.init)
         return policy
+    }
+
+    /// Returns the policy that lists a caller's grants: in one bucket, around a prefix; without a bucket, where the
+    /// prefix is empty, all.
+    ///
+    /// For principals with more literal grants than are held, the first of these grants are read from the source each
+    /// time, at most `limit` in the order of bucket, prefix and identifier. The other grants are all there, whatever
+    /// the bucket and the prefix.
+    /// - Throws: The same errors as ``access(of:groups:to:key:)``.
+    func access(
+        of principal: Principal, groups: [Principal], in bucket: BucketName?, around prefix: ExactText, first limit: Int
+    ) async throws(GatewayError) -> AccessPolicy {
+        var policy = try await access(of: principal, groups: groups, to: nil, key: nil)
+        guard !policy.isComplete else { return policy }
+        let load = try await store.source.firstGrants(
+            of: policy.crowded.map(\.principal), in: bucket, around: prefix, limit: limit)
+        try Self.add(load, to: &policy)
+        return policy
+    }
+
+    /// Adds literal grants that were read after the rest of a policy. A later read includes everything of the earlier
+    /// one only if the log continued; otherwise it is a different log.
+    private static func add(_ load: PolicyLoad<[Grant]>, to policy: inout AccessPolicy) throws(GatewayError) {
+        guard policy.position.mayPrecede(load.position) else { throw restless }
+        policy.placedGrants = load.rows.map(GrantRow.init)
     }
 
     /// Returns an issuer, from memory if it is there.

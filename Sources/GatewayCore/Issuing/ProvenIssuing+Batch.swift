@@ -76,14 +76,17 @@ extension ProvenIssuing {
                 policies[place] = known
                 continue
             }
-            guard folders.count < Self.maxFolders, .now < attempt.context.deadline else {
-                policies[place] = .failure(PolicyCache.tooMuchToLoad)
-                continue
-            }
             do throws(GatewayError) {
+                try require(
+                    folders.count < Self.maxFolders, "prefix",
+                    "A batch may list at most \(Self.maxFolders) folders for a caller with many grants.")
+                guard .now < attempt.context.deadline else {
+                    throw .slowDown(retryAfter: 1, cause: "the deadline passed while grants of listings were read")
+                }
                 policies[place] = .success(try await body.policy(for: caller, in: cache))
             } catch {
                 policies[place] = .failure(error)
+                continue
             }
             folders[folder] = policies[place]
         }

@@ -49,6 +49,9 @@ public struct AccessPolicy: Sendable {
     /// Whether all grants of all these principals are in memory.
     var isComplete: Bool { (caller?.isComplete ?? true) && shared.isComplete }
 
+    /// The principals whose literal grants are not in memory.
+    var crowded: [PrincipalPolicy] { principals.filter { !$0.isComplete } }
+
     /// Literal grants that were looked up one by one, for principals whose grants are not all in memory.
     public var literalGrants: [Grant] { placedGrants.map(\.grant) }
 

@@ -29,6 +29,16 @@ public protocol PolicySource: Sendable {
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
 
+    /// Reads, in one statement, literal grants of principals: in one bucket, those that cover a prefix or lie below it;
+    /// without a bucket, where the prefix is empty, all.
+    ///
+    /// Reads the first `limit` grants in the order of bucket, prefix and identifier. To find out whether there are more
+    /// than a number of grants, ask for one more.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]>
+
     /// Reads the scopes that changed after a position.
     ///
     /// - Parameter position: The position up to which the log was read; `nil` for none.

@@ -171,8 +171,8 @@ extension SchemeBinding {
             """)
     private static let unsignedDeletion = GatewayError.notEnforceable(
         reason: """
-            The bucket's signing scheme does not sign the version, so a link would delete any version of the object; \
-            use a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+            The signing scheme does not bind the version, so its holder could delete any version of the object; \
+            use a version 4 scheme.
             """)
 
     /// Returns the error for a missing field without which unsigned headers could turn the upload into something else.

@@ -72,7 +72,8 @@ extension UploadRecord {
         case .remoteSignature? where method == "PUT": break
         case .multipartPart?, .multipartComplete?:
             throw .conflict(
-                reason: "Confirm a multipart upload by its own identifier, not by the identifier of one of its steps.")
+                reason: "This is a step of an upload in parts; confirm the upload by its own identifier, if it has one."
+            )
         case .sts?:
             throw .conflict(reason: "Temporary credentials permit many objects; there is no single object to confirm.")
         default:

@@ -8,7 +8,7 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     case redirect = "redirect"
     /// None: the gateway itself starts a multipart upload with the credential.
     case multipartStart = "multipart-start"
-    /// A URL for one part of a multipart upload.
+    /// A URL, or a signature of the client's request, for one part of a multipart upload.
     case multipartPart = "multipart-part"
     /// None: the gateway itself completes a multipart upload with the credential.
     case multipartComplete = "multipart-complete"

@@ -115,15 +115,19 @@ extension PostgresIssuances {
     static let page = page(from: "issuances i", where: isListed)
 
     /// Reads what passes of the newest rows of a day. A frequent caller's page is among them.
-    static let newest = page(
-        from: """
-            (
-                SELECT \(IssuanceTable.stored) FROM issuances i
-                WHERE i.issued_at >= \(names.filter.from) AND i.issued_at < \(names.filter.to)
-                    AND (\(names.before)::uuid IS NULL OR i.id < \(names.before))
-                ORDER BY i.id DESC LIMIT 50000
-            ) i
-            """, where: isListed)
+    static let newest: Statement<PageRequest, RecordedIssuance> = {
+        var parameters = names.list
+        let newest = parameters.add { $0.request.day.newest }
+        return page(
+            from: """
+                (
+                    SELECT \(IssuanceTable.stored) FROM issuances i
+                    WHERE i.issued_at >= \(names.filter.from) AND i.issued_at < \(names.filter.to)
+                        AND (\(names.before)::uuid IS NULL OR i.id < \(names.before))
+                    ORDER BY i.id DESC LIMIT \(newest)
+                ) i
+                """, where: isListed, parameters)
+    }()
 
     /// Reads a page of a day by the index that finds rare rows. PostgreSQL would expect rows soon, and walk all of the
     /// day where there are none.
@@ -137,10 +141,9 @@ extension PostgresIssuances {
         """
 
     private static func page(
-        from source: String, where condition: String
+        from source: String, where condition: String, _ parameters: ParameterList<PageRequest> = names.list
     ) -> Statement<PageRequest, RecordedIssuance> {
-        let parameters = names.list
-        return Statement(
+        Statement(
             """
             SELECT \(IssuanceTable.columns) FROM \(source)
             WHERE \(condition)

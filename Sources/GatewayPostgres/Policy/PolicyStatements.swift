@@ -119,6 +119,29 @@ enum PolicyStatements {
         return (position, place, try Grant.found(in: &row))
     }
 
+    /// Selects the literal grants of the principal `a` in a bucket that cover a prefix or lie below it. The number of
+    /// each kind is limited. Without a bucket there are none.
+    private static let around = """
+        (
+            SELECT \(GrantTable.columns.stored(of: "r"))
+            FROM unnest($3::text[]) AS c (prefix)
+            CROSS JOIN LATERAL (
+                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
+                WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix = c.prefix AND NOT r.is_template
+                    AND r.removed_at IS NULL
+                OFFSET 0
+            ) r
+            LIMIT $6
+        )
+        UNION ALL
+        (
+            SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
+            WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix >= $4 AND r.prefix < $5
+                AND NOT r.is_template AND r.removed_at IS NULL
+            ORDER BY r.prefix LIMIT $6
+        )
+        """
+
     /// Reads literal grants of principals in a bucket that cover a prefix or lie below it. The number per kind and
     /// principal is limited.
     static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
@@ -127,31 +150,36 @@ enum PolicyStatements {
         FROM \(latest) l
         LEFT JOIN unnest($1::text[]) AS a (principal) ON true
         LEFT JOIN LATERAL (
-            (
-                SELECT \(GrantTable.columns.stored(of: "r"))
-                FROM unnest($3::text[]) AS c (prefix)
-                CROSS JOIN LATERAL (
-                    SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
-                    WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix = c.prefix AND NOT r.is_template
-                        AND r.removed_at IS NULL
-                    OFFSET 0
-                ) r
-                LIMIT $6
-            )
-            UNION ALL
-            (
-                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
-                WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix >= $4 AND r.prefix < $5
-                    AND NOT r.is_template AND r.removed_at IS NULL
-                ORDER BY r.prefix LIMIT $6
-            )
+            \(around)
         ) g ON true
         LIMIT \(PolicyCache.maxGrantsAround + 1)
         """, onlyReads: true
     ) {
-        [
-            $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.above.map(\.rawValue), $0.from, $0.to, $0.limit,
-        ]
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
+    }
+
+    /// Reads the first literal grants of principals, in all buckets or around a prefix of one. Of each principal and
+    /// kind, no more rows are read than the answer may have.
+    static let firstGrants = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
+        """
+        SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
+        FROM \(latest) l
+        LEFT JOIN unnest($1::text[]) AS a (principal) ON true
+        LEFT JOIN LATERAL (
+            \(around)
+            UNION ALL
+            (
+                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
+                WHERE $2::text IS NULL AND r.principal = a.principal AND NOT r.is_template AND r.removed_at IS NULL
+                ORDER BY r.bucket, r.prefix LIMIT $6
+            )
+        ) g ON true
+        ORDER BY g.bucket, g.prefix, g.id LIMIT $6
+        """, onlyReads: true
+    ) {
+        $0.parameters
     } decode: { row throws(PostgresError) in
         (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
     }
@@ -192,7 +220,8 @@ struct ChangesQuestion: Sendable {
 /// The prefix around which grants are read.
 struct AroundQuestion: Sendable {
     let principals: [Principal]
-    let bucket: BucketName
+    /// The bucket; `nil` for all, where the prefix is empty.
+    let bucket: BucketName?
     /// Prefixes that cover the prefix.
     let above: [ExactText]
     /// Where the texts below the prefix begin and end, in the order of bytes. `from` is `nil` if the prefix is a whole
@@ -202,7 +231,7 @@ struct AroundQuestion: Sendable {
     /// Maximum number of rows for each kind and principal.
     let limit: Int64
 
-    init(_ principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int64) {
+    init(_ principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int64) {
         self.principals = principals
         self.bucket = bucket
         self.limit = limit
@@ -219,5 +248,10 @@ struct AroundQuestion: Sendable {
         // The byte after "/" is "0". For the empty prefix, no text of 1,023 bytes sorts after 256 times the last
         // character. Without an end, the index would be read further than needed.
         to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(Substring(bytes.dropLast())) + "0"
+    }
+
+    /// The values of the parameters, in order.
+    fileprivate var parameters: [any PostgresValue] {
+        [principals.map(\.rawValue), bucket?.rawValue, above.map(\.rawValue), from, to, limit]
     }
 }

@@ -81,6 +81,15 @@ public struct PostgresPolicySource: PolicySource {
         return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
     }
 
+    /// Reads the first literal grants, in all buckets or around a prefix of one.
+    public func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
+        let rows = try await read(PolicyStatements.firstGrants, question)
+        return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
+    }
+
     /// Reads which scopes changed after a position.
     public func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let question = ChangesQuestion(position: position, maxLines: Self.maxLines)

@@ -11,6 +11,8 @@ enum LandingTable {
         var to: PostgresTimestamp
         var before: UUID?
         var limit: Int
+        /// The number of the newest rows that ``newest`` looks at.
+        var newest: Int64
     }
 
     /// Columns of the view, in the order in which ``ListedUpload/init(_:)`` reads them.
@@ -46,15 +48,28 @@ enum LandingTable {
             (
                 SELECT i.id FROM issuances i
                 WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($6::uuid IS NULL OR i.id < $6)
-                ORDER BY i.id DESC OFFSET 50000 LIMIT 1
+                ORDER BY i.id DESC OFFSET $10 LIMIT 1
             ),
             '00000000-0000-0000-0000-000000000000'
         )
-        """)
+        """, amongNewest: true)
 
     /// Reads a page of a caller's uploads of a day by the index of callers. PostgreSQL would expect rows soon, and walk
-    /// all of the day where there are none.
-    static let rare = page("SELECT \(columns) FROM (SELECT \(stored) FROM uploads u WHERE \(isListed) OFFSET 0) u")
+    /// all of the day where there are none. What became of an upload is looked up for the newest ones only, until the
+    /// page is full.
+    static let rare = page(
+        """
+        SELECT \(columns)
+        FROM (
+            SELECT i.id FROM issuances i
+            WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($4::text IS NULL OR i.bucket = $4)
+                AND ($5::text IS NULL OR i.principal = $5) AND ($6::uuid IS NULL OR i.id < $6)
+                AND ($9::text[] IS NULL OR i.principal = ANY ($9))
+            ORDER BY i.id DESC
+            OFFSET 0
+        ) c
+        CROSS JOIN LATERAL (SELECT \(stored) FROM uploads u WHERE u.id = c.id AND \(isListed) OFFSET 0) u
+        """, inOrderOf: "c.id")
 
     private static let isListed = """
         u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload
@@ -67,13 +82,16 @@ enum LandingTable {
             AND ($9::text[] IS NULL OR u.principal = ANY ($9))
         """
 
-    private static func page(_ selection: String) -> Statement<PageRequest, ListedUpload> {
-        Statement("\(selection)\nORDER BY u.id DESC LIMIT $7", onlyReads: true) {
-            [
+    private static func page(
+        _ selection: String, inOrderOf id: String = "u.id", amongNewest: Bool = false
+    ) -> Statement<PageRequest, ListedUpload> {
+        Statement("\(selection)\nORDER BY \(id) DESC LIMIT $7", onlyReads: true) {
+            let values: [any PostgresValue] = [
                 $0.from, $0.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue,
                 $0.query.principal?.rawValue, $0.before, Int64($0.limit), $0.query.reach.parameter,
                 $0.query.reach.onlyUsers,
             ]
+            return amongNewest ? values + [$0.newest] : values
         } decode: { row throws(PostgresError) in
             try ListedUpload(&row)
         }

@@ -56,7 +56,8 @@ public struct PostgresUploads: UploadRecords {
             id: \.record.id
         ) { request async throws(GatewayError) in
             let parameters = LandingTable.PageRequest(
-                query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit)
+                query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit,
+                newest: request.day.newest)
             guard query.principal != nil || query.reach.onlyUsers != nil else {
                 return try await ledger.execute(LandingTable.page, parameters, deadline: request.deadline)
             }

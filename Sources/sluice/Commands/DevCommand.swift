@@ -89,7 +89,7 @@ struct DevCommand: AsyncParsableCommand {
         let directory =
             dataDirectory.map { DataDirectory($0, workingDirectory: here) }
             ?? DataDirectory.standard(environment: environment, workingDirectory: here, isRoot: geteuid() == 0)
-        let stops = await StopSignals(.sigterm, .sigint, .sighup, early: .cancel, logger: logger)
+        let stops = await StopSignals([.sigterm, .sigint] + Self.hangUp, early: .cancel, logger: logger)
         say("Starting PostgreSQL in \(directory.path) …")
         let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
         let result: Result<Void, any Error>
@@ -100,6 +100,14 @@ struct DevCommand: AsyncParsableCommand {
         }
         await postgres.stop()
         try result.get()
+    }
+
+    /// SIGHUP, unless it is ignored, as 'nohup' asks.
+    private static var hangUp: [UnixSignal] {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }
+        let ignored = line.flatMap { UInt64($0.dropFirst(7).trimmed(), radix: 16) } ?? 0
+        return ignored & 1 << (UInt64(SIGHUP) - 1) == 0 ? [.sighup] : []
     }
 
     private func services(
@@ -162,22 +170,14 @@ struct DevCommand: AsyncParsableCommand {
 
     /// Migrates the database and makes the gateway's login; returns a connection of the owner.
     private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws -> PostgresConnection {
-        func connect(to database: String = EmbeddedPostgres.database) throws -> PostgresConnection {
+        let connect = { (database: String) in
             PostgresConnection(
                 try PostgresConfiguration(
                     connectionString: postgres.connectionString(database: database), applicationName: "sluice-dev"),
                 logger: logger)
         }
-        var connection = try connect()
-        // A start that ended before the week was complete has left the database in the past.
-        if try await PastDatabase(connection: connection, role: Self.role).isEntered() {
-            await connection.close()
-            let other = try connect(to: "postgres")
-            try await other.runScript("DROP DATABASE \(EmbeddedPostgres.database) WITH (FORCE)")
-            try await other.runScript("CREATE DATABASE \(EmbeddedPostgres.database)")
-            await other.close()
-            connection = try connect()
-        }
+        try await prepareDatabase(connect)
+        let connection = try connect(EmbeddedPostgres.database)
         _ = try await Migrator(connection: connection, program: ProgramVersion.current, logger: logger).migrate()
         try await connection.runScript(
             """
@@ -188,6 +188,25 @@ struct DevCommand: AsyncParsableCommand {
             END $$
             """)
         return connection
+    }
+
+    /// Makes the database anew if a start ended before the week was complete, which leaves it in the past, or without
+    /// one.
+    private func prepareDatabase(_ connect: (_ database: String) throws -> PostgresConnection) async throws {
+        let name = EmbeddedPostgres.database
+        let server = try connect("postgres")
+        var exists = try await PastDatabase.exists(name, at: server)
+        if exists {
+            let connection = try connect(name)
+            let isInPast = try await PastDatabase(connection: connection, role: Self.role).isEntered()
+            await connection.close()
+            if isInPast {
+                try await server.runScript("DROP DATABASE \(name) WITH (FORCE)")
+                exists = false
+            }
+        }
+        if !exists { try await server.runScript("CREATE DATABASE \(name)") }
+        await server.close()
     }
 
     private func listen(_ store: EmbeddedStore, _ logger: Logger) async throws -> HTTPServer {

@@ -46,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             // Whoever reads the log may end. The gateway serves on, and counts the lines that it cannot write.
             signal(SIGPIPE, SIG_IGN)
-            let stops = await StopSignals(.sigterm, .sigint, early: .exit, logger: logger)
+            let stops = await StopSignals([.sigterm, .sigint], early: .exit, logger: logger)
             // Before the signal is awaited, it would end the process.
             let hangUps = await UnixSignalsSequence(trapping: .sighup)
             var settings = try Settings(&reader)

@@ -20,6 +20,11 @@ struct PastDatabase: Sendable {
         try await connection.execute(Self.isUnused).first ?? false
     }
 
+    /// Whether a server has a database.
+    static func exists(_ name: String, at server: PostgresConnection) async throws -> Bool {
+        try await server.execute(exists, name).first ?? false
+    }
+
     /// Whether the clock was set back, and not forward again.
     func isEntered() async throws -> Bool {
         try await connection.execute(Self.isEntered).first ?? false
@@ -94,6 +99,14 @@ struct PastDatabase: Sendable {
 
     private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM buckets)", onlyReads: true) {
         []
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    private static let exists = Statement<String, Bool>(
+        "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", onlyReads: true
+    ) {
+        [$0]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

@@ -27,7 +27,7 @@ struct StopSignals: Sendable {
     private let logger: Logger
 
     /// Catches signals from now on.
-    init(_ signals: UnixSignal..., early: EarlyStop, logger: Logger) async {
+    init(_ signals: [UnixSignal], early: EarlyStop, logger: Logger) async {
         self.signals = await UnixSignalsSequence(trapping: signals)
         self.early = early
         self.logger = logger

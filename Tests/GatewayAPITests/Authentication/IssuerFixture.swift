@@ -160,6 +160,12 @@ final class IdentityPolicy: PolicySource {
         PolicyLoad(position: position, rows: [])
     }
 
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        PolicyLoad(position: position, rows: [])
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         tables.withLock { tables in
             let last = tables.log[tables.log.count - 1].position

@@ -198,7 +198,7 @@ const steps = {
     expect(took >= 2000, "the pause is shorter than the quota needs", took);
     await allHappened(kit.gateway);
     for (const [fault, code] of [
-      [exceeded(3600), "QuotaExceeded"], [refusal({ status: 403, code: "AccessDenied" }), "AccessDenied"],
+      [exceeded(3600), "QuotaExceeded"], [exceeded(), "QuotaExceeded"], [refusal({ status: 403, code: "AccessDenied" }), "AccessDenied"],
     ]) {
       await faults(kit.gateway, fault);
       const error = await refused(client.upload(file, options));

@@ -62,7 +62,7 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     public func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
 
     /// Whether the object at the key is that of an upload.
-    public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
+    public func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? { nil }
 
     /// Opens a session that no store knows.
     public func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {

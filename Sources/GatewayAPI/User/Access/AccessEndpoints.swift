@@ -7,10 +7,15 @@ import StrictJSON
 struct AccessEndpoints: Sendable {
     let useCase: AccessOverview
 
-    /// Shows the caller's own grants and what is left of its quotas.
+    /// Shows the caller's own grants and what is left of its quotas, also for one bucket or around a prefix.
     @Sendable func show(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        let access = try await useCase.access(of: caller)
+        try request.allowQuery(["bucket", "prefix"])
+        let bucket = try request.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }
+        let prefix = try request.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) }
+        guard bucket != nil || prefix == nil else {
+            throw GatewayError.invalidArgument(field: "bucket", reason: "The parameter is required with 'prefix'.")
+        }
+        let access = try await useCase.access(of: caller, in: bucket, around: ExactText(prefix?.text ?? ""))
         return .json(.ok) { json in
             json.member("principal", caller.principal.rawValue)
             json.name("grants")

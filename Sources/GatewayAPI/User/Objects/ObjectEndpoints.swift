@@ -8,12 +8,12 @@ struct ObjectEndpoints: Sendable {
 
     /// Redirects to a presigned GET, or to a presigned HEAD for a `HEAD` request.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["endpoint", "ticket", "versionID"])
+        try request.allowQuery(["download", "endpoint", "ticket", "versionID"])
         let fields = IssueRequest.Fields(
             redirectTo: try Self.key(of: request), in: request.parameter(0), method: request.method.rawValue,
-            versionID: try request.query("versionID"), endpoint: try request.query("endpoint"))
-        let issued = try await useCase.issue(
-            IssueRequest(fields, delivery: .redirect), in: request.context(of: caller))
+            versionID: try request.query("versionID"), endpoint: try request.query("endpoint"),
+            download: try request.query("download"))
+        let issued = try await useCase.issue(Self.wish(fields), in: request.context(of: caller))
         var response = ServerResponse(
             head: ResponseHead(
                 status: .seeOther,
@@ -30,6 +30,16 @@ struct ObjectEndpoints: Sendable {
         )
         response.setRateLimit(issued.quotas)
         return response
+    }
+
+    /// Checks what is asked for. The file name is a parameter here.
+    private static func wish(_ fields: IssueRequest.Fields) throws(GatewayError) -> IssueRequest {
+        do throws(GatewayError) {
+            return try IssueRequest(fields, delivery: .redirect)
+        } catch {
+            guard case .invalidArgument("response.filename", let reason) = error else { throw error }
+            throw .invalidArgument(field: "download", reason: reason)
+        }
     }
 
     /// Reads the object key: the segments after the bucket, decoded once. An escaped `/` is refused: it may arrive

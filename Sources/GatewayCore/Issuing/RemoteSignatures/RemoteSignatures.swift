@@ -240,11 +240,10 @@ struct SignatureBody: ProvenBody {
         // one that SDKs send with parts.
         guard case .plain = step.string, permission.operation == .uploadPart else { return types }
         let typesOfParts = types + [StringPermission.defaultContentType]
-        guard let own = permission.contentType else {
-            return bucket.scheme != .awsV2 && step.string.hidesParameters(at: bucket) ? typesOfParts : types
-        }
+        let own = permission.contentType ?? StringPermission.defaultContentType
         guard typesOfParts.contains(own) else { throw .unmet(.conditionFailed(.contentType(allowed: typesOfParts))) }
-        return types
+        let mayBeWhole = bucket.scheme != .awsV2 && step.string.hidesParameters(at: bucket)
+        return mayBeWhole && !types.contains(own) ? types + [own] : types
     }
 }
 

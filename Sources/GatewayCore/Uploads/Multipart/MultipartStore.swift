@@ -30,8 +30,9 @@ public protocol MultipartStore: Sendable {
     /// Discards what the store still holds of an aborted upload; also succeeds if that is nothing.
     func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure)
 
-    /// Returns whether the object at the key is the one assembled from the upload's parts.
-    func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool
+    /// Returns the entity tag of the object at the key, without quotes; `nil` if there is none, or if it was not
+    /// assembled from the upload's parts.
+    func etag(of upload: MultipartUpload) async throws(GatewayError) -> String?
 }
 
 /// Stores the gateway's records of multipart uploads.

@@ -54,7 +54,7 @@ extension MultipartUploads {
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
-            let etag = upload.expectedETag, try await store.holdsObject(of: upload)
+            let etag = try await store.etag(of: upload)
         {
             _ = try await store.abort(storeUploadID, of: upload)
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
@@ -95,8 +95,8 @@ extension MultipartUploads {
 }
 
 extension MultipartUpload {
-    /// The entity tag that stores give to an object of these parts: the MD5 of the parts' MD5s, and the number of
-    /// parts; `nil` if the entity tags of the parts are not MD5s.
+    /// The entity tag that S3, Ceph and MinIO give to an object of these parts: the MD5 of the parts' MD5s, and the
+    /// number of parts; `nil` if the entity tags of the parts are not MD5s.
     public var expectedETag: String? {
         var digests: [UInt8] = []
         for part in parts {

@@ -186,11 +186,11 @@ public struct MultipartUploads: Sendable {
             switch error {
             case .notFound:
                 // An earlier attempt reached the store, and its answer was lost or is still on its way.
-                guard upload.expectedETag != nil, try await store.holdsObject(of: upload) else {
+                guard let found = try await store.etag(of: upload) else {
                     return try await completed(
                         upload.id, from: upload.parts, or: .conflict(reason: "The store no longer knows the upload."))
                 }
-                etag = upload.expectedETag
+                etag = found
             case .invalidArgument:
                 _ = try? await rows.move(upload.id, from: [.completing], to: .refused(upload.parts))
                 throw error

@@ -99,6 +99,12 @@ final class MatrixPolicy: PolicySource {
         tables.withLock { PolicyLoad(position: $0.position, rows: $0.grants) }
     }
 
+    func firstGrants(
+        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        tables.withLock { PolicyLoad(position: $0.position, rows: $0.grants) }
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         tables.withLock { tables in
             guard let index = tables.log.firstIndex(where: { $0.position == position }) else {

@@ -71,6 +71,8 @@ struct ProblemTests {
         #expect(answer.headers[.retryAfter] == "1")
         let total = QuotaRefusal(quotaID: "q", metric: .urls, period: .total, limit: 1, remaining: 0, resetsIn: nil)
         let never = TestAnswer(Problem(.quotaExceeded(total)).response(requestID: ""))
+        #expect(answer.string("detail")?.contains(" per ") == true)
+        #expect(never.string("detail")?.hasSuffix(" in total.") == true)
         #expect(never.headers[.retryAfter] == nil)
         #expect(never.headers[.rateLimit] == #""q";r=0"#)
     }

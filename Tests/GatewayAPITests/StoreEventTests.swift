@@ -44,6 +44,10 @@ struct StoreEventTests {
         #expect(keys(gateway) == ["a b+cü/%.bin", "a+b%2B", "m"])
         let made = gateway.events.objects.withLock { $0[0] }
         #expect(made.size == 5 && made.etag == "tag" && made.madeAt.timeIntervalSince1970 == 1_900_000_000.123)
+        // Ceph, before 2021.
+        let former = Self.s3(key: "f", source: "ceph:s3").replacing("eTag", with: "etag")
+        #expect(await post(gateway, [former]).status == 200)
+        #expect(gateway.events.objects.withLock { $0.last }?.etag == "tag")
     }
 
     @Test("ignores what no upload can have made, and counts it")

@@ -167,7 +167,8 @@ import Testing
         for fields in [
             [("ETag", "\"\(md5)-2\"")], [("ETag", "\"\(md5)\""), ("x-amz-server-side-encryption", "aws:kms")],
             [("ETag", "\"\(md5)\""), ("x-amz-server-side-encryption-customer-algorithm", "AES256")],
-            [("ETag", "\"\(md5)\""), ("x-oss-server-side-encryption", "KMS")], [],
+            [("ETag", "\"\(md5)\""), ("x-oss-server-side-encryption", "KMS")],
+            [("ETag", "\"\(md5)\""), ("x-oss-object-type", "Appendable")], [],
         ] {
             let found = try #require(try await object(try Self.head(fields)))
             #expect(found.md5 == nil && found.size == 5, "\(fields)")

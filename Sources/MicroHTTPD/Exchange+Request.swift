@@ -32,7 +32,8 @@ extension Exchange {
         let guarded: GuardedHead
         do {
             guarded = try unsafe HeadGuard.read(
-                connection, line: line, target: target, memory: headMemory, configuration: core.configuration)
+                connection, line: line, target: target, memory: headMemory,
+                maxTargetBytes: core.configuration.maxTargetBytes, maxBytes: core.configuration.maxHeadBytes)
         } catch {
             return refuse(error)
         }

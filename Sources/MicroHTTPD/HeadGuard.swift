@@ -69,12 +69,11 @@ enum HeadMemory {
 
     /// Reads the head of a request, which takes `memory` bytes, or returns why it is refused.
     static func read(
-        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, memory: Int,
-        configuration: HTTPServerConfiguration
+        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, memory: Int, maxTargetBytes: Int,
+        maxBytes: Int
     ) throws(ServerFailure) -> GuardedHead {
-        guard target.length <= configuration.maxTargetBytes else { throw .uriTooLong }
+        guard target.length <= maxTargetBytes else { throw .uriTooLong }
         let size = unsafe sluice_head_size(connection)
-        let maxBytes = configuration.maxHeadBytes
         guard memory <= maxBytes else { throw .headerFieldsTooLarge(maxBytes: maxBytes) }
         let methodLength = unsafe strlen(line.method)
         guard let text = target.text, unsafe line.target == line.method + methodLength + 1,

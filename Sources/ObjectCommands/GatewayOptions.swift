@@ -15,11 +15,12 @@ struct GatewayOptions: ParsableArguments {
 
     /// The meaning of each exit status, for `--help`.
     static let statusHelp = """
-        Exit status: 0 success, 1 a file cannot be read or written, 2 the request was
-        rejected, 3 the key is not valid or no grant permits this, 4 there is no such
-        object, 5 the object exists already or the upload has ended, 6 too many requests
-        or an error in the gateway or the store, 7 no answer, 8 what arrived differs from
-        what was sent, 64 the command line is wrong, 130 interrupted.
+        Exit status: 0 success, 1 a file cannot be read or written, or you answered no,
+        2 the request was rejected, 3 the key is not valid or no grant permits this,
+        4 there is no such object, 5 the object exists already or the upload has ended,
+        6 too many requests or an error in the gateway or the store, 7 no answer,
+        8 what arrived differs from what was sent, 64 the command line is wrong,
+        130 interrupted.
         """
 
     @Option(help: ArgumentHelp("The gateway; also SLUICE_URL.", valueName: "url"))
@@ -34,7 +35,7 @@ struct GatewayOptions: ParsableArguments {
     @Flag(help: "Print the result, and any error, as JSON.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print neither progress nor result; errors only.")
+    @Flag(name: .shortAndLong, help: "Print errors only, and what was asked for: a link or a list.")
     var quiet = false
 
     func validate() throws {

@@ -14,7 +14,7 @@ public struct RemoveCommand: AsyncParsableCommand {
             terminal, unless '--yes' says not to. With '--recursive', an address ends with
             '/', and all objects below it are listed and then deleted, which takes grants
             for ListObjects and DeleteObject. If an object is refused, the others are still
-            deleted, and the status is that of the first refusal.
+            deleted, and the status is that of the first refusal. Overload ends the command.
 
             \(GatewayOptions.environmentHelp)
 
@@ -60,6 +60,9 @@ public struct RemoveCommand: AsyncParsableCommand {
                 }
             }
             stage = nil
+            // Addresses may overlap, and keys that look alike may differ.
+            var seen: Set<[UInt8]> = []
+            objects = objects.filter { seen.insert(Array("\($0)".utf8)).inserted }
             try await confirm(objects, stop)
             let deletion = ObjectDeletion(client: client, stop: stop)
             var done = 0
@@ -110,11 +113,12 @@ public struct RemoveCommand: AsyncParsableCommand {
 }
 
 extension ClientFailure {
-    /// Whether other addresses may fare better. Without a valid key, or an answer, none does.
+    /// Whether other addresses may fare better. Without a valid key or an answer, and where the gateway or the store is
+    /// overloaded or a quota used up, none does.
     fileprivate var concernsOneAddress: Bool {
         switch self {
-        case .gateway(let problem, _): problem.status != 401
-        case .store: true
+        case .gateway(let problem, _): ![401, 429].contains(problem.status) && problem.status < 500
+        case .store(let refusal, _): refusal.status != 429 && refusal.status < 500
         case .usage, .file, .unreachable, .different, .stopped, .declined: false
         }
     }

@@ -94,11 +94,21 @@ import Testing
     /// What is at the key of an upload.
     enum Key: CaseIterable {
         case holdsOwn, holdsOther, free
+        /// An object of Alibaba OSS that may be this upload's or another's, as far as its tag tells.
+        case holdsAlike
     }
 
     private static func object(tagged etag: String?) -> ServerResponse {
         ServerResponse(
             head: ResponseHead(status: .ok, headerFields: [.eTag: "\"\(etag ?? "")\""]), body: .bytes([]))
+    }
+
+    private static var alike: ServerResponse {
+        var answer = object(tagged: "9AA9C1783224A1536D3F1E222C9C791B-2")
+        if let name = HTTPField.Name("x-oss-object-type") { answer.head.headerFields[name] = "Multipart" }
+        let now = SigningInstant(clampingEpochSeconds: Int64(Date().timeIntervalSince1970))
+        answer.head.headerFields[.lastModified] = now.httpDate
+        return answer
     }
 
     /// What an abort finds at the store: whether the object of the parts is there, and what it answers to the abort.
@@ -116,6 +126,7 @@ import Testing
         let peer = TestPeer { request in
             switch request.method {
             case .head where key == .free: .bytes("", status: .notFound)
+            case .head where key == .holdsAlike: Self.alike
             case .head: Self.object(tagged: key == .holdsOwn ? Self.expectedETag : "other")
             case .post: .bytes("<html/>")
             default: .bytes(code.isEmpty ? "" : Self.error(code), status: HTTPResponse.Status(code: status))
@@ -131,12 +142,12 @@ import Testing
                 thrown = nil
             } catch { thrown = error as? GatewayError }
             let isAnswered = status == 204 || ["NoSuchUpload", "NoSuchBucket"].contains(code)
-            let state: MultipartUpload.State =
-                key == .holdsOwn ? (isAnswered ? .completed : .completing) : isAnswered ? .aborted : .aborting
-            #expect(desk.rows.state(of: upload.id) == state)
-            switch (isAnswered, key) {
-            case (true, .holdsOwn): #expect(thrown == .conflict(reason: "The upload is completed."))
-            case (true, _): #expect(thrown == nil)
+            let isOwn = key == .holdsOwn || key == .holdsAlike && status != 204
+            let isLeft: MultipartUpload.State = [.holdsOwn, .holdsAlike].contains(key) ? .completing : .aborting
+            #expect(desk.rows.state(of: upload.id) == (!isAnswered ? isLeft : isOwn ? .completed : .aborted))
+            switch (isAnswered, isOwn) {
+            case (true, true): #expect(thrown == .conflict(reason: "The upload is completed."))
+            case (true, false): #expect(thrown == nil)
             default: #expect(thrown != nil)
             }
             #expect(peer.requests.map(\.method) == [.post, .head, .delete])

@@ -78,6 +78,21 @@ import Testing
         #expect(source.now.folderLoads.count == 2)
     }
 
+    @Test func `a folder whose grants are too many is read once for each attempt`() async throws {
+        let cache = PolicyCache(source: source, limits: .init(literalGrantLimit: 2))
+        try source.change([.principal(alice)]) { tables in
+            tables.grants = try (1...3).map { try Fixture.grant($0, on: "team/\($0)/", actions: [.listObjects]) }
+        }
+        let requests = try Array(repeating: "team/", count: 100).map { prefix in
+            try Fixture.get { fields in
+                (fields.action, fields.key, fields.prefix) = ("ListObjects", nil, prefix)
+            }
+        }
+        let errors = try await issue(requests, ScriptedLedger(), cache: cache).map(\.error)
+        #expect(errors.allSatisfy { $0?.code == "NotEnforceable" })
+        #expect(1...2 ~= source.now.folderLoads.count)
+    }
+
     @Test func `the grants of few folders are read for one batch`() async throws {
         let errors = try await list((0..<1000).map { "team/\($0)/" })
         #expect(source.now.folderLoads.count == ProvenIssuing.maxFolders)

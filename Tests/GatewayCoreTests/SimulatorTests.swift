@@ -199,6 +199,8 @@ import Testing
             [Fixture.sessionGrant(1)],
             rows: [Self.row("team/", actions: ["GetObject", "DeleteObject"], delivery: "sts")])
         #expect(try await Self.counts(others.simulate(Fixture.sessionGrant(1))) == [0, 0, 0, 1])
+        let deletes = PolicyProposal(additions: [try Fixture.grant(9, on: "team/", actions: [.deleteObject])])
+        #expect(try await Self.counts(others.simulate(deletes)) == [0, 0, 0, 1])
     }
 
     @Test func `a deny below the prefix refuses forms and cookies that cover it`() async throws {

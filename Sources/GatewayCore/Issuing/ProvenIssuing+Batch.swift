@@ -76,22 +76,28 @@ extension ProvenIssuing {
                 policies[place] = known
                 continue
             }
+            guard folders.count < Self.maxFolders else {
+                policies[place] = .failure(Self.tooManyFolders)
+                continue
+            }
+            guard .now < attempt.context.deadline else {
+                policies[place] = .failure(Self.tooLate)
+                continue
+            }
             do throws(GatewayError) {
-                try require(
-                    folders.count < Self.maxFolders, "prefix",
-                    "A batch may list at most \(Self.maxFolders) folders for a caller with many grants.")
-                guard .now < attempt.context.deadline else {
-                    throw .slowDown(retryAfter: 1, cause: "the deadline passed while grants of listings were read")
-                }
                 policies[place] = .success(try await body.policy(for: caller, in: cache))
             } catch {
                 policies[place] = .failure(error)
-                continue
             }
             folders[folder] = policies[place]
         }
         return policies
     }
+
+    private static let tooManyFolders = GatewayError.invalidArgument(
+        field: "prefix", reason: "A batch may list at most \(maxFolders) folders for a caller with many grants.")
+    private static let tooLate = GatewayError.slowDown(
+        retryAfter: 1, cause: "the deadline passed while grants of listings were read")
 
     /// What the grants that affect a listing depend on.
     private struct Folder: Hashable {

@@ -16,7 +16,7 @@ struct LedgerDay: Sendable {
     /// Whether sums of callers or grants tell that few rows are to be read, so that an index finds them soonest.
     var hasFew = false
     /// The number of the newest rows among which a page is looked for, before an index is asked or all are read.
-    var newest: Int64 = 50_000
+    var newest = LedgerPool.usualNewest
     /// Whether the period ends with it.
     var endsPeriod = false
 }
@@ -82,8 +82,10 @@ extension LedgerPool {
         mutating func isAlive() -> String { list.add { $0.filter.isAlive } }
     }
 
+    static let usualNewest: Int64 = 50_000
+
     static let days: Statement<LedgerDaysRequest, LedgerDay> = list(
-        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false, 50000::bigint FROM days d WHERE d.starts_at < d.ends_at",
+        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false, \(usualNewest)::bigint FROM days d WHERE d.starts_at < d.ends_at",
         DaysParameters())
 
     /// Looks among the sums by the hour, which know callers and grants.
@@ -126,8 +128,9 @@ extension LedgerPool {
             """
             SELECT p.starts_at, p.ends_at, p.day_ends_at,
                 p.is_over AND p.ends_at - p.starts_at <= interval '1 hour', coalesce(p.is_over AND p.count <= 5000, false),
-                -- All of a small day without indexes is read as soon as the newest 20,000 rows by their identifiers.
-                CASE WHEN NOT p.is_over AND pg_relation_size(p.partition) < 200 << 20 THEN 5000 ELSE 50000 END::bigint
+                -- A day that is not over has no indexes of callers. All of a small one is read in the time of its newest
+                -- 20,000 rows by identifier, so fewer are tried first.
+                CASE WHEN NOT p.is_over AND pg_relation_size(p.partition) < 200 << 20 THEN 5000 ELSE \(usualNewest) END::bigint
             FROM (
                 SELECT d.ends_at AS day_ends_at, d.partition, o.is_over, k.count,
                     CASE WHEN o.is_over THEN greatest(d.starts_at, k.first) ELSE d.starts_at END AS starts_at,

@@ -62,7 +62,8 @@ enum LandingTable {
         SELECT \(columns)
         FROM (
             SELECT i.id FROM issuances i
-            WHERE i.issued_at >= $1 AND i.issued_at < $2 AND ($4::text IS NULL OR i.bucket = $4)
+            WHERE i.issued_at >= $1 AND i.issued_at < $2 AND i.action = 'PutObject'
+                AND ($4::text IS NULL OR i.bucket = $4)
                 AND ($5::text IS NULL OR i.principal = $5) AND ($6::uuid IS NULL OR i.id < $6)
                 AND ($9::text[] IS NULL OR i.principal = ANY ($9))
             ORDER BY i.id DESC
@@ -70,6 +71,10 @@ enum LandingTable {
         ) c
         CROSS JOIN LATERAL (SELECT \(stored) FROM uploads u WHERE u.id = c.id AND \(isListed) OFFSET 0) u
         """, inOrderOf: "c.id")
+
+    /// Reads a page of a caller's uploads of a day of which only the gateway can have found something, by the index of
+    /// its findings.
+    static let found = page("SELECT \(columns) FROM (SELECT \(stored) FROM uploads u WHERE \(isListed) OFFSET 0) u")
 
     private static let isListed = """
         u.issued_at >= $1 AND u.issued_at < $2 AND u.is_upload

@@ -61,6 +61,9 @@ public struct PostgresUploads: UploadRecords {
             guard query.principal != nil || query.reach.onlyUsers != nil else {
                 return try await ledger.execute(LandingTable.page, parameters, deadline: request.deadline)
             }
+            if query.state == .mismatched || query.state == .unverified {
+                return try await ledger.execute(LandingTable.found, parameters, deadline: request.deadline)
+            }
             if !request.day.hasFew {
                 let newest = try await ledger.execute(LandingTable.newest, parameters, deadline: request.deadline)
                 if newest.count == request.limit { return newest }

@@ -188,7 +188,7 @@ extension MetricsPage {
         addGauge("process_virtual_memory_bytes", "Virtual memory of the process.") { process.status?.virtualBytes ?? 0 }
         addGauge("process_threads", "Threads of the process.") { process.status?.threads ?? 0 }
         addGauge("process_start_time_seconds", "When the process started, in seconds since 1970.") {
-            process.startedAt ?? 0
+            process.startedAt
         }
         addGauge("process_open_fds", "Files that the process has open.") { process.openFiles ?? 0 }
         addGauge("process_max_fds", "Files that the process may have open.") { process.maxOpenFiles ?? 0 }

@@ -11,8 +11,6 @@ struct ProcessFigures {
         let threads: Double
         let virtualBytes: Double
         let residentBytes: Double
-        /// When the process started, in seconds since the system did.
-        fileprivate let startedAfterBoot: Double
 
         /// Reads the fields; `nil` where the text has another form.
         init?(_ stat: String, ticksPerSecond: Double, pageBytes: Double) {
@@ -24,21 +22,14 @@ struct ProcessFigures {
             // The first of these fields is the third of the manual.
             processorSeconds = (fields[11] + fields[12]) / ticksPerSecond
             threads = fields[17]
-            startedAfterBoot = fields[19] / ticksPerSecond
             virtualBytes = fields[20]
             residentBytes = fields[21] * pageBytes
         }
     }
 
-    /// When the process started, in seconds since 1970.
-    let startedAt: Double?
-
-    init() {
-        let boot = Self.lines(of: "/proc/stat").lazy.filter { $0.utf8.starts(with: "btime ".utf8) }
-            .compactMap { Double(String($0.dropFirst(6))) }.first
-        let status = Self.readStatus()
-        startedAt = boot.flatMap { boot in status.map { boot + $0.startedAfterBoot } }
-    }
+    /// When these figures were made, soon after the process started, in seconds since 1970. When the system started,
+    /// which `/proc` counts from, a process may not read under the packaged unit.
+    let startedAt = Date.now.timeIntervalSince1970
 
     /// The present state.
     var status: Status? { Self.readStatus() }

@@ -134,7 +134,7 @@ struct Replay {
             return before.grants == after.grants && proposed.isDisjoint(with: after.grants) ? .same : .uncertain
         case (.permit, .refuse(let refusal)): return .refused(refusal)
         // Temporary credentials may rest on grants of groups that only the caller's credential named.
-        case (.refuse(let refusal), .refuse)
+        case (.refuse(let refusal), _)
         where refusal.reason == .noGrant && request.wish.mayRestOnSeveralGrants && isConcerned:
             return .uncertain
         case (.refuse, .refuse): return .refusedAlready

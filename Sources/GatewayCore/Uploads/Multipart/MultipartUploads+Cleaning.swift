@@ -56,8 +56,14 @@ extension MultipartUploads {
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
             let etag = try await store.etag(of: upload)
         {
-            _ = try await store.abort(storeUploadID, of: upload)
-            _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
+            let wasUnfinished = try await store.abort(storeUploadID, of: upload)
+            // If the store had not completed this upload, a tag that is no digest is of another.
+            if !wasUnfinished || etag.lowercased() == upload.expectedETag {
+                _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
+            } else if try await rows.move(upload.id, from: [.completing], to: .aborting) {
+                _ = try await rows.move(
+                    upload.id, from: [.aborting], to: .aborted(as: storeUploadID, mayBeComplete: false))
+            }
             return
         }
         guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }

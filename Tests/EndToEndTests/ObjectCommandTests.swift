@@ -743,8 +743,8 @@ import Testing
         let two = try await run(bench, folder, ["rm", address + Self.names[0], address + Self.names[1]])
         #expect(two.status == 0 && two.errors == "", "\(two.errors)")
         #expect(lines(two.output) == ["\(address)\(Self.names[0]): deleted", "\(address)\(Self.names[1]): deleted"])
-        // An object that does not exist counts as deleted.
-        let again = try await run(bench, folder, ["rm", address + Self.names[1], "--json"])
+        // An object that does not exist counts as deleted, and one that is named twice is deleted once.
+        let again = try await run(bench, folder, ["rm", address + Self.names[1], address + Self.names[1], "--json"])
         #expect(again.status == 0 && again.json["key"].text == place + Self.names[1], "\(again.errors)")
         #expect(again.json["id"].text != nil && again.json["bucket"].text == bench.bucket)
         for (arguments, text) in [([address + "sub/"], "names no object"), (["-r", address + "sub"], "'/'")] {
@@ -760,6 +760,16 @@ import Testing
         let none = try await run(bench, folder, ["rm", "-r", address, "--yes"])
         #expect(none.status == 0 && none.output == "" && none.errors == "")
         #expect(try await run(bench, folder, ["ls", "-r", address]).output == "")
+    }
+
+    @Test func `an overload ends the deletions`() async throws {
+        let (bench, place) = try await keeper(.radosgw)
+        let proxy = try FaultyProxy(to: bench.user.client.port) { _, _ in .answer(503) }
+        defer { proxy.close() }
+        let addresses = ["a", "b", "c"].map { "\(bench.bucket)/\(place)\($0)" }
+        let ended = try await run(
+            bench, try Folder(), ["rm", "--yes", "--retries", "0", "--url", proxy.origin] + addresses)
+        #expect(ended.status == 6 && ended.output == "" && proxy.lines.count == 1, "\(ended.errors)")
     }
 
     @Test func `what is refused is told with its address, and the others are deleted`() async throws {

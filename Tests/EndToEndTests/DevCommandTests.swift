@@ -98,12 +98,17 @@ import Testing
     }
 
     @Test func `a start that is told to stop leaves no server, and the next one makes the week anew`() async throws {
-        let place = Place()
+        var place = Place()
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // A week that was complete before the signal came would be taken up, so each start has a place of its own.
+            place = Place()
             let process = try RunningProcess(DevProcess.command(at: place), environment: [:])
             let sql = "SELECT count(*) > 0 FROM demo_past.clock, buckets"
             try await waitUntil("the week has begun", seconds: 60) {
-                try await place.query(sql).contains("t")
+                guard process.isRunning else {
+                    throw ProgramError(status: await process.exitStatus(), output: process.errors)
+                }
+                return try await place.query(sql).contains("t")
             }
             process.signal(signal)
             #expect(await process.exitStatus() == 0, "\(process.errors)")

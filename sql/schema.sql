@@ -1663,10 +1663,25 @@ BEGIN
     IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
         AND v_upload.started_at > clock_timestamp() - interval '7 days'
     THEN
+        -- Each type is a look-up of its own, however many starts there are.
         RETURN array_prepend(v_upload.content_type, ARRAY(
-            SELECT DISTINCT o.content_type FROM remote_uploads o
-            WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                AND o.content_type <> v_upload.content_type
+            WITH RECURSIVE types (content_type) AS (
+                (
+                    SELECT o.content_type FROM remote_uploads o
+                    WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                    ORDER BY o.content_type LIMIT 1
+                )
+                UNION ALL
+                SELECT n.content_type
+                FROM types t
+                CROSS JOIN LATERAL (
+                    SELECT o.content_type FROM remote_uploads o
+                    WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                        AND o.content_type > t.content_type
+                    ORDER BY o.content_type LIMIT 1
+                ) n
+            )
+            SELECT t.content_type FROM types t WHERE t.content_type <> v_upload.content_type LIMIT 16
         ));
     END IF;
     RETURN NULL;
@@ -3277,9 +3292,9 @@ CREATE UNIQUE INDEX quotas_rule_idx ON public.quotas USING btree (principal, buc
 
 CREATE INDEX refusals_request_id_idx ON public.refusals USING btree (request_id);
 
-CREATE INDEX remote_uploads_key_idx ON public.remote_uploads USING btree (bucket, object_key);
+CREATE INDEX remote_uploads_key_idx ON public.remote_uploads USING btree (bucket, object_key, principal, content_type);
 
-CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (bucket, object_key, principal) WHERE (upload_id IS NULL);
+CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (bucket, object_key, principal, started_at) WHERE (upload_id IS NULL);
 
 CREATE INDEX remote_uploads_started_at_idx ON public.remote_uploads USING btree (started_at);
 

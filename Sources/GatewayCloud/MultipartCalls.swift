@@ -45,19 +45,23 @@ public struct MultipartCalls: MultipartStore {
     }
 
     /// Completes an upload with a URL that was issued for it.
-    public func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
+    public func complete(
+        _ issued: IssuedURL, parts: [UploadedPart]
+    ) async throws(GatewayError) -> MultipartCompletion {
         // Numbers and tags contain no special characters of XML.
         let list = parts.map { "<Part><PartNumber>\($0.number)</PartNumber><ETag>\"\($0.etag)\"</ETag></Part>" }
         let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
-        let answer = try await answer(toCompletion: Array(body.utf8), by: issued)
-        guard answer.status == 200 else { throw Self.completionRefusal(answer) }
-        guard let root = XMLElement.read(answer.body) else { throw Self.unreadable }
+        let (answer, wasRepeated) = try await answer(toCompletion: Array(body.utf8), by: issued)
+        let root = XMLElement.read(answer.body)
         // A status of 200 may precede an error, because it is sent before the work is done. Any other content tells
         // nothing about the parts.
-        guard root.name != "Error" else { throw Self.completionRefusal(answer) }
-        guard root.name == "CompleteMultipartUploadResult" else { throw Self.unreadable }
+        guard answer.status == 200, root?.name != "Error" else {
+            if StoreErrorCode.read(answer) == "NoSuchUpload" { return .unknownUpload(wasRepeated: wasRepeated) }
+            throw Self.completionRefusal(answer)
+        }
+        guard let root, root.name == "CompleteMultipartUploadResult" else { throw Self.unreadable }
         // Ceph leaves it empty.
-        return root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag }
+        return .done(etag: root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag })
     }
 
     /// The parts of an upload that the store has. A list with an unreadable part is refused, because completing an
@@ -112,8 +116,11 @@ public struct MultipartCalls: MultipartStore {
     ///
     /// Alibaba OSS writes tags in capitals, and makes them of parts in a way that it does not tell. Nor does a tag tell
     /// the content of an object that is encrypted with a key of the key management. Such an object counts if it has the
-    /// number of parts, was made since the upload began, and is not too large.
-    public func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? {
+    /// number of parts, was made since the upload began, and is not too large, but only after a completion was sent:
+    /// another upload of the key may have made it.
+    public func etag(
+        of upload: MultipartUpload, mayBeComplete: Bool
+    ) async throws(GatewayError) -> String? {
         let url = try await url("HEAD", of: upload.key, in: upload.bucket)
         let answer = try await send(.head, url)
         switch answer.status {
@@ -123,7 +130,8 @@ public struct MultipartCalls: MultipartStore {
         }
         guard let object = StoredObject(answer, at: now()), let etag = object.etag else { return nil }
         if let expected = upload.expectedETag, etag.lowercased() == expected { return etag }
-        guard answer.hidesContentFromETag, etag.utf8.reversed().starts(with: "-\(upload.parts.count)".utf8.reversed()),
+        guard mayBeComplete, answer.hidesContentFromETag,
+            etag.utf8.reversed().starts(with: "-\(upload.parts.count)".utf8.reversed()),
             let modifiedAt = object.modifiedAt, modifiedAt > upload.createdAt.addingTimeInterval(-Self.clockTolerance),
             object.size <= upload.contentLength ?? .max
         else { return nil }
@@ -153,7 +161,7 @@ extension MultipartCalls {
     /// Ceph answers so while an equal completion is at work.
     private func answer(
         toCompletion body: [UInt8], by issued: IssuedURL
-    ) async throws(GatewayError) -> HTTPTransfer.Answer {
+    ) async throws(GatewayError) -> (HTTPTransfer.Answer, wasRepeated: Bool) {
         let fields = issued.headers.map { HTTPTransfer.Field($0.name, $0.value) }
         let deadline = ContinuousClock.now + Self.completionTimeout
         var pauses = Self.completionPauses[...]
@@ -162,7 +170,7 @@ extension MultipartCalls {
                 .post(body: body), issued.url, fields: fields, timeout: deadline - ContinuousClock.now)
             guard StoreErrorCode.read(answer) == "InternalError", let pause = pauses.popFirst(),
                 ContinuousClock.now + pause < deadline, (try? await Task.sleep(for: pause)) != nil
-            else { return answer }
+            else { return (answer, wasRepeated: pauses.count < Self.completionPauses.count) }
         }
     }
 
@@ -187,7 +195,6 @@ extension MultipartCalls {
     /// What a refused completion means for the caller, if the parts are the reason.
     private static func completionRefusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
         switch StoreErrorCode.read(answer) {
-        case "NoSuchUpload": .notFound(.multipartUpload)
         case "InvalidPart", "InvalidPartOrder", "InvalidDigest", "MalformedXML":
             .invalidArgument(field: "parts", reason: "The store does not have all of these parts.")
         case "EntityTooSmall":

@@ -82,9 +82,14 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         return "store-2"
     }
 
-    func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
-        if let failure = failure.withLock({ $0 }) { throw failure }
-        return "5eb63bbbe01eeed093cb22bb8f5acdc3-2"
+    func complete(
+        _ issued: IssuedURL, parts: [UploadedPart]
+    ) async throws(GatewayError) -> MultipartCompletion {
+        switch failure.withLock({ $0 }) {
+        case .notFound: return .unknownUpload(wasRepeated: false)
+        case .some(let failure): throw failure
+        case nil: return .done(etag: "5eb63bbbe01eeed093cb22bb8f5acdc3-2")
+        }
     }
 
     func parts(
@@ -103,5 +108,5 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
 
     func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
 
-    func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? { nil }
+    func etag(of upload: MultipartUpload, mayBeComplete: Bool) async throws(GatewayError) -> String? { nil }
 }

@@ -56,6 +56,14 @@ struct RedirectTests {
         #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
     }
 
+    @Test("names the parameter whose file name the bucket's scheme cannot sign")
+    func unsignableName() async {
+        let gateway = TestGateway(policy: StubPolicy(scheme: .awsV2))
+        let answer = await gateway.send(.get, "/v1/objects/photos/uploads/a?download=a%26b", token: "user-token")
+        #expect(answer.status == 400 && answer.string("field") == "download", "\(answer.text)")
+        #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
+    }
+
     @Test(
         "takes the key as the target writes it, decoded once",
         arguments: [

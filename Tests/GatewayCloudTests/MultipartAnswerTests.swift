@@ -202,6 +202,11 @@ import Testing
         }
     }
 
+    /// The completion that was sent before the one that the store answers.
+    enum Before: CaseIterable {
+        case none, unanswered, unansweredOfOthers, failed
+    }
+
     /// What a store tells of the object at the key of an upload that it does not know any more.
     struct Found: Sendable {
         var status = 200
@@ -212,6 +217,8 @@ import Testing
         let isOwn: Bool
     }
 
+    /// An object whose tag does not tell its parts may be that of another upload of the key, unless a completion of
+    /// this one was sent before.
     @Test(arguments: [
         Found(etag: expectedETag, isOwn: true), Found(etag: expectedETag?.uppercased(), isOwn: true),
         Found(etag: "9aa9c1783224a1536d3f1e222c9c791b-2", isOwn: false), Found(isOwn: false),
@@ -219,12 +226,20 @@ import Testing
         Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, isOwn: true),
         Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-3", isOfOSS: true, isOwn: false),
         Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, age: 86_400, isOwn: false),
-    ])
+    ], Before.allCases)
     func `an upload that the store does not know any more is one that it completed, or lost`(
-        found: Found
+        found: Found, before: Before
     ) async throws {
+        let asked = Atomic(0)
         let peer = TestPeer { head in
-            guard head.method == .head else { return .bytes(Self.error("NoSuchUpload"), status: .notFound) }
+            guard head.method == .head else {
+                let isFirst = asked.add(1, ordering: .relaxed).oldValue == 0
+                switch before {
+                case .unanswered where isFirst, .unansweredOfOthers where isFirst: return .bytes("<html/>")
+                case .failed where isFirst: return .bytes(Self.error("InternalError"), status: .internalServerError)
+                default: return .bytes(Self.error("NoSuchUpload"), status: .notFound)
+                }
+            }
             var answer = ResponseHead(status: HTTPResponse.Status(code: found.status))
             if let etag = found.etag { answer.headerFields[.eTag] = "\"\(etag)\"" }
             if found.isOfOSS { answer.headerFields[HTTPField.Name("x-oss-object-type")!] = "Multipart" }
@@ -235,7 +250,12 @@ import Testing
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             let upload = try await desk.openUpload("id-1")
-            if found.isOwn {
+            if before == .unanswered || before == .unansweredOfOthers {
+                let parts = before == .unanswered ? Self.parts : Array(Self.parts.prefix(1))
+                await #expect(throws: Self.unknown) { try await desk.complete(upload.id, parts) }
+            }
+            let wasSent = before == .unanswered || before == .failed
+            if found.isOwn, wasSent || !found.isOfOSS {
                 let done = try await desk.complete(upload.id, Self.parts)
                 #expect(done.etag == found.etag && desk.rows.state(of: upload.id) == .completed)
             } else {
@@ -244,7 +264,7 @@ import Testing
                 }
             }
         }
-        #expect(peer.requests.map(\.method) == [.post, .head])
+        #expect(peer.requests.map(\.method) == (before == .none ? [.post, .head] : [.post, .post, .head]))
     }
 
     private static var expectedETag: String? {

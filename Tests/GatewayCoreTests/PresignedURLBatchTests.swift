@@ -100,6 +100,28 @@ import Testing
         #expect(errors.dropFirst(ProvenIssuing.maxFolders).allSatisfy { $0?.code == "InvalidArgument" })
     }
 
+    /// The grants of listings are read while nothing else waits for them.
+    @Test func `objects are answered before the grants of listings are read`() async throws {
+        let cache = PolicyCache(source: source, limits: .init(literalGrantLimit: 2))
+        try source.change([.principal(alice)]) { tables in
+            tables.grants = try (1...3).map {
+                try Fixture.grant($0, on: "team/\($0)/", actions: [.getObject, .listObjects])
+            }
+        }
+        let listings = try (1...3).map { number in
+            try Fixture.get { fields in
+                (fields.action, fields.key, fields.prefix) = ("ListObjects", nil, "team/\(number)/")
+            }
+        }
+        let requests = try [listings[0], Fixture.get("team/1/a"), listings[1], listings[2], Fixture.get("team/2/a")]
+        let ledger = ScriptedLedger()
+        let results = try await issue(requests, ledger, cache: cache)
+        #expect(results.allSatisfy { $0.error == nil })
+        #expect(ledger.calls == [2, 1, 1, 1])
+        #expect(ledger.proposals.map(\.action) == [.getObject, .getObject, .listObjects, .listObjects, .listObjects])
+        #expect(try results.map { try $0.get().listing != nil } == requests.map { $0.listing != nil })
+    }
+
     @Test func `nothing asks the ledger for nothing`() async throws {
         let ledger = ScriptedLedger()
         #expect(try await issue([], ledger).isEmpty)

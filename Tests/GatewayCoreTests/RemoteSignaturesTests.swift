@@ -262,6 +262,20 @@ struct RemoteSignaturesTests {
         #expect(await error(part) == nil)
     }
 
+    @Test("of parts are refused once uploads of the key were started with too many types")
+    func startsOfTooManyTypes() async throws {
+        let part = put("/demo-bucket/team/a?partNumber=1&uploadId=X1", type: "application/octet-stream")
+        for number in 1...16 {
+            #expect(await error("POST\n\nimage/\(number)\n\(Self.date)\n/demo-bucket/team/a?uploads") == nil)
+        }
+        #expect(await error(part) == nil)
+        #expect(await error("POST\n\nimage/17\n\(Self.date)\n/demo-bucket/team/a?uploads") == nil)
+        guard case .notEnforceable? = await error(part) else {
+            Issue.record("Any number of types is decided.")
+            return
+        }
+    }
+
     @Test("that start an upload are remembered once they are on record, each once")
     func startsOnRecord() async throws {
         let start = "POST\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a?uploads"

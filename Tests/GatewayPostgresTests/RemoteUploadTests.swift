@@ -59,6 +59,18 @@ import Testing
         #expect(try await store.contentTypes(ofUpload: "X", upload("bob")) == nil)
     }
 
+    /// Each type is decided for each part, so many of them would keep a gateway busy.
+    @Test(.database(.migrated)) func noMoreThan17TypesAreTold() async throws {
+        let store = try store()
+        for number in 10...30 {
+            for _ in 1...2 { try await store.begin(upload(), contentType: "image/\(number)") }
+            try await store.begin(upload("bob"), contentType: "image/99")
+        }
+        let found = try #require(await store.contentTypes(ofUpload: "X", upload()))
+        #expect(found == ["image/30"] + (10...25).map { "image/\($0)" })
+        #expect(try await store.contentTypes(ofUpload: "Y", upload("bob")) == ["image/99"])
+    }
+
     /// Else a part could be signed so late that the row is gone when its bytes are settled.
     @Test(.database(.migrated)) func anUploadGetsSignaturesForSevenDays() async throws {
         let store = try store()

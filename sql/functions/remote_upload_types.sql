@@ -9,9 +9,9 @@
 --
 --   p_principal, p_bucket, p_object_key  who asks for a signature, and for what
 --   p_upload_id                          the store's identifier
--- Result: the content types of all of the user's starts of the key that are kept, that of the bound one first; NULL
--- where the identifier belongs to another user or key, the user started none in the last seven days, or the gateway
--- started the upload itself and keeps its sizes and parts.
+-- Result: the content types of all of the user's starts of the key that are kept, that of the bound one first, but no
+-- more than 17; NULL where the identifier belongs to another user or key, the user started none in the last seven days,
+-- or the gateway started the upload itself and keeps its sizes and parts.
 -- Locks: the row of the start; it skips those that others hold. Runs with the owner's rights.
 -- Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION remote_upload_types(
@@ -53,10 +53,25 @@ BEGIN
     IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
         AND v_upload.started_at > clock_timestamp() - interval '7 days'
     THEN
+        -- Each type is a look-up of its own, however many starts there are.
         RETURN array_prepend(v_upload.content_type, ARRAY(
-            SELECT DISTINCT o.content_type FROM remote_uploads o
-            WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                AND o.content_type <> v_upload.content_type
+            WITH RECURSIVE types (content_type) AS (
+                (
+                    SELECT o.content_type FROM remote_uploads o
+                    WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                    ORDER BY o.content_type LIMIT 1
+                )
+                UNION ALL
+                SELECT n.content_type
+                FROM types t
+                CROSS JOIN LATERAL (
+                    SELECT o.content_type FROM remote_uploads o
+                    WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                        AND o.content_type > t.content_type
+                    ORDER BY o.content_type LIMIT 1
+                ) n
+            )
+            SELECT t.content_type FROM types t WHERE t.content_type <> v_upload.content_type LIMIT 16
         ));
     END IF;
     RETURN NULL;

@@ -726,8 +726,9 @@ CREATE TABLE remote_uploads (
     CONSTRAINT remote_uploads_pkey PRIMARY KEY (id),
     CONSTRAINT remote_uploads_upload_id_key UNIQUE (bucket, upload_id)
 );
-CREATE INDEX remote_uploads_object_idx ON remote_uploads (bucket, object_key, principal) WHERE upload_id IS NULL;
-CREATE INDEX remote_uploads_key_idx ON remote_uploads (bucket, object_key);
+CREATE INDEX remote_uploads_object_idx ON remote_uploads (bucket, object_key, principal, started_at)
+    WHERE upload_id IS NULL;
+CREATE INDEX remote_uploads_key_idx ON remote_uploads (bucket, object_key, principal, content_type);
 CREATE INDEX remote_uploads_started_at_idx ON remote_uploads (started_at);
 
 COMMENT ON TABLE remote_uploads IS 'Uploads in parts that clients start with signatures of the gateway.';

@@ -49,7 +49,7 @@ public struct AccessOverview: Sendable {
         let policy = try await cache.access(
             of: caller.principal, groups: caller.groups, in: bucket, around: prefix, first: Self.maxGrants + 1)
         let area = KeyArea(prefix: prefix)
-        let grants = Self.effectiveGrants(for: caller.subject, under: policy).filter { effective in
+        let grants = Self.effectiveGrants(for: caller.subject, under: policy) { effective in
             (bucket == nil || effective.grant.bucket == bucket)
                 && KeyArea(prefix: effective.prefix).intersection(area) != nil
         }
@@ -64,11 +64,14 @@ public struct AccessOverview: Sendable {
         )
     }
 
-    private static func effectiveGrants(for subject: Subject, under policy: AccessPolicy) -> [EffectiveGrant] {
+    private static func effectiveGrants(
+        for subject: Subject, under policy: AccessPolicy, where isWanted: (EffectiveGrant) -> Bool
+    ) -> [EffectiveGrant] {
         (policy.principals.flatMap(\.grants) + policy.literalGrants)
             .compactMap { grant in
                 grant.expandedPrefix(for: subject).map { EffectiveGrant(grant: grant, prefix: $0) }
             }
+            .filter(isWanted)
             .sorted { left, right in
                 let (leftBucket, rightBucket) = (left.grant.bucket.rawValue, right.grant.bucket.rawValue)
                 if leftBucket != rightBucket { return leftBucket < rightBucket }

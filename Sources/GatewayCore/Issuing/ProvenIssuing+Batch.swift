@@ -47,51 +47,52 @@ extension ProvenIssuing {
         }
     }
 
+    /// A pending request with the policy to decide it by.
+    private typealias Item = (place: Int, policy: Result<AccessPolicy, GatewayError>)
+
     /// Attempts to answer all pending requests; returns whether none is left.
+    ///
+    /// Listings of callers with more grants than are held come last, folder after folder: the grants of a folder are
+    /// read for them, may be thousands, and are dropped before the next folder.
     private func answer(_ round: inout Round, in attempt: ProofAttempt) async throws(GatewayError) -> Bool {
-        let policies = try await policies(for: round.pending.map { round.bodies[$0] }, in: attempt)
-        var rest = zip(round.pending, policies).map { (place: $0, policy: $1) }[...]
-        while !rest.isEmpty {
-            await answer(rest.prefix(Self.chunk), of: &round, in: attempt)
-            rest = rest.dropFirst(Self.chunk)
+        let caller = attempt.caller
+        let policies = try await cache.access(
+            of: caller.principal, groups: caller.groups,
+            to: round.pending.map { (round.bodies[$0].request.bucket, round.bodies[$0].request.key) })
+        var ready: [Item] = []
+        ready.reserveCapacity(policies.count)
+        var folders: [Folder] = []
+        var listings: [Folder: [Int]] = [:]
+        for (place, policy) in zip(round.pending, policies) {
+            if (try? policy.get())?.isComplete != true, let folder = Folder(of: round.bodies[place].request) {
+                if listings[folder] == nil { folders.append(folder) }
+                listings[folder, default: []].append(place)
+            } else {
+                ready.append((place, policy))
+            }
+        }
+        await answer(ready, of: &round, in: attempt)
+        for (number, folder) in folders.enumerated() {
+            guard let places = listings[folder], let first = places.first else { continue }
+            let policy: Result<AccessPolicy, GatewayError> =
+                number < Self.maxFolders
+                ? await policyOfFolder(round.bodies[first], in: attempt) : .failure(Self.tooManyFolders)
+            await answer(places.map { ($0, policy) }, of: &round, in: attempt)
         }
         round.retainPending()
         return round.pending.isEmpty
     }
 
-    /// Collects the policy rows of each request: for objects, together; for listings of callers with more grants than
-    /// are held, folder after folder, up to a limit and the deadline.
-    private func policies(
-        for bodies: [URLBody], in attempt: ProofAttempt
-    ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
-        let caller = attempt.caller
-        var policies = try await cache.access(
-            of: caller.principal, groups: caller.groups, to: bodies.map { ($0.request.bucket, $0.request.key) })
-        var folders: [Folder: Result<AccessPolicy, GatewayError>] = [:]
-        for (place, body) in bodies.enumerated() {
-            guard let listing = body.request.listing else { continue }
-            if case .success(let held) = policies[place], held.isComplete { continue }
-            let folder = Folder(bucket: body.request.bucket, prefix: listing.folder)
-            if let known = folders[folder] {
-                policies[place] = known
-                continue
-            }
-            guard folders.count < Self.maxFolders else {
-                policies[place] = .failure(Self.tooManyFolders)
-                continue
-            }
-            guard .now < attempt.context.deadline else {
-                policies[place] = .failure(Self.tooLate)
-                continue
-            }
-            do throws(GatewayError) {
-                policies[place] = .success(try await body.policy(for: caller, in: cache))
-            } catch {
-                policies[place] = .failure(error)
-            }
-            folders[folder] = policies[place]
+    /// Reads the policy for a listing, and so for all listings of its folder.
+    private func policyOfFolder(
+        _ body: URLBody, in attempt: ProofAttempt
+    ) async -> Result<AccessPolicy, GatewayError> {
+        guard .now < attempt.context.deadline else { return .failure(Self.tooLate) }
+        do throws(GatewayError) {
+            return .success(try await body.policy(for: attempt.caller, in: cache))
+        } catch {
+            return .failure(error)
         }
-        return policies
     }
 
     private static let tooManyFolders = GatewayError.invalidArgument(
@@ -103,13 +104,26 @@ extension ProvenIssuing {
     private struct Folder: Hashable {
         let bucket: BucketName
         let prefix: ExactText
+
+        /// The folder that a request lists; `nil` if it lists none.
+        init?(of request: IssueRequest) {
+            guard let listing = request.listing else { return nil }
+            bucket = request.bucket
+            prefix = listing.folder
+        }
+    }
+
+    /// Answers requests in chunks.
+    private func answer(_ items: [Item], of round: inout Round, in attempt: ProofAttempt) async {
+        var rest = items[...]
+        while !rest.isEmpty {
+            await answer(chunk: rest.prefix(Self.chunk), of: &round, in: attempt)
+            rest = rest.dropFirst(Self.chunk)
+        }
     }
 
     /// Decides and signs each request of a chunk, then records the permitted ones together.
-    private func answer(
-        _ chunk: ArraySlice<(place: Int, policy: Result<AccessPolicy, GatewayError>)>, of round: inout Round,
-        in attempt: ProofAttempt
-    ) async {
+    private func answer(chunk: ArraySlice<Item>, of round: inout Round, in attempt: ProofAttempt) async {
         var drafts: [(place: Int, draft: Draft<URLBody.Content>)] = []
         drafts.reserveCapacity(chunk.count)
         for (order, (place, policy)) in chunk.enumerated() {

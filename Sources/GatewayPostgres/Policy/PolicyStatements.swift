@@ -144,44 +144,44 @@ enum PolicyStatements {
 
     /// Reads literal grants of principals in a bucket that cover a prefix or lie below it. The number per kind and
     /// principal is limited.
-    static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
-        """
-        SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
-        FROM \(latest) l
-        LEFT JOIN unnest($1::text[]) AS a (principal) ON true
-        LEFT JOIN LATERAL (
-            \(around)
-        ) g ON true
-        LIMIT \(PolicyCache.maxGrantsAround + 1)
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    } decode: { row throws(PostgresError) in
-        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
-    }
+    static let grantsAround = literalGrants(around, "LIMIT \(PolicyCache.maxGrantsAround + 1)")
 
     /// Reads the first literal grants of principals, in all buckets or around a prefix of one. Of each principal and
     /// kind, no more rows are read than the answer may have.
-    static let firstGrants = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
+    static let firstGrants = literalGrants(
         """
-        SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
-        FROM \(latest) l
-        LEFT JOIN unnest($1::text[]) AS a (principal) ON true
-        LEFT JOIN LATERAL (
-            \(around)
-            UNION ALL
-            (
-                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
-                WHERE $2::text IS NULL AND r.principal = a.principal AND NOT r.is_template AND r.removed_at IS NULL
-                ORDER BY r.bucket, r.prefix LIMIT $6
-            )
-        ) g ON true
-        ORDER BY g.bucket, g.prefix, g.id LIMIT $6
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    } decode: { row throws(PostgresError) in
-        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
+        \(around)
+        UNION ALL
+        (
+            SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
+            WHERE $2::text IS NULL AND r.principal = a.principal AND NOT r.is_template AND r.removed_at IS NULL
+            ORDER BY r.bucket, r.prefix LIMIT $6
+        )
+        """, "ORDER BY g.bucket, g.prefix, g.id LIMIT $6")
+
+    /// Makes a statement that reads grants of several principals, and where the policy log ends.
+    ///
+    /// - Parameters:
+    ///   - selection: Selects the grants of the principal `a`.
+    ///   - end: The order of all the grants `g`, and how many are read.
+    private static func literalGrants(
+        _ selection: String, _ end: String
+    ) -> Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)> {
+        Statement(
+            """
+            SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
+            FROM \(latest) l
+            LEFT JOIN unnest($1::text[]) AS a (principal) ON true
+            LEFT JOIN LATERAL (
+                \(selection)
+            ) g ON true
+            \(end)
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
+        }
     }
 
     /// Reads the scopes that changed after a position. They are NULL if the log does not hold the position, or if it is

@@ -19,6 +19,7 @@ public struct PostgresPolicySource: PolicySource {
     static let maxLines: Int64 = 1000
 
     private let pool: PostgresPool
+    private let areaPool: PostgresPool
     private let keys: MasterKeyRing
     private let patience: Duration
     private let schema: SchemaFit?
@@ -29,6 +30,8 @@ public struct PostgresPolicySource: PolicySource {
     ///
     /// - Parameters:
     ///   - pool: Connections logged in as the gateway, with ``sessionSettings``, to the server that takes the writes.
+    ///   - areaPool: Connections like those of the pool, for reading the grants below a prefix: one such read can take
+    ///     as long as thousands of others, which must not wait for it. By default, the pool.
     ///   - keys: Master keys that open secrets.
     ///   - patience: Time allowed for one answer of the database, including the wait for a free connection. A caller
     ///     may wait for two answers: one that others asked for, and its own.
@@ -36,10 +39,11 @@ public struct PostgresPolicySource: PolicySource {
     ///   - onSetback: Called when the database is seen to have gone back in time.
     ///   - logger: Receives messages about secrets that do not open, and about a database that went back in time.
     public init(
-        pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
+        pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
         onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.pool = pool
+        self.areaPool = areaPool ?? pool
         self.keys = keys
         self.patience = patience
         self.schema = schema
@@ -56,14 +60,14 @@ public struct PostgresPolicySource: PolicySource {
     ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
         var question = PolicyQuestion(literalGrantLimit: Int64(clamping: max(0, min(literalGrantLimit, 1 << 30))))
         let places = keys.map { question.add($0) }
-        let rows = try await read(PolicyStatements.load, question)
+        let rows = try await read(PolicyStatements.load, question, on: pool)
         guard (places.max() ?? -1) < rows.count else { throw .noRow(of: "a key of policy") }
         return PolicyLoad(position: rows[0].position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
     }
 
     /// Reads the literal grants at exact places. Answers keep the order of the places.
     public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        let rows = try await read(PolicyStatements.grantsAtPlaces, places)
+        let rows = try await read(PolicyStatements.grantsAtPlaces, places, on: pool)
         let position = rows[0].position
         var grants = [[Grant]](repeating: [], count: places.count)
         for row in rows {
@@ -77,7 +81,7 @@ public struct PostgresPolicySource: PolicySource {
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
-        let rows = try await read(PolicyStatements.grantsAround, question)
+        let rows = try await read(PolicyStatements.grantsAround, question, on: areaPool)
         return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
     }
 
@@ -86,14 +90,14 @@ public struct PostgresPolicySource: PolicySource {
         of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
-        let rows = try await read(PolicyStatements.firstGrants, question)
+        let rows = try await read(PolicyStatements.firstGrants, question, on: areaPool)
         return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
     }
 
     /// Reads which scopes changed after a position.
     public func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let question = ChangesQuestion(position: position, maxLines: Self.maxLines)
-        let row = try await read(PolicyStatements.changes, question)[0]
+        let row = try await read(PolicyStatements.changes, question, on: pool)[0]
         if row.wentBack == true {
             logger.warning(
                 "the database went back in time: it was restored, or a failover lost changes; all policy is read anew",
@@ -107,7 +111,7 @@ public struct PostgresPolicySource: PolicySource {
     /// Reads at least one row. Each row holds the position at which it is current, which exists only if this program
     /// fits the schema.
     private func read<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, on pool: PostgresPool
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
             let rows = try await pool.execute(statement, parameters, deadline: .now + patience)

@@ -12,7 +12,7 @@ struct DatabaseConnections {
     struct Kind {
         /// What connections are for.
         enum Work {
-            case watching, recording, policy, queries, administration, reports, events, idempotency, bulk
+            case watching, recording, policy, areas, queries, administration, reports, events, idempotency, bulk
             case background, sums, indexing, heartbeats, notifications
         }
 
@@ -28,6 +28,8 @@ struct DatabaseConnections {
     let configuration: PostgresConfiguration
     /// Reads policy.
     let policyPool: PostgresPool
+    /// Reads the grants below a prefix, which may be thousands for one request.
+    let areaPool: PostgresPool
     /// Keeps uploads in parts and reads counters of quotas, for app users.
     let queryPool: PostgresPool
     /// Reads and changes rows for admins.
@@ -100,6 +102,7 @@ struct DatabaseConnections {
             return PostgresConnection(configuration, logger: logger)
         }
         policyPool = try pool(.policy, settings.poolConnections, PostgresPolicySource.sessionSettings)
+        areaPool = try pool(.areas, 2, PostgresPolicySource.sessionSettings, maxWaiting: 64)
         // To plan these short statements takes longer than to execute them.
         queryPool = try pool(
             .queries, 4, settingsOfAll + [(name: "plan_cache_mode", value: "force_generic_plan")])

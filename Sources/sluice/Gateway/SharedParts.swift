@@ -53,7 +53,7 @@ struct SharedParts {
         let schema = SchemaFit(outage: connections.outage, logger: logger)
         let setbacks = connections.setbacks
         source = PostgresPolicySource(
-            pool: connections.policyPool, keys: settings.masterKeys, schema: schema,
+            pool: connections.policyPool, areaPool: connections.areaPool, keys: settings.masterKeys, schema: schema,
             onSetback: { setbacks.add() }, logger: logger)
         cache = PolicyCache(source: source)
         cloud = OutboundClient(policy: settings.outbound)

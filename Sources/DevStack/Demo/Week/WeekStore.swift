@@ -44,8 +44,10 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     }
 
     /// Assembles an object of an unknown size.
-    public func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
-        "5d41402abc4b2a76b9719d911017c592-\(parts.count)"
+    public func complete(
+        _ issued: IssuedURL, parts: [UploadedPart]
+    ) async throws(GatewayError) -> MultipartCompletion {
+        .done(etag: "5d41402abc4b2a76b9719d911017c592-\(parts.count)")
     }
 
     /// Lists no parts.
@@ -62,7 +64,7 @@ public final class WeekStore: StoredObjects, UploadVerifier, MultipartStore, Ses
     public func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {}
 
     /// Whether the object at the key is that of an upload.
-    public func etag(of upload: MultipartUpload) async throws(GatewayError) -> String? { nil }
+    public func etag(of upload: MultipartUpload, mayBeComplete: Bool) async throws(GatewayError) -> String? { nil }
 
     /// Opens a session that no store knows.
     public func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {

@@ -13,7 +13,7 @@ struct ObjectEndpoints: Sendable {
             redirectTo: try Self.key(of: request), in: request.parameter(0), method: request.method.rawValue,
             versionID: try request.query("versionID"), endpoint: try request.query("endpoint"),
             download: try request.query("download"))
-        let issued = try await useCase.issue(Self.wish(fields), in: request.context(of: caller))
+        let issued = try await issue(fields, in: request.context(of: caller))
         var response = ServerResponse(
             head: ResponseHead(
                 status: .seeOther,
@@ -32,12 +32,14 @@ struct ObjectEndpoints: Sendable {
         return response
     }
 
-    /// Checks what is asked for. The file name is a parameter here.
-    private static func wish(_ fields: IssueRequest.Fields) throws(GatewayError) -> IssueRequest {
+    /// Issues the URL. Errors name what the client sent: the file name is a parameter here, and all that there is of
+    /// `response`.
+    private func issue(
+        _ fields: IssueRequest.Fields, in context: RequestContext
+    ) async throws(GatewayError) -> IssuedURL {
         do throws(GatewayError) {
-            return try IssueRequest(fields, delivery: .redirect)
-        } catch {
-            guard case .invalidArgument("response.filename", let reason) = error else { throw error }
+            return try await useCase.issue(IssueRequest(fields, delivery: .redirect), in: context)
+        } catch .invalidArgument("response", let reason), .invalidArgument("response.filename", let reason) {
             throw .invalidArgument(field: "download", reason: reason)
         }
     }

@@ -219,6 +219,12 @@ struct SignatureBody: ProvenBody {
             by: .store(step.string.scheme))
     }
 
+    /// Maximum number of content types with which a user may have started uploads of a key. Each of them is decided
+    /// for each part.
+    private static let maxTypes = 16
+    private static let tooManyTypes = GatewayError.notEnforceable(
+        reason: "Uploads of this key were started with more than \(maxTypes) content types; use another key.")
+
     /// Returns the content types that the object may get, all of which must be permitted: the one of this request, or
     /// those of the requests of which one started the multipart upload. None if nothing is uploaded.
     private func contentTypes(
@@ -235,6 +241,7 @@ struct SignatureBody: ProvenBody {
             throw .failed(error)
         }
         guard let types = known else { throw .noGrant }
+        guard types.count <= Self.maxTypes else { throw .unmet(Self.tooManyTypes) }
         // The version 2 string of a part is also that of a whole object: of one whose key ends with the parameters, or
         // of a request whose first parameter ends with the second. So it may bind only the type of the upload, or the
         // one that SDKs send with parts.
@@ -291,8 +298,8 @@ public protocol RemoteUploadStore: Sendable {
     /// Binds an upload id to a user who started an upload to the key, unless the id is already bound. Which of several
     /// starts it was, only the client knows.
     ///
-    /// - Returns: The content types of these starts, that of the bound one first; `nil` if the id is bound to another
-    ///   user or key, or if the user started no upload.
+    /// - Returns: The content types of these starts, that of the bound one first, at most 17; `nil` if the id is bound
+    ///   to another user or key, or if the user started no upload.
     /// - Throws: `unavailable`.
     func contentTypes(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> [String]?
 }

@@ -8,9 +8,8 @@ public protocol MultipartStore: Sendable {
     /// Starts an upload with a URL that was issued for it; returns the store's upload id.
     func start(_ issued: IssuedURL) async throws(GatewayError) -> String
 
-    /// Completes an upload with a URL that was issued for it; returns the object's entity tag, without quotes, if the
-    /// store reports it.
-    func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String?
+    /// Completes an upload with a URL that was issued for it.
+    func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> MultipartCompletion
 
     /// Lists the parts that the store holds of an upload, by ascending number.
     ///
@@ -32,7 +31,20 @@ public protocol MultipartStore: Sendable {
 
     /// Returns the entity tag of the object at the key, without quotes; `nil` if there is none, or if it was not
     /// assembled from the upload's parts.
-    func etag(of upload: MultipartUpload) async throws(GatewayError) -> String?
+    ///
+    /// - Parameters:
+    ///   - upload: The upload.
+    ///   - mayBeComplete: Whether a completion from these parts was sent. If none was, an object whose tag does not
+    ///     tell its parts is another upload's.
+    func etag(of upload: MultipartUpload, mayBeComplete: Bool) async throws(GatewayError) -> String?
+}
+
+/// What a store answers to the completion of an upload.
+public enum MultipartCompletion: Sendable, Equatable {
+    /// The parts are an object now. Its entity tag has no quotes; `nil` if the store does not report it.
+    case done(etag: String?)
+    /// The store does not know the upload. If the completion was sent more than once, an earlier one may have succeeded.
+    case unknownUpload(wasRepeated: Bool)
 }
 
 /// Stores the gateway's records of multipart uploads.

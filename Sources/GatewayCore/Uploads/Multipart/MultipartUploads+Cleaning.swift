@@ -54,7 +54,7 @@ extension MultipartUploads {
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
-            let etag = try await store.etag(of: upload)
+            let etag = try await store.etag(of: upload, mayBeComplete: true)
         {
             let wasUnfinished = try await store.abort(storeUploadID, of: upload)
             // If the store had not completed this upload, a tag that is no digest is of another.

@@ -157,6 +157,7 @@ public struct MultipartUploads: Sendable {
         }
         var upload = try await upload(id, of: context.caller)
         if upload.state == .completed, upload.parts == parts { return upload }
+        let isRepetition = upload.state == .completing && upload.parts == parts
         guard upload.state == .open || upload.state == .completing, let storeUploadID = upload.storeUploadID else {
             throw .conflict(reason: "The upload is \(upload.state.rawValue).")
         }
@@ -173,29 +174,31 @@ public struct MultipartUploads: Sendable {
                 id, from: parts, or: .conflict(reason: "The upload was aborted or completed in the meantime."))
         }
         upload.parts = parts
-        return try await complete(upload, by: issued)
+        return try await complete(upload, by: issued, isRepetition: isRepetition)
     }
 
     private func complete(
-        _ upload: MultipartUpload, by issued: IssuedURL
+        _ upload: MultipartUpload, by issued: IssuedURL, isRepetition: Bool
     ) async throws(GatewayError) -> MultipartUpload {
-        let etag: String?
+        let answer: MultipartCompletion
         do throws(GatewayError) {
-            etag = try await store.complete(issued, parts: upload.parts) ?? upload.expectedETag
+            answer = try await store.complete(issued, parts: upload.parts)
         } catch {
-            switch error {
-            case .notFound:
-                // An earlier attempt reached the store, and its answer was lost or is still on its way.
-                guard let found = try await store.etag(of: upload) else {
-                    return try await completed(
-                        upload.id, from: upload.parts, or: .conflict(reason: "The store no longer knows the upload."))
-                }
-                etag = found
-            case .invalidArgument:
-                _ = try? await rows.move(upload.id, from: [.completing], to: .refused(upload.parts))
-                throw error
             // Any other refusal tells nothing about an earlier attempt, whose answer may have been lost.
-            default: throw error
+            if case .invalidArgument = error {
+                _ = try? await rows.move(upload.id, from: [.completing], to: .refused(upload.parts))
+            }
+            throw error
+        }
+        let etag: String?
+        switch answer {
+        case .done(let told): etag = told ?? upload.expectedETag
+        case .unknownUpload(let wasRepeated):
+            // An earlier attempt may have reached the store, and its answer was lost or is still on its way.
+            etag = try await store.etag(of: upload, mayBeComplete: isRepetition || wasRepeated)
+            if etag == nil {
+                return try await completed(
+                    upload.id, from: upload.parts, or: .conflict(reason: "The store no longer knows the upload."))
             }
         }
         // Another attempt, or an abort, may have changed the state while the store worked.

@@ -127,6 +127,9 @@ struct ContractClientTests {
         }
     }
 
+    /// What a new key replaces as a whole, and nothing removes.
+    private static let membersOfKeys: Set = ["accessKeyID", "keyPair", "secretAccessKey", "serviceAccount", "sessionToken"]
+
     @Test func `a merge patch has the members of the replacement, and may remove those that are not required`() throws {
         let patches = contract.operations.filter { $0.method == "PATCH" }
         for operation in patches {
@@ -137,10 +140,11 @@ struct ContractClientTests {
             let names = Set((replacement.properties?.members ?? [:]).keys)
             #expect(Set((patch.properties?.members ?? [:]).keys) == names && !names.isEmpty, "\(operation.name)")
             #expect(patch.required == nil && patch.additionalProperties == .bool(false), "\(operation.name)")
-            let required = Set((replacement.required?.items ?? []).compactMap(\.text))
+            var lasting = Set((replacement.required?.items ?? []).compactMap(\.text))
+            if operation.path.contains("storage-credentials") { lasting.formUnion(Self.membersOfKeys) }
             for (name, member) in patch.properties?.members ?? [:] where member.const == nil {
                 let takesNull = contract.schemas.flaws(of: .null, against: member).isEmpty
-                #expect(takesNull == !required.contains(name), "\(operation.name) \(name)")
+                #expect(takesNull == !lasting.contains(name), "\(operation.name) \(name)")
             }
         }
         #expect(patches.count == 6)

@@ -14,6 +14,8 @@ public final class OpenFile: Sendable {
         case creatingForAll
         /// Reading and writing. A file that does not exist is created, and only its owner can read it.
         case updating
+        /// Writing to a file that exists, from its beginning, or to a device.
+        case overwriting
     }
 
     /// The standard input.
@@ -41,6 +43,7 @@ public final class OpenFile: Sendable {
             case .creating: (O_WRONLY | O_CREAT | O_EXCL, 0o600)
             case .creatingForAll: (O_WRONLY | O_CREAT | O_EXCL, 0o666)
             case .updating: (O_RDWR | O_CREAT, 0o600)
+            case .overwriting: (O_WRONLY, 0)
             }
         self.init(owned: true, try Int32(Self.attempt { unsafe open(path, flags | O_CLOEXEC, mode) }))
     }

@@ -27,6 +27,11 @@ public struct LocalFile: Sendable, Equatable {
         version = "\(status.inode) \(status.modifiedAt) \(status.changedAt)"
     }
 
+    /// Checks that this process may read the file, without opening it.
+    public func checkReadable() throws(ClientFailure) {
+        if let flaw = FileStatus.readingFlaw(of: path) { throw .file("'\(path)' \(flaw).") }
+    }
+
     /// Checks that the file has not changed since.
     func checkUnchanged() throws(ClientFailure) {
         guard let now = try? LocalFile(path), now == self else {

@@ -14,9 +14,9 @@ public struct ObjectListing: Sendable {
     /// Stores list no more entries at once.
     public static let largestPage = 1000
 
-    private let client: GatewayClient
-    private let transfer: LinkTransfer
     private let pageSize: Int
+    /// What a store answers to a request for a page.
+    private let answer: @Sendable (LinkRequest) async throws(ClientFailure) -> [UInt8]
 
     /// Prepares listings.
     ///
@@ -25,9 +25,18 @@ public struct ObjectListing: Sendable {
     ///   - stop: Ends a listing.
     ///   - pageSize: Number of entries that one link asks for.
     public init(client: GatewayClient, stop: StopFlag, pageSize: Int = ObjectListing.largestPage) {
-        self.client = client
+        let transfer = LinkTransfer(timeout: client.timeout, stop: stop, meter: TransferMeter())
+        self.init(pageSize: pageSize) { (request) async throws(ClientFailure) -> [UInt8] in
+            try await client.use(request) { (link) async throws(ClientFailure) -> [UInt8] in
+                try await transfer.answer(to: link)
+            }
+        }
+    }
+
+    /// Prepares listings, with something in place of gateway and store.
+    init(pageSize: Int, answer: @escaping @Sendable (LinkRequest) async throws(ClientFailure) -> [UInt8]) {
         self.pageSize = pageSize
-        transfer = LinkTransfer(timeout: client.timeout, stop: stop, meter: TransferMeter())
+        self.answer = answer
     }
 
     /// Lists the objects whose keys begin with a text.
@@ -37,27 +46,40 @@ public struct ObjectListing: Sendable {
     ///   - recursive: Whether objects with a further `/` behind the text are listed themselves, and not their folders.
     public func entries(of place: ObjectAddress, recursive: Bool) async throws(ClientFailure) -> Outcome {
         var found = Outcome()
+        try await pages(of: place, recursive: recursive) { page in
+            found.folders += page.folders
+            found.objects += page.objects
+        }
+        return found
+    }
+
+    /// Lists the objects whose keys begin with a text, and gives each page when it arrives.
+    ///
+    /// - Parameters:
+    ///   - place: The bucket and the text, which may end inside a segment.
+    ///   - recursive: Whether objects with a further `/` behind the text are listed themselves, and not their folders.
+    ///   - take: Gets what is on a page. Stores order a listing, so folders may follow the objects of an earlier page.
+    public func pages(
+        of place: ObjectAddress, recursive: Bool, _ take: (_ page: Outcome) throws(ClientFailure) -> Void
+    ) async throws(ClientFailure) {
+        // Not all stores list keys in order, and some list a folder twice. None leads back to a page on purpose.
+        var seen: Set<[UInt8]> = []
         var token: String?
         repeat {
             let list = LinkRequest.List(
                 delimiter: recursive ? nil : "/", maxKeys: pageSize, continuationToken: token)
-            let request = LinkRequest(listing: place, list)
-            let answer = try await client.use(request) { (link) async throws(ClientFailure) -> [UInt8] in
-                try await transfer.answer(to: link)
-            }
-            guard let page = ListedPage(answer) else { throw .unreachable("The store's answer is not a listing.") }
+            let xml = try await answer(LinkRequest(listing: place, list))
+            guard let page = ListedPage(xml) else { throw .unreachable("The store's answer is not a listing.") }
             // What is listed may be deleted, so it has to be what was asked for.
             guard page.keys.allSatisfy({ $0.utf8.starts(with: place.key.utf8) }) else {
                 throw .unreachable("The store lists keys that do not begin with '\(place.key)'.")
             }
-            found.folders += page.folders
-            found.objects += page.objects
-            if let token, let next = page.next, next.isSameBytes(as: token) {
-                throw .unreachable("The store answers the same page again and again.")
+            if let next = page.next, !seen.insert(Array(next.utf8)).inserted {
+                throw .unreachable("The store answers the same pages again and again.")
             }
+            try take(Outcome(folders: page.folders, objects: page.objects))
             token = page.next
         } while token != nil
-        return found
     }
 }
 

@@ -15,7 +15,8 @@ public struct ListCommand: AsyncParsableCommand {
             Lists what is directly below a prefix: folders, whose names end with '/', then
             objects. A prefix that ends inside a segment lists what begins with it. Your
             grant must permit ListObjects for the whole prefix, or Sluice refuses the
-            listing. Each page takes a link of its own, which counts in quotas. If nothing
+            listing. Each page takes a link of its own, which counts in quotas, and is
+            printed when it arrives; '--json' prints one document at the end. If nothing
             is there, nothing is printed, and the status is 0.
 
             \(GatewayOptions.environmentHelp)
@@ -56,17 +57,31 @@ public struct ListCommand: AsyncParsableCommand {
         try await options.run { (stop) async throws(ClientFailure) in
             let place = try ObjectAddress(place: address)
             let listing = ObjectListing(client: try options.client(stop: stop), stop: stop, pageSize: pageSize)
-            let found = try await listing.entries(of: place, recursive: recursive)
             // The list is what was asked for, so it is printed whatever else is not.
-            if options.json {
-                printJSON(
-                    Told(bucket: place.bucket, prefix: place.key, folders: found.folders, items: found.objects),
-                    to: .standardOutput)
-            } else {
-                let stream = TerminalStream(STDOUT_FILENO, environment: ProcessInfo.processInfo.environment)
-                // Without a folder, the whole key is the name.
-                let folder = recursive ? "" : place.folder
-                print(Self.table(found, in: folder, on: stream), terminator: "")
+            guard options.json else {
+                try await printPages(of: place, listing)
+                return
+            }
+            // A document that ends in the middle would be none.
+            let found = try await listing.entries(of: place, recursive: recursive)
+            printJSON(
+                Told(bucket: place.bucket, prefix: place.key, folders: found.folders, items: found.objects),
+                to: .standardOutput)
+        }
+    }
+
+    /// Prints each page when it arrives: a later one may fail, and there may be millions of objects.
+    private func printPages(of place: ObjectAddress, _ listing: ObjectListing) async throws(ClientFailure) {
+        let stream = TerminalStream(STDOUT_FILENO, environment: ProcessInfo.processInfo.environment)
+        // Without a folder, the whole key is the name.
+        let folder = recursive ? "" : place.folder
+        var isFirst = true
+        try await listing.pages(of: place, recursive: recursive) { (page) throws(ClientFailure) in
+            let text = Self.table(page, in: folder, on: stream, hasHeading: isFirst)
+            guard !text.isEmpty else { return }
+            isFirst = false
+            do throws(FileError) { try OpenFile.standardOutput.write(text.utf8) } catch {
+                throw .file("Standard output cannot be written: \(error).")
             }
         }
     }
@@ -78,25 +93,32 @@ public struct ListCommand: AsyncParsableCommand {
         var items: [ListedObject]
     }
 
-    /// The lines for people; none if nothing was found.
+    /// Room for a size such as `1023.9 KiB` and for a time, so that the pages of a list line up.
+    private static let widths = [10, 20]
+
+    /// The lines for people of one page; none if nothing is on it.
     ///
     /// - Parameters:
-    ///   - found: Folders, which have neither size nor time, and objects.
+    ///   - page: Folders, which have neither size nor time, and objects.
     ///   - folder: What the keys begin with and the names do not.
     ///   - stream: Where the lines go.
-    static func table(_ found: ObjectListing.Outcome, in folder: String, on stream: TerminalStream) -> String {
-        guard !found.folders.isEmpty || !found.objects.isEmpty else { return "" }
+    ///   - hasHeading: Whether the names of the columns come first.
+    static func table(
+        _ page: ObjectListing.Outcome, in folder: String, on stream: TerminalStream, hasHeading: Bool
+    ) -> String {
+        guard !page.folders.isEmpty || !page.objects.isEmpty else { return "" }
         func name(_ key: String) -> String {
             // Some programs make an object whose key is that of the folder.
             key.utf8.count > folder.utf8.count
                 ? String(decoding: key.utf8.dropFirst(folder.utf8.count), as: UTF8.self).visible : key.visible
         }
-        var lines = [["SIZE", "LAST-MODIFIED", "NAME"]]
-        lines += found.folders.map { ["-", "-", name($0)] }
-        lines += found.objects.map { object in
+        var lines = hasHeading ? [["SIZE", "LAST-MODIFIED", "NAME"]] : []
+        lines += page.folders.map { ["-", "-", name($0)] }
+        lines += page.objects.map { object in
             [ByteCount.text(object.size), object.lastModified.map(Self.time) ?? "-", name(object.key)]
         }
-        let text = TextGrid.text(lines)
+        let text = TextGrid.text(lines, least: Self.widths)
+        guard hasHeading else { return text }
         let heading = text.prefix { $0 != "\n" }
         return stream.styled(String(heading), .bold) + text[heading.endIndex...]
     }

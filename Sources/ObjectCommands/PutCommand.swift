@@ -93,6 +93,8 @@ public struct PutCommand: AsyncParsableCommand {
             let sources = try items.map { (item) throws(ClientFailure) in
                 (item, try LocalFile(input?.path ?? item.path))
             }
+            // Of several files, none is sent if one cannot be. To give an upload up takes only the name of its file.
+            if !abort { for (_, file) in sources { try file.checkReadable() } }
             meter.expect(sources.reduce(0) { $0 + $1.1.size })
             for (place, (item, file)) in sources.enumerated() {
                 if sources.count > 1 {

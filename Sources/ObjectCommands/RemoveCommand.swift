@@ -1,4 +1,5 @@
 public import ArgumentParser
+import LocalFiles
 import ObjectClient
 import Terminal
 
@@ -106,9 +107,15 @@ public struct RemoveCommand: AsyncParsableCommand {
         let object = objects.count == 1 ? "\(first)" : "\(objects.count) objects"
         let question = "Delete \(object)" + (recursive ? ", all below \(addresses.joined(separator: ", "))?" : "?")
         // The thread that waits for the answer must not hold up Ctrl-C.
-        let answer = await blocking(until: stop) { TerminalQuestion.confirms(question) }
-        guard let isConfirmed = answer, !stop.isSet else { throw .stopped("Interrupted. Nothing was deleted.") }
-        guard isConfirmed else { throw .declined("Nothing was deleted.") }
+        let outcome = await blocking(until: stop) { () -> Result<Bool, FileError> in
+            Result { () throws(FileError) in try TerminalQuestion.confirms(question) }
+        }
+        guard let outcome, !stop.isSet else { throw .stopped("Interrupted. Nothing was deleted.") }
+        switch outcome {
+        case .success(true): return
+        case .success(false): throw .declined("Nothing was deleted.")
+        case .failure: throw .usage(TerminalQuestion.refusal)
+        }
     }
 }
 

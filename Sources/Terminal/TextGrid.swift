@@ -9,9 +9,13 @@ public enum TextGrid {
 
     /// The lines, each with a line break. Nothing is behind the last cell of a line.
     ///
-    /// - Parameter lines: The cells of each line. All lines have the same number of cells.
-    public static func text(_ lines: [[String]]) -> String {
-        let widths = widths(of: lines)
+    /// - Parameters:
+    ///   - lines: The cells of each line. All lines have the same number of cells.
+    ///   - least: The least widths of the first columns, for texts that are to line up with others.
+    public static func text(_ lines: [[String]], least: [Int] = []) -> String {
+        let widths = Self.widths(of: lines).enumerated().map { column, width in
+            column < least.count ? max(width, least[column]) : width
+        }
         return lines.map { line in
             var text = ""
             for (column, cell) in line.enumerated() {

@@ -16,11 +16,12 @@ struct Command {
         return folder.appending(path: "sluice")
     }()
 
-    /// Runs the program to its end.
+    /// Runs the program, or another one, to its end.
     ///
     /// - Parameter environment: Its whole environment; `nil` for the environment of the tests.
     static func run(
-        _ arguments: [String], input: Data = Data(), environment: [String: String]? = nil
+        _ arguments: [String], of program: URL = Command.program, input: Data = Data(),
+        environment: [String: String]? = nil
     ) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -231,6 +231,29 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
         }
     }
 
+    @Test func `a start that is cancelled ends what it runs, and the next one begins anew`() async throws {
+        try await withDataDirectory { directory in
+            let cluster = "\(directory.postgres)/cluster"
+            let hasStarted = try await withThrowingTaskGroup(of: EmbeddedPostgres.self) { group -> Bool in
+                group.addTask { try await start(in: directory) }
+                try await eventually { FileManager.default.fileExists(atPath: "\(cluster).unfinished") }
+                group.cancelAll()
+                return (try? await group.next()) != nil
+            }
+            #expect(!hasStarted && !FileManager.default.fileExists(atPath: cluster))
+            let second = try await start(in: directory)
+            #expect(try await query("SELECT 1", second) == "1")
+            await second.stop()
+        }
+    }
+
+    @Test func `signals from a terminal do not reach the programs that a start runs`() async throws {
+        let outcome = try await Command(["/usr/bin/cut", "-d", " ", "-f", "1,5", "/proc/self/stat"]).run()
+        let numbers = outcome.output.split(whereSeparator: \.isWhitespace)
+        // It leads a process group of its own.
+        #expect(numbers.count == 2 && numbers.first == numbers.last, "\(outcome.output)")
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root's home is closed to PostgreSQL's user"))
     func `a directory that PostgreSQL's user cannot reach is named`() async throws {
         let closed = "/tmp/sluice-dev-closed-\(UUID().uuidString.prefix(8))"

@@ -121,6 +121,70 @@ import Testing
         #expect(await next.end(by: SIGTERM) == 0)
     }
 
+    /// Waits until a cluster is being made, and then types Ctrl-C on the terminal at which the program runs, or sends
+    /// a signal to the program alone.
+    private static let interrupting = #"""
+        import os, pty, signal, sys, time
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(sys.argv[3], sys.argv[3:])
+        signal.alarm(120)
+        while not os.path.exists(sys.argv[2]):
+            time.sleep(0.001)
+        if sys.argv[1] == "Ctrl-C":
+            os.write(terminal, b"\x03")
+        else:
+            os.kill(child, signal.SIGTERM)
+        try:
+            while piece := os.read(terminal, 4096):
+                os.write(1, piece)
+        except OSError:
+            pass  # The program has ended.
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """#
+
+    @Test(arguments: ["Ctrl-C", "SIGTERM"])
+    func `a signal while the first start makes the cluster ends it, quietly, and the next start begins anew`(
+        signal: String
+    ) async throws {
+        let place = Place()
+        let process = try RunningProcess(
+            ["/usr/bin/python3", "-c", Self.interrupting, signal, "\(place.cluster).unfinished"]
+                + DevProcess.command(at: place), environment: [:])
+        #expect(await process.exitStatus() == 0, "\(process.output) \(process.errors)")
+        #expect(!process.output.contains("The demo failed") && !process.output.contains("is ready"))
+        #expect(!FileManager.default.fileExists(atPath: place.cluster), "the start went on")
+        let next = try await DevProcess(at: place, "--empty")
+        #expect(try await next.paste().first == "201")
+        #expect(await next.end(by: SIGTERM) == 0)
+        #expect(!place.hasServer)
+    }
+
+    @Test func `a second signal ends the program at once, and PostgreSQL by itself`() async throws {
+        let place = Place()
+        let process = try RunningProcess(DevProcess.command(at: place), environment: [:])
+        let sql = "SELECT count(*) > 0 FROM demo_past.clock, buckets"
+        try await waitUntil("the week has begun", seconds: 60) {
+            guard process.isRunning else {
+                throw ProgramError(status: await process.exitStatus(), output: process.errors)
+            }
+            return try await place.query(sql).contains("t")
+        }
+        // A server that does not stop.
+        let server = try #require(place.server)
+        kill(server, SIGSTOP)
+        defer { kill(server, SIGCONT) }
+        process.signal(SIGINT)
+        process.signal(SIGTERM)
+        #expect(await process.exitStatus() == 130, "\(process.errors)")
+        #expect(place.hasServer)
+        kill(server, SIGCONT)
+        try await waitUntil("the server has ended", seconds: 60) { !place.hasServer }
+        let next = try await DevProcess(at: place, "--empty")
+        #expect(try await next.paste().first == "201")
+        #expect(await next.end(by: SIGTERM) == 0)
+    }
+
     /// In a container, root may not look at the processes of other users.
     @Test(.enabled(if: geteuid() == 0)) func `root needs no capability to trace processes`() async throws {
         let place = Place()
@@ -182,7 +246,15 @@ import Testing
     /// A directory in which `sluice dev` keeps everything. It is deleted with this object.
     final class Place: Sendable {
         let directory = "/tmp/sluice-dev-\(UUID().uuidString.prefix(8))"
-        private var processFile: String { "\(directory)/postgres/cluster/postmaster.pid" }
+        /// Where the finished cluster is.
+        var cluster: String { "\(directory)/postgres/cluster" }
+        private var processFile: String { "\(cluster)/postmaster.pid" }
+
+        /// The process of PostgreSQL, if it runs here.
+        var server: pid_t? {
+            let text = try? String(contentsOfFile: processFile, encoding: .utf8)
+            return text?.split(separator: "\n").first.flatMap { pid_t($0) }
+        }
 
         /// Whether PostgreSQL runs here, or was killed.
         var hasServer: Bool { FileManager.default.fileExists(atPath: processFile) }
@@ -197,11 +269,7 @@ import Testing
 
         deinit {
             // A server that outlived a crash of the test has its data here.
-            if let text = try? String(contentsOfFile: processFile, encoding: .utf8),
-                let id = text.split(separator: "\n").first.flatMap({ pid_t($0) })
-            {
-                kill(id, SIGQUIT)
-            }
+            if let server { kill(server, SIGQUIT) }
             try? FileManager.default.removeItem(atPath: directory)
         }
     }

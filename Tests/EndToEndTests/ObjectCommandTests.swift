@@ -842,6 +842,41 @@ import Testing
         }
     }
 
+    /// A page with one object, after which another page comes.
+    private static func page(_ key: String, next: Int) -> String {
+        """
+        <ListBucketResult><Contents><Key>\(key)</Key><Size>1</Size></Contents><IsTruncated>true</IsTruncated>\
+        <NextContinuationToken>\(next)</NextContinuationToken></ListBucketResult>
+        """
+    }
+
+    @Test func `a list is printed up to the page that fails, and pages in a circle end it`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            if line.contains("prefix=cut") {
+                return line.contains("continuation-token=")
+                    ? .answer(403) : .answer(200, body: Self.page("cut/first", next: 1))
+            }
+            guard line.contains("prefix=circle") else { return .pass }
+            let number = earlier.count { $0.contains("prefix=circle") }
+            // A listing that does not notice ends here.
+            guard number < 50 else { return .answer(200, body: "<ListBucketResult/>") }
+            return .answer(200, body: Self.page("circle/\(number)", next: number % 2))
+        } _: { bench, proxy in
+            try await bench.deployment.grant(
+                ["ListObjects", "DeleteObject"], to: bench.user.principal, in: bench.bucket)
+            let cut = try await run(bench, folder, ["ls", "\(bench.bucket)/cut/"])
+            #expect(cut.status == 3 && lines(cut.output).count == 2, "\(cut.output) \(cut.errors)")
+            #expect(lines(cut.output).last?.hasSuffix("  first") == true, "\(cut.output)")
+            let whole = try await run(bench, folder, ["ls", "\(bench.bucket)/cut/", "--json"])
+            #expect(whole.status == 3 && whole.output == "", "\(whole.output)")
+            let circle = try await run(bench, folder, ["rm", "-r", "\(bench.bucket)/circle/", "--yes"])
+            #expect(circle.status == 7 && circle.errors.contains("again and again"), "\(circle.errors)")
+            #expect(proxy.lines.count { $0.contains("prefix=circle") } == 3)
+            #expect(!proxy.lines.contains { $0.hasPrefix("DELETE") })
+        }
+    }
+
     @Test func `a person at a terminal is asked before anything is deleted`() async throws {
         let (bench, place) = try await keeper(.radosgw)
         let (folder, address) = (try Folder(), "\(bench.bucket)/\(place)")

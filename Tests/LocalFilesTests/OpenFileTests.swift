@@ -24,10 +24,13 @@ import Testing
     @Test func `Each use treats a file that exists as it says`() throws {
         let path = folder + "/uses"
         #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .reading) }
+        #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .overwriting) }
         try OpenFile(path, for: .updating).write("first".utf8)
         #expect(throws: FileError(number: EEXIST)) { try OpenFile(path, for: .creating) }
+        try OpenFile(path, for: .overwriting).write("F".utf8)
+        #expect(try OpenFile(path, for: .reading).readToEnd() == Array("First".utf8))
         let file = try OpenFile(path, for: .updating)
-        #expect(try file.readToEnd() == Array("first".utf8))
+        #expect(try file.readToEnd() == Array("First".utf8))
         try file.empty()
         try file.write("2".utf8)
         try file.synchronize()

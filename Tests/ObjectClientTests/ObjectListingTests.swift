@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Terminal
 import Testing
 
@@ -91,6 +92,70 @@ import Testing
         }
     }
 
+    /// A listing whose pages a function writes, by the token that asks for each.
+    private func listing(
+        _ write: @escaping @Sendable (_ token: String?) throws(ClientFailure) -> String
+    ) -> ObjectListing {
+        ObjectListing(pageSize: 1) { (request) async throws(ClientFailure) -> [UInt8] in
+            let content = try write(request.list?.continuationToken)
+            return Array("<ListBucketResult>\(content)</ListBucketResult>".utf8)
+        }
+    }
+
+    /// A page with one object, after which another page comes.
+    private static func page(_ key: String, next: String) -> String {
+        "<Contents><Key>\(key)</Key><Size>1</Size></Contents><IsTruncated>true</IsTruncated>"
+            + "<NextContinuationToken>\(next)</NextContinuationToken>"
+    }
+
+    /// Counts requests.
+    private final class Count: Sendable {
+        private let number = Mutex(0)
+
+        var value: Int { number.withLock { $0 } }
+
+        func increase() -> Int {
+            number.withLock { number -> Int in
+                number += 1
+                return number
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2, 5]) func `pages in a circle end a listing, however long it is`(length: Int) async throws {
+        let count = Count()
+        let circle = listing { _ in
+            let number = count.increase()
+            // A listing that does not notice ends here.
+            return number < 50 ? Self.page("a\(number)", next: "t\(number % length)") : ""
+        }
+        let place = try ObjectAddress(place: "photos")
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await circle.entries(of: place, recursive: true)
+        }
+        #expect(failure == .unreachable("The store answers the same pages again and again."))
+        #expect(count.value == length + 1)
+    }
+
+    @Test func `a page is given when it arrives, and one that fails takes none back`() async throws {
+        let pages = listing { (token) throws(ClientFailure) -> String in
+            switch token {
+            case nil: return Self.page("a", next: "1")
+            case "1": return Self.page("b", next: "2")
+            default: throw .unreachable("cut")
+            }
+        }
+        let place = try ObjectAddress(place: "photos")
+        var keys: [[String]] = []
+        do throws(ClientFailure) {
+            try await pages.pages(of: place, recursive: true) { page in keys.append(page.objects.map(\.key)) }
+            Issue.record("the third page failed")
+        } catch {
+            #expect(error == .unreachable("cut"))
+        }
+        #expect(keys == [["a"], ["b"]])
+    }
+
     private let found = ObjectListing.Outcome(
         folders: ["a/b/"],
         objects: [
@@ -103,19 +168,26 @@ import Testing
     @Test func `a table has folders first, without size and time, and nothing that a terminal obeys`() {
         let file = TerminalStream(isTerminal: false, columns: nil, environment: [:])
         #expect(
-            ListCommand.table(found, in: "a/", on: file) == """
-                SIZE      LAST-MODIFIED         NAME
-                -         -                     b/
-                0 B       -                     a/
-                23.9 KiB  2030-03-17T17:46:40Z  cat.png
-                1 B       2030-03-17T17:46:40Z  c\\u{1b}[m
+            ListCommand.table(found, in: "a/", on: file, hasHeading: true) == """
+                SIZE        LAST-MODIFIED         NAME
+                -           -                     b/
+                0 B         -                     a/
+                23.9 KiB    2030-03-17T17:46:40Z  cat.png
+                1 B         2030-03-17T17:46:40Z  c\\u{1b}[m
 
                 """)
-        let whole = ListCommand.table(found, in: "", on: file)
+        // The lines of a later page line up with these.
+        let later = ObjectListing.Outcome(objects: [ListedObject(key: "a/z", size: 1 << 50, lastModified: nil)])
+        #expect(
+            ListCommand.table(later, in: "a/", on: file, hasHeading: false) == """
+                1024.0 TiB  -                     z
+
+                """)
+        let whole = ListCommand.table(found, in: "", on: file, hasHeading: true)
         #expect(whole.contains("  a/b/\n") && whole.contains("  a/cat.png\n"))
-        #expect(ListCommand.table(ObjectListing.Outcome(), in: "a/", on: file) == "")
+        #expect(ListCommand.table(ObjectListing.Outcome(), in: "a/", on: file, hasHeading: true) == "")
         let terminal = TerminalStream(isTerminal: true, columns: 20, environment: ["TERM": "xterm"])
-        let bold = ListCommand.table(found, in: "a/", on: terminal)
-        #expect(bold.hasPrefix("\u{1B}[1mSIZE      LAST-MODIFIED         NAME\u{1B}[0m\n-  "))
+        let bold = ListCommand.table(found, in: "a/", on: terminal, hasHeading: true)
+        #expect(bold.hasPrefix("\u{1B}[1mSIZE        LAST-MODIFIED         NAME\u{1B}[0m\n-  "))
     }
 }

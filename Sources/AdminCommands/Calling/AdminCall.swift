@@ -3,6 +3,7 @@ import ContractModel
 import FoundationEssentials
 import GatewayTransport
 import LibCurl
+import LocalFiles
 import Terminal
 
 /// Runs one command: builds the request, sends it and shows the answer.
@@ -30,7 +31,7 @@ struct AdminCall {
         }
         let sent = try value()
         let rehearsal = try rehearse(sent)
-        if asks(sent), rehearsal?.count != 0, !TerminalQuestion.confirms(question(rehearsal)) { throw .declined }
+        if asks(sent), rehearsal?.count != 0 { try confirm(question(rehearsal)) }
         let body = try body(sent)
         defer { if case .file(_, _, _, let progress) = body { progress.end() } }
         let answer = try client.call(
@@ -38,7 +39,7 @@ struct AdminCall {
         if case .file(_, _, _, let progress) = body { progress.end() }
         try client.check(answer)
         guard !answer.body.isEmpty else {
-            if screen.isInteractive { screen.note("Done.") }
+            if screen.isInteractive, screen.errors.isTerminal { screen.note("Done.") }
             return 0
         }
         guard let value = answer.json else {
@@ -89,6 +90,17 @@ struct AdminCall {
     /// Whether a person is asked before the command is done.
     private func asks(_ value: ContractValue?) -> Bool {
         command.deletes(invocation.query, value) && !isDryRun(value) && !invocation.isSure && screen.isInteractive
+    }
+
+    /// Asks the person at the terminal.
+    ///
+    /// - Throws: ``AdminFailure/declined`` after a no, ``AdminFailure/misuse(_:seeing:)`` if nobody can be asked.
+    private func confirm(_ question: String) throws(AdminFailure) {
+        let isConfirmed: Bool
+        do throws(FileError) { isConfirmed = try TerminalQuestion.confirms(question) } catch {
+            throw .usage(TerminalQuestion.refusal)
+        }
+        guard isConfirmed else { throw .declined }
     }
 
     /// What is asked before a destructive command, such as `Delete the grant 0198…?`.
@@ -168,14 +180,11 @@ struct AdminCall {
     private func export() throws(AdminFailure) {
         let name = invocation.output ?? "-"
         var query = invocation.query
+        let option = command.answerTypes.contains("text/csv") ? "--format" : nil
         if !query.contains(where: { $0.name == "format" }),
-            let format = try AdminFiles.format(of: name, option: "--format")
+            let format = try AdminFiles.format(of: name, option: option), format != "ndjson"
         {
-            let isStandard = format == "ndjson"
-            guard isStandard || command.answerTypes.contains("text/csv") else {
-                throw .usage("This command writes NDJSON only. Name the file '\(name)' otherwise.")
-            }
-            if !isStandard { query.append(("format", format)) }
+            query.append(("format", format))
         }
         let output = AdminOutputFile(invocation.output)
         // On a terminal, the bar would mix with the lines of the answer.

@@ -6,7 +6,7 @@ import Terminal
 struct AdminScreen: Sendable {
     let output: TerminalStream
     let errors: TerminalStream
-    /// Whether a question can be asked and answered.
+    /// Whether a person is at standard input, and has to be asked.
     let isInteractive: Bool
 
     init(environment: [String: String]) {

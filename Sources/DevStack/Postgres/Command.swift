@@ -21,7 +21,10 @@ struct Command: Sendable {
         self.variables = variables
     }
 
-    /// Runs the program and waits for it to end.
+    /// How long a program may take to end in order, once its task is cancelled.
+    private static let patience = Duration.seconds(5)
+
+    /// Runs the program and waits for it to end. A cancelled task interrupts the program, as Ctrl-C would, and fails.
     ///
     /// - Parameter input: The text to send to standard input.
     /// - Throws: `SubprocessError` if the program cannot be started.
@@ -32,11 +35,19 @@ struct Command: Sendable {
         for (name, value) in variables {
             environment[Environment.Key(stringLiteral: name)] = value
         }
+        var options = PlatformOptions()
+        // A group of its own: Ctrl-C at a terminal reaches this process alone, which then ends the program in order.
+        options.processGroupID = 0
+        // `initdb` removes what it has made, and `pg_ctl` stops the server that it is starting.
+        options.teardownSequence = [
+            .send(signal: .interrupt, toProcessGroup: true, allowedDurationToNextStep: Self.patience)
+        ]
         let result = try await Subprocess.run(
             .path(FilePath(words[0])),
             arguments: Arguments(Array(words.dropFirst())),
             environment: .custom(environment),
             workingDirectory: FilePath(workingDirectory),
+            platformOptions: options,
             input: .string(input),
             output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 20)

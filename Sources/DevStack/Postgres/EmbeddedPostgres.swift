@@ -23,7 +23,8 @@ public struct EmbeddedPostgres: Service {
     let processID: Int32
 
     /// Starts the cluster in a data directory and waits until it accepts connections. The first start creates the
-    /// cluster. A task that is cancelled meanwhile may leave a server that is starting.
+    /// cluster. A task that is cancelled meanwhile ends the programs that it runs. It may leave a server that is
+    /// stopping, which the next start waits for.
     ///
     /// - Parameters:
     ///   - directory: The data directory; only one process at a time can use it.
@@ -120,6 +121,12 @@ public struct EmbeddedPostgres: Service {
             if await hasEnded(within: patience) || Task.isCancelled { return }
         }
         logger.error("PostgreSQL did not stop", metadata: ["postgres.pid": "\(processID)"])
+    }
+
+    /// Tells the server to stop, and does not wait for that. The next start does.
+    public func tellToStop() {
+        guard isRunning else { return }
+        kill(processID, SIGINT)
     }
 
     private func hasEnded(within patience: Duration) async -> Bool {

@@ -28,7 +28,10 @@ struct PostgresLauncher: Sendable {
         if try paths.clusterVersion() == nil {
             try await makeCluster()
         }
-        try await startServer()
+        do { try await startServer() } catch {
+            if let halfway = runningServer() { kill(halfway.processID, SIGINT) }
+            throw error
+        }
         guard let server = runningServer() else {
             throw EmbeddedPostgresError.stopped(log: paths.logTail())
         }
@@ -108,7 +111,6 @@ struct PostgresLauncher: Sendable {
             outcome = try await command.run()
         }
         guard !outcome.succeeded else { return }
-        if let halfway = runningServer() { kill(halfway.processID, SIGINT) }
         throw EmbeddedPostgresError.startFailed(reason: outcome.output, log: paths.logTail())
     }
 

@@ -12,6 +12,7 @@ import LocalFiles
 import Logging
 import MicroHTTPD
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// `sluice dev`: runs a trial gateway with its own database and object store.
@@ -34,7 +35,8 @@ struct DevCommand: AsyncParsableCommand {
             The next start of the same build continues with the same data. Until the first
             release, a build with other tables refuses the data of an earlier one: delete
             the directory that the start names, or choose another with '--data-dir'.
-            Ctrl-C stops everything. Nothing is reachable from other machines.
+            Ctrl-C stops everything; a second one does not wait for it. Nothing is
+            reachable from other machines.
             """
     )
 
@@ -90,15 +92,29 @@ struct DevCommand: AsyncParsableCommand {
             dataDirectory.map { DataDirectory($0, workingDirectory: here) }
             ?? DataDirectory.standard(environment: environment, workingDirectory: here, isRoot: geteuid() == 0)
         let stops = await StopSignals([.sigterm, .sigint] + Self.hangUp, early: .cancel, logger: logger)
+        let started = StartedPostgres()
+        let second = SecondSignal {
+            // Before that, the first signal ends the programs that make and start the cluster, within seconds. If they
+            // were left behind, they could be in the way of the next start.
+            guard let postgres = started.server else { return }
+            postgres.tellToStop()
+            _exit(130)
+        }
+        defer { second.end() }
         say("Starting PostgreSQL in \(directory.path) …")
-        let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await stops.run { try await services(postgres, directory, logger, requestLog) })
+            result = .success(
+                try await stops.run {
+                    let postgres = try await EmbeddedPostgres.start(
+                        in: directory, environment: environment, logger: logger)
+                    started.server = postgres
+                    return try await services(postgres, directory, logger, requestLog)
+                })
         } catch {
             result = .failure(error)
         }
-        await postgres.stop()
+        await started.server?.stop()
         try result.get()
     }
 
@@ -225,6 +241,16 @@ struct DevCommand: AsyncParsableCommand {
         } catch let error as HTTPServerError {
             throw StartFailure("\(error) Choose another port with \(flag).")
         }
+    }
+}
+
+/// The PostgreSQL of this run, once it accepts connections.
+private final class StartedPostgres: Sendable {
+    private let state = Mutex<EmbeddedPostgres?>(nil)
+
+    var server: EmbeddedPostgres? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
     }
 }
 

@@ -226,7 +226,12 @@ import Testing
         Mistake(
             #"admin audit export --output a.csv"#, 64,
             #"""
-            error: This command writes NDJSON only. Name the file 'a.csv' otherwise.
+            error: 'a.csv' does not end with '.ndjson', and this command writes NDJSON only.
+            """#),
+        Mistake(
+            #"admin audit export --output a.json"#, 64,
+            #"""
+            error: 'a.json' does not end with '.ndjson', and this command writes NDJSON only.
             """#),
         Mistake(
             #"admin grants import --file /nowhere/grants.txt"#, 64,

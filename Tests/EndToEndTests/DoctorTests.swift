@@ -36,9 +36,13 @@ import Testing
         func count(_ outcome: String) -> Int { findings.count { $0["outcome"].text == outcome } }
     }
 
-    private func examine(_ environment: [String: String], _ arguments: [String] = []) async throws -> Examination {
+    /// Runs the command; `prefix` is a command that runs it.
+    private func examine(
+        _ environment: [String: String], _ arguments: [String] = [], through prefix: [String] = []
+    ) async throws -> Examination {
         let process = try RunningProcess(
-            [Program.path, "doctor", "--json"] + arguments, environment: environment.filter { !$0.value.isEmpty })
+            prefix + [Program.path, "doctor", "--json"] + arguments,
+            environment: environment.filter { !$0.value.isEmpty })
         let status = await process.exitStatus()
         let answer = try #require(try? JSON(Array(process.output.utf8)), "\(process.output) \(process.errors)")
         let examination = Examination(status: status, findings: answer["checks"].items)
@@ -54,10 +58,12 @@ import Testing
         try await Deployment.with(cluster: try await TestCluster(options)) { site in
             let login = "\(site.databaseName)_login"
             let session = try site.session()
+            // The gateway needs no right on what extensions and admins have put into the schema.
             try await session.runScript(
                 """
                 CREATE ROLE \(login) LOGIN IN ROLE sluice_gateway; CREATE ROLE bare LOGIN;
-                CREATE ROLE mine LOGIN IN ROLE sluice_gateway
+                CREATE ROLE mine LOGIN IN ROLE sluice_gateway;
+                CREATE EXTENSION pg_buffercache; CREATE TABLE notes (); ALTER TABLE notes OWNER TO bare
                 """
             )
             var environment = site.environment
@@ -188,7 +194,16 @@ import Testing
             lacking("EXECUTE ON FUNCTION record_issuance", message: "record_issuance"),
             having("DELETE ON issuances", "LOGIN", message: "DELETE on issuances", advice: "Revoke"),
             having("UPDATE ON admin_audit", "sluice_gateway", message: "UPDATE on admin_audit"),
-            having("CREATE ON SCHEMA public", "PUBLIC", outcome: "warning", message: "create objects"),
+            having(
+                "CREATE ON SCHEMA public", "PUBLIC", outcome: "warning", message: "create objects",
+                advice: "ALTER SCHEMA public OWNER TO pg_database_owner"),
+            Ailment(
+                name: "encoding", check: "database", outcome: "failed",
+                message: "The encoding of the database is SQL_ASCII",
+                advice: "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
+                settings: url("dbname=test", "dbname=plain application_name=test"),
+                begin: "CREATE DATABASE plain TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'",
+                end: "DROP DATABASE plain WITH (FORCE)"),
             standard("default_transaction_read_only", "on", message: "read-only"),
             Ailment(
                 name: "locks that do not exclude", check: "locks", outcome: "failed", message: "revoked grant",
@@ -258,10 +273,10 @@ import Testing
                 settings: ["SLUICE_MASTER_KEY": "c2hvcnQ="]),
             Ailment(
                 name: "another master key", check: "master-key", outcome: "failed", message: "'k1' does not open",
-                settings: ["SLUICE_MASTER_KEY": "k1:\(other)"]),
+                advice: "in place of the one named 'k1'", settings: ["SLUICE_MASTER_KEY": "k1:\(other)"]),
             Ailment(
                 name: "the key of the rows is missing", check: "master-key", outcome: "failed",
-                message: "'k1' is not among those given", advice: "Add this key's line",
+                message: "'k1' is not among those given", advice: "below the first line",
                 settings: ["SLUICE_MASTER_KEY": "k2:\(other)"]),
             Ailment(
                 name: "half rotated", check: "master-key", outcome: "warning", message: "1 under 'k1'",
@@ -310,10 +325,10 @@ import Testing
             outbound("the row is named", "http://127.0.0.1:9", "(bucket near)"),
             Ailment(
                 name: "port in use", check: "listeners", outcome: "warning", message: "Address already in use",
-                advice: "choose another address", settings: ["SLUICE_LISTEN": "127.0.0.1:\(database)"]),
+                advice: "systemctl status sluice.socket", settings: ["SLUICE_LISTEN": "127.0.0.1:\(database)"]),
             Ailment(
                 name: "another machine's address", check: "listeners", outcome: "warning", message: "192.0.2.1",
-                settings: ["SLUICE_LISTEN": "192.0.2.1:8080"]),
+                advice: "choose another address", settings: ["SLUICE_LISTEN": "192.0.2.1:8080"]),
             Ailment(
                 name: "port is free", check: "listeners", outcome: "ok", message: "is free",
                 settings: ["SLUICE_LISTEN": "127.0.0.1:0"]),
@@ -331,10 +346,13 @@ import Testing
             return path
         }
         let key = Data(repeating: 7, count: 32).base64EncodedString()
-        for (mode, isOpen) in [(mode_t(0o644), true), (0o640, true), (0o600, false), (0o400, false)] {
+        // Root's files may be those of a service that reads them by their group.
+        let isRoot = geteuid() == 0
+        for (mode, isOpen) in [(mode_t(0o644), true), (0o640, !isRoot), (0o600, false), (0o400, false)] {
             let master = try file("key-\(mode)", key, mode)
+            let advice = "chmod \(isRoot ? "o-rwx" : "600") '\(master)'"
             let found = try await examine(["SLUICE_MASTER_KEY_FILE": master])
-            #expect(found.has("files", "warning", "SLUICE_MASTER_KEY_FILE", "chmod 600 '\(master)'") == isOpen)
+            #expect(found.has("files", "warning", "SLUICE_MASTER_KEY_FILE", advice) == isOpen)
             let whole = try file("key-\(mode).json", #"{"master-key": "\#(key)"}"#, mode)
             #expect(try await examine([:], ["--config", whole]).has("files", "warning", whole) == isOpen)
             let url = #"{"database": {"url": "postgresql://a:made-up@127.0.0.1:1/a"}}"#
@@ -360,6 +378,30 @@ import Testing
         let certificate = try await examine(["SLUICE_TLS_CERTIFICATE_FILE": missing, "SLUICE_TLS_KEY_FILE": plain])
         #expect(certificate.has("files", "failed", "SLUICE_TLS_CERTIFICATE_FILE: '\(missing)'"))
         #expect(certificate.has("files", "warning", "SLUICE_TLS_KEY_FILE"))
+    }
+
+    /// A namespace shows the files of this process's user as those of root, or of any other user.
+    @Test func `the group of a file may read it if the file is not the gateway's own`() async throws {
+        func unshare(_ user: String) -> [String] { ["/usr/bin/unshare", "--user", user] }
+        let attempt = try RunningProcess(unshare("--map-user=1000") + ["/bin/true"], environment: [:])
+        if await attempt.exitStatus() != 0 { try Test.cancel("unshare makes no users here: \(attempt.errors)") }
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Kubernetes shows secrets by such links.
+        let (master, link) = (folder.appending(path: "master").path, folder.appending(path: "link").path)
+        try Data(Data(repeating: 7, count: 32).base64EncodedString().utf8).write(to: URL(filePath: master))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: master)
+        let cases: [(user: String, mode: mode_t, advice: String?)] = [
+            ("--map-root-user", 0o644, "chmod o-rwx '\(link)'"), ("--map-root-user", 0o440, nil),
+            ("--map-user=1000", 0o644, "chmod 600 '\(link)'"), ("--map-user=1000", 0o440, "chmod 600 '\(link)'"),
+        ]
+        for (user, mode, advice) in cases {
+            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: mode)], ofItemAtPath: master)
+            let found = try await examine(["SLUICE_MASTER_KEY_FILE": link], through: unshare(user))
+            #expect(found.has("files", "warning", "SLUICE_MASTER_KEY_FILE", advice ?? "") == (advice != nil))
+            #expect(found.has("files", "ok") == (advice == nil), "\(found.findings)")
+        }
     }
 
     @Test func `beside a server with a certificate for another name, it advises nobody to stop it`() async throws {

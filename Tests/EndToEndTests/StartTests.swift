@@ -22,10 +22,14 @@ import Testing
         await site.end(early) { await early.crash() }
         try await site.makeBucket("sealed")
         let own = try #require(site.environment["SLUICE_MASTER_KEY"])
-        for (key, id) in [("k2:\(other)", "'k1' is not among those given"), ("k1:\(other)", "'k1' does not open")] {
+        for (key, id, advice) in [
+            ("k2:\(other)", "'k1' is not among those given", "below the first line"),
+            ("k1:\(other)", "'k1' does not open", "in place of the one named 'k1'"),
+        ] {
             let error = try await failure(at: site, key)
             #expect(error.status == 1)
             #expect(error.output.contains("SLUICE_MASTER_KEY: the master key \(id)"), "\(error)")
+            #expect(error.output.contains(advice), "\(error)")
             #expect(!error.output.contains(other) && !error.output.contains("listening"))
         }
         let both = ["SLUICE_MASTER_KEY": "k2:\(other)\n\(own)"]

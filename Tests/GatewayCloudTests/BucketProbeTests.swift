@@ -313,8 +313,18 @@ extension ServerResponse {
             let finding = try #require(validation.findings.first { $0.step == step })
             let setting = step == .unsignedTimes ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
             #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
+            let tellsPrice = finding.advice?.contains("'checksumSHA256' and a length") == true
+            #expect(tellsPrice == (step != .unsignedTimes), "\(finding)")
         }
         #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
+    }
+
+    @Test func `what another scheme would prevent is told with what that would cost`() async throws {
+        let (validation, _) = try await validate(ProbedStore(isLenient: true), scheme: .awsV2)
+        let finding = try #require(validation.findings.first { $0.step == .unsignedType })
+        for words in ["Use 'aws-v4'", "'checksumSHA256' and a length", "temporary credentials"] {
+            #expect(finding.advice?.contains(words) == true, "\(finding)")
+        }
     }
 
     @Test(

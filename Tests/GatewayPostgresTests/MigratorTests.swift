@@ -86,6 +86,11 @@ import Testing
         let early = Migrator.Failure.foreignLogin(login: login, owner: owner)
         await #expect(throws: early) { try await Migrator(connection: superuser).migrate() }
         await #expect(throws: early) { try await Migrator(connection: superuser).finish() }
+        let option = "options=-crole%3D\(owner)"
+        #expect("\(early)".contains(option))
+        let query = try TestDatabase.current.connectionString.replacing(" ", with: "&")
+        let asOwner = try PostgresConnection(testing: "postgresql:///?\(query)&\(option)")
+        _ = try await Migrator(connection: asOwner).migrate()
         let (other, role) = try await connect(as: "other", "SUPERUSER")
         await #expect(throws: Migrator.Failure.foreignLogin(login: role, owner: owner)) {
             try await Migrator(connection: other).migrate()

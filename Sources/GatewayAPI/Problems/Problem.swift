@@ -241,7 +241,9 @@ extension Problem {
         case .malformedTarget:
             self.init(kind: .malformedRequest, detail: "The request target cannot be decoded.")
         case .noSuchRoute:
-            self.init(kind: .noSuchRoute, detail: "No operation has this path; '/docs' lists those that exist.")
+            self.init(
+                kind: .noSuchRoute,
+                detail: "This listener has no such path; '/docs' at the admin listener lists all operations.")
         case .methodNotAllowed(let methods):
             let names = methods.map(\.rawValue).joined(separator: ", ")
             self.init(kind: .methodNotAllowed, detail: "This path supports \(names).")

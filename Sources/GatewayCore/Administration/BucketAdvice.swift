@@ -147,12 +147,19 @@ struct BucketAdvice {
             }
         if bucket.scheme == .awsV2 {
             return what + " Links of 'aws-v2' cannot prevent this. Use 'aws-v4' with 'honoursUnsignedHeaders'."
+                + Self.priceOfClosing
         }
         return bucket.honoursUnsignedHeaders
             ? what + " It does so although the bucket's links bind headers that prevent this. "
                 + "Do not grant uploads by links here."
             : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that prevent this."
+                + Self.priceOfClosing
     }
+
+    /// What a bucket under `aws-v4` can no longer do once it has `honoursUnsignedHeaders`.
+    private static let priceOfClosing =
+        " Its upload links then need 'checksumSHA256' and a length, "
+        + "and temporary credentials and remote signing upload no more."
 
     private func hiddenACL(_ status: Int) -> String {
         let unknown =
@@ -186,7 +193,7 @@ struct BucketAdvice {
             ? "The store does not compare the hash that a request is signed with. Ask for 'contentMD5' as well."
             : "The store does not compare 'x-amz-checksum-sha256', so that a SHA-256 binds nothing there. "
                 + "Ask for 'contentMD5', or set 'honoursUnsignedHeaders' on the bucket, "
-                + "so that its links bind the hash of the request instead."
+                + "so that its links bind the hash of the request instead." + Self.priceOfClosing
     }
 
     private func unexpected(in step: BucketValidation.Step) -> String {

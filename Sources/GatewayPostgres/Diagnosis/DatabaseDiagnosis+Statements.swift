@@ -26,14 +26,23 @@ extension DatabaseDiagnosis {
             synchronousStandbys: try row.next(), clock: try row.next())
     }
 
-    /// The tables are those that every gateway appends to; the functions are all but the two that it must not call.
+    /// The tables are what Sluice has made, as for `grant_to_gateway`: admins and extensions may have put more into the
+    /// schema. The logs are those that every gateway appends to, whoever owns them. The functions are all but the two
+    /// that a gateway must not call.
     static let readLogin = Statement<Void, LoginFacts>(
         """
-        WITH tables AS (
+        WITH relations AS (
             SELECT c.oid, c.relname::text AS name, c.relowner FROM pg_class c
             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
         ),
-        logs AS (SELECT t.* FROM tables t WHERE t.name IN ('issuances', 'policy_log', 'admin_audit'))
+        tables AS (
+            SELECT r.oid, r.name FROM relations r
+            JOIN relations m ON m.name = 'schema_migrations' AND m.relowner = r.relowner
+            WHERE NOT EXISTS (
+                SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'e'
+            )
+        ),
+        logs AS (SELECT r.* FROM relations r WHERE r.name IN ('issuances', 'policy_log', 'admin_audit'))
         SELECT r.rolname::text, r.rolsuper, g.oid IS NOT NULL, coalesce(pg_has_role(r.oid, g.oid, 'USAGE'), false),
             EXISTS (SELECT FROM logs l WHERE pg_has_role(l.relowner, 'USAGE')),
             has_schema_privilege('public', 'CREATE'), has_database_privilege(current_database(), 'TEMPORARY'),

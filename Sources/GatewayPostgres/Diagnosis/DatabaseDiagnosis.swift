@@ -104,7 +104,7 @@ public struct LoginFacts: Sendable, Equatable {
     public var mayCreate: Bool
     /// Whether it may create temporary tables.
     public var mayCreateTemporary: Bool
-    /// Tables that it may not read, or not append to although the gateway has to.
+    /// Tables of Sluice that it may not read, or not append to although the gateway has to.
     public var missingTables: [String]
     /// Functions that it may not call.
     public var missingFunctions: [String]

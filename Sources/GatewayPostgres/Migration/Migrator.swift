@@ -67,7 +67,8 @@ public struct Migrator: Sendable {
             case .foreignLogin(let login, let owner):
                 """
                 The login is \(login), and the schema belongs to \(owner), who alone can migrate it: what another \
-                role makes, its owner could not change later. Log in as \(owner).
+                role makes, its owner could not change later. Log in as \(owner), or, as a superuser, add \
+                options=-crole%3D\(owner) to the URL.
                 """
             case .foreignDatabase(let login, let owner):
                 """

@@ -12,9 +12,10 @@ struct CompletionCommand: ParsableCommand {
             zsh    source <(sluice completion zsh)
             fish   sluice completion fish | source
 
-            If SLUICE_ADMIN_KEY is set, names of buckets and identifiers of rows are
-            completed as well. They come from the gateway at SLUICE_ADMIN_URL, at most
-            100 of them, and within a second or not at all.
+            If SLUICE_ADMIN_KEY or SLUICE_ADMIN_KEY_FILE is set, names of buckets and
+            groups and identifiers of rows are completed as well. They come from the
+            gateway at SLUICE_ADMIN_URL, at most 100 of them, and within a second or not
+            at all.
             """)
 
     @Argument(help: "The shell.")

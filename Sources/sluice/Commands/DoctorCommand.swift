@@ -11,8 +11,9 @@ struct DoctorCommand: AsyncParsableCommand {
             running gateway. It looks at the settings and their files, the database, its
             durability, locks and schema, the rights of the login, the clocks, the master
             key, the servers that buckets, credentials and issuers name, and the addresses
-            to listen on. Each line says ok, warning, failed or skipped, with advice. The
-            exit status is 1 if something failed.
+            to listen on. Where systemd holds the sockets, it starts a stopped gateway.
+            Each line says ok, warning, failed or skipped, with advice. The exit status is
+            1 if something failed.
             """
     )
 

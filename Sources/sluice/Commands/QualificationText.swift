@@ -41,7 +41,10 @@ enum QualificationText {
         }
         var text = ""
         if isOpen {
-            text += "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links then bind more headers."
+            text +=
+                "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links by aws-v4 then bind more "
+                + "headers, and need checksumSHA256 and a length. Temporary credentials and remote signing by aws-v4 "
+                + "then upload no more."
         }
         if broken.contains(where: { QualificationReport.unsignedTimes.contains($0.check) }) {
             text += "\nSet externalDeletions of the bucket: missing and old objects then give no reserved bytes back."

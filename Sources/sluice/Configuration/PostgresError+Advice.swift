@@ -20,7 +20,14 @@ extension PostgresError {
         case "42501"?: adviceOnRights(login)
         case "57014"?: "The server ended the statement. Find out what keeps it busy."
         // Class 28 is a login that is not accepted.
+        case let state? where state.hasPrefix("28") && text.contains("Peer"):
+            "Run this as the system user of that name, for example: runuser -u sluice -- sluice …"
         case let state? where state.hasPrefix("28"): Self.adviceOnLogin
+        case nil where text.contains("does not match host name"):
+            "Name the server in SLUICE_DATABASE_URL as its certificate does."
+        case nil where text.contains("certificate"):
+            "Name the server's authority by sslrootcert in SLUICE_DATABASE_URL, for example "
+                + "sslrootcert=/etc/ssl/certs/ca-certificates.crt."
         case nil where text.contains("password"): Self.adviceOnLogin
         case nil where text.contains("too many") || text.contains("slots"):
             "Raise max_connections on the server, or run fewer clients."

@@ -122,13 +122,26 @@ struct SettingMistakes: Error, CustomStringConvertible {
 
     /// Reports that the master keys do not open the secrets in the database.
     init(masterKeys flaws: [MasterKeyError]) {
-        mistakes = flaws.map {
-            "\(SettingName.masterKey.variable): \($0); secrets in the database are sealed with it, so set it too"
-        }
+        mistakes = flaws.map { "\(SettingName.masterKey.variable): \($0). \($0.advice)" }
     }
 
     var description: String {
         "The configuration has mistakes:\n" + mistakes.map { "  \($0)" }.joined(separator: "\n")
             + "\n'sluice serve --help' lists the settings."
+    }
+}
+
+extension MasterKeyError {
+    /// What to do if secrets in the database do not open for this reason.
+    var advice: String {
+        switch self {
+        case .unknownKey:
+            "Add this key's line to SLUICE_MASTER_KEY or its file, below the first line. Each line then needs its "
+                + "identifier; a single key without one has 'default'. Without it, the secrets that it sealed are lost."
+        case .doesNotOpen(let id):
+            "Put the key that sealed these rows in place of the one named '\(id)' in SLUICE_MASTER_KEY or its file. "
+                + "Without it, their secrets are lost."
+        case .malformed, .sealingFailed: "Correct SLUICE_MASTER_KEY or its file."
+        }
     }
 }

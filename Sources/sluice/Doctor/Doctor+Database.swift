@@ -78,7 +78,8 @@ extension Doctor {
         if facts.encoding != "UTF8" {
             report.note(
                 .database, .failed, "The encoding of the database is \(facts.encoding).",
-                advice: "Object keys are UTF-8: create the database anew with ENCODING 'UTF8'.")
+                advice: "Object keys are UTF-8. Create the database anew: CREATE DATABASE … OWNER … "
+                    + "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'")
         }
         if facts.isStandby || facts.isReadOnly {
             report.note(
@@ -202,7 +203,10 @@ extension Doctor {
         if login.mayCreate {
             report.note(
                 .roles, .warning, "The login '\(login.name)' may create objects in the schema 'public'.",
-                advice: "As the owner of the database: REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+                advice: "As a superuser, in this database: ALTER SCHEMA public OWNER TO pg_database_owner; "
+                    + "REVOKE CREATE ON SCHEMA public FROM PUBLIC. Revoke it from the login and its roles as well, "
+                    + "if they have it. If the role that runs 'sluice migrate' does not own the database, "
+                    + "name it in place of pg_database_owner.")
         }
         if !login.mayCreateTemporary {
             report.note(
@@ -226,9 +230,7 @@ extension Doctor {
         }
         let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
         for flaw in flaws {
-            report.note(
-                .masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst,
-                advice: "Add this key's line to SLUICE_MASTER_KEY or its file. Without it, these secrets are lost.")
+            report.note(.masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst, advice: flaw.advice)
         }
         let lacking = gateways.filter { !$0.keyIDs.contains(masterKeys.currentID) }
         if !lacking.isEmpty {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import LocalFiles
 import StrictJSON
 
@@ -8,7 +9,7 @@ extension Doctor {
         .databasePasswordFile, .masterKeyFile, .bootstrapAdminKeyFile, .tlsKeyFile,
     ]
 
-    /// Looks at the files that settings name: whether they are there, and who else can read the secret ones.
+    /// Looks at the files that settings name: whether they are there, and who can needlessly read the secret ones.
     mutating func examineFiles(_ options: SettingsOptions, _ reader: SettingReader) {
         var reader = reader
         let before = report.findings.count
@@ -24,17 +25,37 @@ extension Doctor {
                 .files, .failed, "\(name.variable): '\(file)' \(flaw).",
                 advice: "Correct the path, or let the user that runs 'sluice serve' read the file.")
         }
-        if report.findings.count == before { report.note(.files, .ok, "No other user can read a file with secrets.") }
+        if report.findings.count == before {
+            report.note(.files, .ok, "No file with secrets can be read by more users than necessary.")
+        }
     }
 
-    /// Warns if users besides the owner can read a file.
+    /// Warns if more users can read a file than necessary.
+    ///
+    /// A gateway may read a file of another user by the file's group: the Debian package and Kubernetes give it files
+    /// of root in this way. A file of its own needs no group that reads it.
     private mutating func examineReaders(of file: String, named name: String) {
-        guard let mode = try? FileStatus(file).permissions, mode & 0o044 != 0 else { return }
-        let who = mode & 0o004 != 0 ? "every user of this machine" : "the group of the file"
+        guard let mode = try? FileStatus(file).permissions else { return }
+        let (isOpen, isOwn) = (mode & 0o004 != 0, Self.belongsToThisUser(file))
+        guard isOpen || isOwn && mode & 0o040 != 0 else { return }
+        let who = isOpen ? "every user of this machine" : "the group of the file"
+        let advice =
+            isOwn
+            ? "Run: chmod 600 '\(file)'"
+            : "Let the user that runs 'sluice serve' own it or be in its group, and run: chmod o-rwx '\(file)'"
         report.note(
             .files, .warning,
             "\(name): '\(file)' holds secrets, and \(who) can read it (mode \(String(mode, radix: 8))).",
-            advice: "Run: chmod 600 '\(file)'")
+            advice: advice)
+    }
+
+    /// Whether a file belongs to the user of this process, and is not root's: root may examine the files of a service
+    /// that runs as another user.
+    private static func belongsToThisUser(_ file: String) -> Bool {
+        let user = geteuid()
+        let path = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
+        let owner = try? FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? UInt
+        return user != 0 && owner == UInt(user)
     }
 
     /// Whether a configuration file has a master key, a bootstrap key, or a password for the database.

@@ -69,14 +69,18 @@ extension Doctor {
         let listen = ListenAddress(reading: &reader, .listen) ?? Settings.defaultListen
         let admin = ListenAddress(reading: &reader, .adminListen)
         let scheme = reader.text(.tlsCertificateFile) == nil ? "http" : "https"
-        // Only the inner listener has /healthz and /readyz.
+        let refusal = Self.refusal(of: listen)
+        let adminRefusal = admin.flatMap { Self.refusal(of: $0) }
+        // Only the inner listener has /healthz and /readyz. Nobody is asked at an address that is free.
         let inner = Self.origin(of: admin ?? listen, scheme)
-        let isRunning = await Self.answer(at: inner, "/healthz")?["status"] == .string("ok")
+        let isTaken = (admin == nil ? refusal : adminRefusal) != nil
+        let isRunning =
+            if isTaken { await Self.answer(at: inner, "/healthz")?["status"] == .string("ok") } else { false }
         // The certificate is for the gateway's name, not for the address.
-        let isSecured = if isRunning { false } else { await Self.isSecured(inner) }
+        let isSecured = if isRunning || !isTaken { false } else { await Self.isSecured(inner) }
         let holder = isRunning ? "a gateway" : isSecured ? "a server with TLS" : nil
-        examine(listen, .listen, heldBy: holder)
-        if let admin { examine(admin, .adminListen, heldBy: holder) }
+        note(listen, .listen, refusal, heldBy: holder)
+        if let admin { note(admin, .adminListen, adminRefusal, heldBy: holder) }
         if isSecured {
             report.note(
                 .gateways, .skipped, "The server at \(inner) has a certificate for another name.",
@@ -92,17 +96,26 @@ extension Doctor {
         }
     }
 
-    private mutating func examine(_ address: ListenAddress, _ name: SettingName, heldBy holder: String?) {
-        let place = "\(name.variable): \(address.host) port \(address.port)"
+    /// Why `serve` could not listen at an address; `nil` if it could.
+    private static func refusal(of address: ListenAddress) -> HTTPServerError? {
         do throws(HTTPServerError) {
             try HTTPServer.checkAddress(address.host, port: address.port)
-            report.note(.listeners, .ok, "\(place) is free.")
+            return nil
         } catch {
-            if let holder { return report.note(.listeners, .ok, "\(place) is in use, by \(holder).") }
-            report.note(
-                .listeners, .warning, "\(place) cannot be used: \(error)",
-                advice: "'sluice serve' would not start here. Stop what listens there, or choose another address.")
+            return error
         }
+    }
+
+    private mutating func note(
+        _ address: ListenAddress, _ name: SettingName, _ refusal: HTTPServerError?, heldBy holder: String?
+    ) {
+        let place = "\(name.variable): \(address.host) port \(address.port)"
+        guard let refusal else { return report.note(.listeners, .ok, "\(place) is free.") }
+        if let holder { return report.note(.listeners, .ok, "\(place) is in use, by \(holder).") }
+        report.note(
+            .listeners, .warning, "\(place) cannot be used: \(refusal)",
+            advice: "If systemd holds it (`systemctl status sluice.socket`), leave it: the gateway takes the socket. "
+                + "Otherwise 'sluice serve' would not start here: stop what listens there, or choose another address.")
     }
 
     /// Whether a server with TLS listens whose certificate is not for the address.

@@ -7,7 +7,7 @@ import LineLogging
 import Logging
 
 /// Looks at everything that a gateway needs: settings, files, database, keys, networks. It changes nothing and may run
-/// beside a gateway.
+/// beside a gateway. Where systemd holds the sockets of a stopped gateway, its request starts the gateway.
 ///
 /// A mistake in one place does not hide those in others: whatever can still be looked at is looked at.
 struct Doctor {

@@ -43,7 +43,8 @@ public protocol MultipartStore: Sendable {
 public enum MultipartCompletion: Sendable, Equatable {
     /// The parts are an object now. Its entity tag has no quotes; `nil` if the store does not report it.
     case done(etag: String?)
-    /// The store does not know the upload. If the completion was sent more than once, an earlier one may have succeeded.
+    /// The store does not know the upload. If the completion was sent more than once, an earlier one may have
+    /// succeeded.
     case unknownUpload(wasRepeated: Bool)
 }
 

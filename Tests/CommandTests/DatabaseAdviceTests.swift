@@ -1,0 +1,28 @@
+import Testing
+
+@testable import LibPQ
+@testable import sluice
+
+@Suite("advice about PostgreSQL")
+struct DatabaseAdviceTests {
+    @Test(arguments: [
+        (
+            "root certificate file \"/nonexistent/.postgresql/root.crt\" does not exist\n"
+                + "Either provide the file or change sslmode to disable server certificate verification.",
+            "sslrootcert"
+        ),
+        ("SSL error: certificate verify failed", "sslrootcert"),
+        (
+            "server certificate for \"db.example\" (and 1 other name) does not match host name \"127.0.0.1\"",
+            "as its certificate does"
+        ),
+        ("FATAL:  28000: Peer authentication failed for user \"sluice\"", "runuser -u sluice"),
+        ("FATAL:  28P01: password authentication failed for user \"sluice\"", "pg_hba.conf"),
+        ("fe_sendauth: no password supplied", "pg_hba.conf"),
+        ("Connection refused", "whether PostgreSQL runs there"),
+    ])
+    func `what libpq says of a failed login leads to what helps`(text: String, advice: String) {
+        let error = LoginFailure("connection to server at \"db.example\" (192.0.2.1), port 5432 failed: \(text)").error
+        #expect(error.advice(for: .gateway).contains(advice), "\(error)")
+    }
+}

@@ -128,7 +128,9 @@ struct ContractClientTests {
     }
 
     /// What a new key replaces as a whole, and nothing removes.
-    private static let membersOfKeys: Set = ["accessKeyID", "keyPair", "secretAccessKey", "serviceAccount", "sessionToken"]
+    private static let membersOfKeys: Set = [
+        "accessKeyID", "keyPair", "secretAccessKey", "serviceAccount", "sessionToken",
+    ]
 
     @Test func `a merge patch has the members of the replacement, and may remove those that are not required`() throws {
         let patches = contract.operations.filter { $0.method == "PATCH" }

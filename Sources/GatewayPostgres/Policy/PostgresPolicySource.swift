@@ -39,7 +39,8 @@ public struct PostgresPolicySource: PolicySource {
     ///   - onSetback: Called when the database is seen to have gone back in time.
     ///   - logger: Receives messages about secrets that do not open, and about a database that went back in time.
     public init(
-        pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
+        pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3),
+        schema: SchemaFit? = nil,
         onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.pool = pool

@@ -219,14 +219,15 @@ import Testing
 
     /// An object whose tag does not tell its parts may be that of another upload of the key, unless a completion of
     /// this one was sent before.
-    @Test(arguments: [
-        Found(etag: expectedETag, isOwn: true), Found(etag: expectedETag?.uppercased(), isOwn: true),
-        Found(etag: "9aa9c1783224a1536d3f1e222c9c791b-2", isOwn: false), Found(isOwn: false),
-        Found(status: 404, etag: expectedETag, isOwn: false),
-        Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, isOwn: true),
-        Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-3", isOfOSS: true, isOwn: false),
-        Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, age: 86_400, isOwn: false),
-    ], Before.allCases)
+    @Test(
+        arguments: [
+            Found(etag: expectedETag, isOwn: true), Found(etag: expectedETag?.uppercased(), isOwn: true),
+            Found(etag: "9aa9c1783224a1536d3f1e222c9c791b-2", isOwn: false), Found(isOwn: false),
+            Found(status: 404, etag: expectedETag, isOwn: false),
+            Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, isOwn: true),
+            Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-3", isOfOSS: true, isOwn: false),
+            Found(etag: "9AA9C1783224A1536D3F1E222C9C791B-2", isOfOSS: true, age: 86_400, isOwn: false),
+        ], Before.allCases)
     func `an upload that the store does not know any more is one that it completed, or lost`(
         found: Found, before: Before
     ) async throws {

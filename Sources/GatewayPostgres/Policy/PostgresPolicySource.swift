@@ -40,8 +40,7 @@ public struct PostgresPolicySource: PolicySource {
     ///   - logger: Receives messages about secrets that do not open, and about a database that went back in time.
     public init(
         pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3),
-        schema: SchemaFit? = nil,
-        onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
+        schema: SchemaFit? = nil, onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.pool = pool
         self.areaPool = areaPool ?? pool

@@ -10,8 +10,9 @@ import { toast } from "./toast.js";
  * @param {string} title
  * @param {object} options `side` puts it at the edge of the window; `wide` makes it wider; `onClose` is called with the
  *   result; `guard` may return `false` to keep it open when Escape is pressed.
- * @param {function(function(*): void): Array} content Receives the function that closes the dialog with a result, and
- *   returns `{body, footer}`.
+ * @param {function(function(*): void, {dismiss, hold}): Array} content Receives the function that closes the dialog
+ *   with a result, and returns `{body, footer}`. `dismiss` closes the dialog as Escape does; `hold` waits for a call to
+ *   answer, and keeps the dialog from being dismissed meanwhile.
  * @returns {Promise<*>} The result; `undefined` if it was dismissed.
  */
 export function openDialog(title, { side, wide, guard, label } = {}, content) {
@@ -24,10 +25,23 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       result = value;
       element.close();
     };
+    let held = 0;
     const dismiss = () => {
-      if (!guard || guard() !== false) close();
+      if (!held && (!guard || guard() !== false)) close();
     };
-    const { body, footer } = content(close);
+    const hold = async (answer) => {
+      held += 1;
+      try {
+        return await answer;
+      } finally {
+        held -= 1;
+      }
+    };
+    // A browser lets a page prevent one `cancel` only; at the second Escape, it closes the dialog.
+    const keep = (event) => {
+      if (held && event.key === "Escape") event.preventDefault();
+    };
+    const { body, footer } = content(close, { dismiss, hold });
     fill(
       element,
       h(
@@ -47,6 +61,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     });
     element.addEventListener("close", () => {
       removeEventListener("hashchange", leave);
+      removeEventListener("keydown", keep);
       element.remove();
       // The event comes a task after the dialog has closed. What has got the focus since then keeps it.
       if (before?.isConnected && document.activeElement === document.body) before.focus();
@@ -54,6 +69,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     });
     const leave = () => close();
     addEventListener("hashchange", leave);
+    addEventListener("keydown", keep);
     document.body.append(element);
     element.showModal();
     const first = [
@@ -77,7 +93,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
  * @returns {Promise<boolean>} Whether it was done.
  */
 export async function confirm(title, { body, confirm: word = "Confirm", danger, typed, run }) {
-  const done = await openDialog(title, {}, (close) => {
+  const done = await openDialog(title, {}, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const input = typed
       ? h("input", { type: "text", autocomplete: "off", spellcheck: "false", id: unique("typed") })
@@ -88,7 +104,7 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
       run: async () => {
         fill(trouble);
         try {
-          const result = await run?.();
+          const result = await hold(run?.());
           close(result === undefined ? true : result);
         } catch (error) {
           fill(trouble, problemBox(error));
@@ -111,7 +127,7 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
           : null,
         trouble,
       ],
-      footer: [button("Cancel", { run: () => close(), attributes: danger && !typed ? { autofocus: true } : {} }), act],
+      footer: [button("Cancel", { run: dismiss, attributes: danger && !typed ? { autofocus: true } : {} }), act],
     };
   });
   return done ?? false;

@@ -42,6 +42,11 @@ const differences = {
   prefix: "another place",
 };
 
+/** Returns the member of a request that names its object. For a listing it is a prefix, empty for the whole bucket. */
+export function objectOf({ action, key }) {
+  return action === "ListObjects" ? { prefix: key ?? "" } : { key };
+}
+
 /** Returns a sentence for a reason of the contract. */
 function reasonText(reason) {
   return reasons[reason] ?? reason;

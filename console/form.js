@@ -288,7 +288,7 @@ function textField(contract, member, value, options) {
   const has = () => (isList ? input.value.trim() !== "" : input.value !== "");
   // A draft may hold what no field can show. It is not sent unseen.
   const isShown = input.value === "" ? written === "" : read.read(input.value) !== null;
-  const mayBeEmpty = kind === "text" && !schema.minLength && !schema.pattern;
+  const mayBeEmpty = kind === "text" && !schema.minLength && (!schema.pattern || matches(schema.pattern, ""));
   const says = keeper(
     isShown ? value : undefined,
     () => (has() ? (read.read(input.value) ?? undefined) : member.required && mayBeEmpty ? "" : undefined),
@@ -437,6 +437,8 @@ function booleanField(contract, member, value, options) {
   const id = unique("field");
   const given = typeof value === "boolean" ? value : undefined;
   const was = given ?? member.standard === true;
+  // A flag without a default is off when it is absent. Where its member does not apply, `false` is refused as well.
+  const off = member.required || member.standard !== undefined ? false : undefined;
   const input = h("input", {
     type: "checkbox",
     id,
@@ -455,7 +457,7 @@ function booleanField(contract, member, value, options) {
     name: member.name,
     element: shell.element,
     // A member that was never set stays absent for as long as nobody ticks it.
-    value: () => (input.checked !== was ? input.checked : (given ?? (member.required ? was : undefined))),
+    value: () => (input.checked !== was ? input.checked || off : (given ?? (member.required ? was : undefined))),
     check: () => shell.mark(null),
     refuse: (_, text) => !shell.mark(text),
   };

@@ -106,6 +106,12 @@ class App {
 
 async function start() {
   const once = takeOnce();
+  // In a tab that shows the console, the address of such a link changes only what is behind `#`.
+  addEventListener("hashchange", (event) => {
+    if (!location.hash.startsWith("#once=")) return;
+    event.stopImmediatePropagation();
+    location.reload();
+  });
   try {
     const answer = await fetch("/console/config.json");
     if (!answer.ok) throw new Error(`The configuration could not be read (status ${answer.status}).`);

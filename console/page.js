@@ -60,8 +60,11 @@ export class Page extends EventTarget {
     return this.session.api.upload(id, { signal: this.signal, ...call }, progress);
   }
 
-  /** Lists a call in "Show command", without making it. Of calls of one operation, the last one stays. */
-  record(id, call) {
+  /**
+   * Lists a call in "Show command", without making it. Of calls of one operation, the last one stays. A credential that
+   * is not the session's is not kept.
+   */
+  record(id, { bearer, ...call }) {
     this.#recorded.delete(id);
     this.#recorded.set(id, call);
     this.dispatchEvent(new Event("record"));

@@ -54,7 +54,7 @@ export function editRow(page, options) {
   const fixed = new Set(["id", "createdBy", "createdAt", "updatedAt", ...omit]);
 
   let guard = () => true;
-  return openDialog(title, { side: true, wide: Boolean(review), guard: () => guard() }, (close) => {
+  return openDialog(title, { side: true, wide: Boolean(review), guard: () => guard() }, (close, { dismiss, hold }) => {
     const trouble = h("div", { class: "stack" });
     const commands = h("div", { class: "stack" });
     const judged = h("div", { class: "stack" });
@@ -125,7 +125,7 @@ export function editRow(page, options) {
         return;
       }
       try {
-        const answer = await page.call(id, sent);
+        const answer = await hold(page.call(id, sent));
         toast(options.saved ?? (row ? "Saved" : "Created"));
         close(answer);
       } catch (error) {
@@ -172,7 +172,7 @@ export function editRow(page, options) {
 
     return {
       body: [intro, form.element, judged, disclosure("Show command", {}, commands), trouble],
-      footer: [button("Cancel", { run: () => guard() !== false && close() }), save],
+      footer: [button("Cancel", { run: dismiss }), save],
     };
   });
 }

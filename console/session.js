@@ -76,9 +76,16 @@ export class Session extends EventTarget {
     return this.caller?.roles ?? [];
   }
 
-  /** Whether the person's rights end at buckets, prefixes or principals. */
+  /** Whether what the person sees ends at buckets, prefixes or principals. */
   get isLimited() {
     return Array.isArray(this.caller?.adminScopes);
+  }
+
+  /** The scopes that limit what an admin may change, or what an auditor sees; `null` for everything. */
+  get limits() {
+    const admin = this.caller?.conferred.filter(({ role }) => role === "admin") ?? [];
+    if (!admin.length) return this.caller?.adminScopes ?? null;
+    return admin.every(({ adminScopes }) => adminScopes) ? admin.flatMap(({ adminScopes }) => adminScopes) : null;
   }
 
   /**
@@ -89,7 +96,8 @@ export class Session extends EventTarget {
     if (!this.#contract.has(id)) return false;
     const { access, isDelegated } = this.#contract.operation(id);
     if (access !== "admin" && access !== "auditor") return true;
-    if (this.isLimited && !isDelegated) return false;
+    // An admin of some scopes may be an auditor of everything.
+    if ((access === "admin" ? this.limits : this.isLimited) && !isDelegated) return false;
     return this.roles.includes("admin") || (access === "auditor" && this.roles.includes("auditor"));
   }
 }

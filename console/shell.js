@@ -180,6 +180,8 @@ export class Shell {
       { icon: "person", small: false },
     );
     const role = caller.roles.includes("admin") ? "Admin" : "Auditor";
+    const { limits } = this.#session;
+    const scopes = caller.adminScopes ?? limits ?? [];
     const list = holder.querySelector("[role=menu]");
     list.addEventListener("beforetoggle", (event) => {
       if (event.newState !== "open") return;
@@ -189,13 +191,13 @@ export class Shell {
           "div",
           { class: "account", role: "none" },
           principal(caller.principal),
-          h("div", { class: "badges" }, badge(role, "info"), this.#session.isLimited ? badge("Limited", "warn") : null),
+          h("div", { class: "badges" }, badge(role, "info"), limits ? badge("Limited", "warn") : null),
           left === null ? null : h("p", { class: "faint" }, `Signed in for ${duration(Math.max(0, left))} more`),
-          caller.adminScopes?.length
+          scopes.length
             ? h(
                 "ul",
                 {},
-                caller.adminScopes.map((scope) => h("li", {}, code(`${scope.bucket}/${scope.prefix ?? ""}`))),
+                scopes.map((scope) => h("li", {}, code(`${scope.bucket}/${scope.prefix ?? ""}`))),
               )
             : null,
         ),
@@ -204,7 +206,7 @@ export class Shell {
     return h(
       "div",
       { class: "account-holder" },
-      badge(this.#session.isLimited ? `${role}, limited` : role, role === "Admin" ? "info" : null),
+      badge(limits ? `${role}, limited` : role, role === "Admin" ? "info" : null),
       holder,
     );
   }

@@ -154,6 +154,8 @@ export function dataTable(options) {
     order = { name: column.name, down };
     rows = [...rows].sort((one, other) => compare(column.sort(one), column.sort(other)) * (down ? -1 : 1));
     draw();
+    // The heading was drawn anew.
+    head.querySelector("[aria-sort] .sort")?.focus();
   }
 
   function drawRow(row) {
@@ -304,9 +306,12 @@ export function dataTable(options) {
     if (!rows.length) draw();
     try {
       let fresh = [];
-      // A page may be empty although more follow it.
-      do fresh = await pages.next();
-      while (!fresh.length && !pages.done);
+      // A row that was inserted is there already. A page may be empty although more follow it.
+      do {
+        const found = await pages.next();
+        const known = new Set(rows.map(key));
+        fresh = found.filter((row) => !known.has(key(row)));
+      } while (!fresh.length && !pages.done);
       if (mine !== visit) return;
       const at = rows.length;
       rows = [...rows, ...fresh];

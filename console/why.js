@@ -1,7 +1,7 @@
 // Asks why a request was refused, and what would permit it.
 
 import { fill, h, unique } from "./dom.js";
-import { showExplanation } from "./explanation.js";
+import { objectOf, showExplanation } from "./explanation.js";
 import { code } from "./format.js";
 import { badge, button, card, message, problemBox, skeleton } from "./parts.js";
 import { address } from "./router.js";
@@ -231,8 +231,7 @@ export function whyForm(page, { asked, digest, starts, onAsk }) {
       );
       return;
     }
-    const named = { ...rest, [request.action === "ListObjects" ? "prefix" : "key"]: key };
-    const body = { ...named, ...(asked.at && !now.checked ? { at: asked.at } : {}) };
+    const body = { ...rest, ...objectOf({ ...rest, key }), ...(asked.at && !now.checked ? { at: asked.at } : {}) };
     fill(answer, skeleton(4));
     try {
       const { data } = await page.call("explain", { body });

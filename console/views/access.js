@@ -1,10 +1,10 @@
 // The access explorer: may a principal reach a key, what may a principal do, and who may reach a key or a prefix.
 
-import { h, isObject } from "../dom.js";
-import { grantColumns, quotaList, showExplanation, verdictBadge } from "../explanation.js";
+import { h, isAbort, isObject } from "../dom.js";
+import { grantColumns, objectOf, quotaList, showExplanation, verdictBadge } from "../explanation.js";
 import { schemaForm } from "../form.js";
 import { code, count, principal } from "../format.js";
-import { badge, button, card, disclosure, emptyState, facts, pageHead, tabs } from "../parts.js";
+import { badge, button, card, disclosure, emptyState, facts, pageHead, problemBox, tabs } from "../parts.js";
 import { address } from "../router.js";
 import { suggestions } from "../suggest.js";
 import { dataTable } from "../table.js";
@@ -69,7 +69,8 @@ function askForm(page, properties, value, { required = [], submit, more, take = 
   );
   element.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.check()) page.setQuery(take(form.value()));
+    const isGood = more?.check() ?? true;
+    if (form.check() && isGood) page.setQuery(take(form.value()));
   });
   return element;
 }
@@ -88,8 +89,21 @@ async function mayIt(page) {
   const isIssuance = query.issuance !== undefined;
   const request = isIssuance ? { issuanceID: query.issuance } : requestOf(query);
   const isComplete = isIssuance || ((request.principal || request.issuer) && request.bucket && request.action);
-  const explained = isComplete ? await page.call("explain", { body: request }) : null;
-  if (isIssuance) return h("div", { class: "stack" }, showExplanation(page, explained.data));
+  const explain = async () => (await page.call("explain", { body: request })).data;
+  if (isIssuance) return h("div", { class: "stack" }, showExplanation(page, await explain()));
+  const shown = isComplete
+    ? await explain().then(
+        (data) => [showExplanation(page, data, request), request.principal ? nextSteps(request) : null],
+        (error) => {
+          if (isAbort(error)) throw error;
+          return problemBox(error, { retry: () => page.setQuery({}, { replace: true }) });
+        },
+      )
+    : emptyState({
+        title: "Ask whether somebody may reach an object",
+        text: "Name a user, a bucket and a key. The answer names the grant that decides, and near misses.",
+        icon: "access",
+      });
   const omitted = ["issuanceID", "principal", "action", "bucket", "key", "at"];
   const details = readJSON(query.more) ?? {};
   const more = schemaForm(page.contract, withoutChoices(page.contract.schema("ExplainRequest")), {
@@ -99,12 +113,19 @@ async function mayIt(page) {
     showsJSON: false,
   });
   more.element.firstElementChild.classList.add("form-grid");
+  const box = disclosure(
+    "More about the request: content type, length, source address, groups, a token's claims",
+    { open: Object.keys(details).length > 0 },
+    more.element,
+  );
   const form = askForm(
     page,
     {
       principal: schemaOf(page, "explain", "principal", { description: "The user who asks, such as user:alice." }),
       bucket: schemaOf(page, "explain", "bucket", { "x-name": "BucketName", pattern: undefined }),
-      key: schemaOf(page, "explain", "key"),
+      key: schemaOf(page, "explain", "key", {
+        description: "The key of the object; to list, the prefix of the keys, empty for the whole bucket.",
+      }),
       action: {
         type: "string",
         enum: page.contract.schema("Action").enum,
@@ -118,14 +139,16 @@ async function mayIt(page) {
       submit: "Ask",
       required: ["bucket", "key"],
       more: {
-        element: disclosure(
-          "More about the request: content type, length, source address, groups, a token's claims",
-          { open: Object.keys(details).length > 0 },
-          more.element,
-        ),
+        element: box,
+        check: () => {
+          if (more.check()) return true;
+          // What is wrong gets the focus, for which it has to be in view.
+          box.open = true;
+          return more.check();
+        },
       },
       take: (asked) => {
-        const extra = more.check() ? more.value() : {};
+        const extra = more.value();
         return {
           ask: "may",
           principal: asked.principal,
@@ -138,18 +161,7 @@ async function mayIt(page) {
       },
     },
   );
-  return h(
-    "div",
-    { class: "stack" },
-    form,
-    explained
-      ? [showExplanation(page, explained.data, request), request.principal ? nextSteps(request) : null]
-      : emptyState({
-          title: "Ask whether somebody may reach an object",
-          text: "Name a user, a bucket and a key. The answer names the grant that decides, and near misses.",
-          icon: "access",
-        }),
-  );
+  return h("div", { class: "stack" }, form, shown);
 }
 
 function withoutChoices(schema) {
@@ -163,10 +175,10 @@ function requestOf(query) {
       principal: query.principal,
       action: query.action ?? (query.bucket ? "GetObject" : undefined),
       bucket: query.bucket,
-      [query.action === "ListObjects" ? "prefix" : "key"]: query.key,
+      ...objectOf(query),
       at: query.at,
       ...more,
-    }).filter(([, value]) => value !== undefined && value !== ""),
+    }).filter(([name, value]) => value !== undefined && (value !== "" || name === "prefix")),
   );
 }
 

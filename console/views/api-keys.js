@@ -153,7 +153,7 @@ function remove(page, row) {
 }
 
 async function showKey(page, id) {
-  const { data: row, etag } = await page.call("getAPIKey", { path: { id } });
+  const { data: row } = await page.call("getAPIKey", { path: { id } });
   page.title("API key");
   const again = () => go(address("api-keys", { at: String(Date.now()) }, [id]), { replace: true });
   const scopes = row.adminScopes ?? [];
@@ -174,11 +174,12 @@ async function showKey(page, id) {
           ? button("Change", {
               icon: "edit",
               run: async () => {
+                const fresh = await page.call("getAPIKey", { path: { id } });
                 const done = await editRow(page, {
                   title: "Change the API key",
                   patch: "patchAPIKey",
-                  row,
-                  etag,
+                  row: fresh.data,
+                  etag: fresh.etag,
                   path: { id },
                   omit: ["prefix", "previousKey", "principal"],
                   order: ["name", "principal", "expiresAt", "groups", "roles"],

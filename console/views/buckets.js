@@ -126,7 +126,7 @@ function showList(page) {
 }
 
 async function showBucket(page, name) {
-  const { data: bucket, etag } = await page.call("getBucket", { path: { bucket: name } });
+  const { data: bucket } = await page.call("getBucket", { path: { bucket: name } });
   page.title(name);
   const again = () => go(address("buckets", { at: String(Date.now()) }, [name]), { replace: true });
   const signer = h("span", {}, code(bucket.credentialID));
@@ -148,11 +148,12 @@ async function showBucket(page, name) {
           ? button("Change", {
               icon: "edit",
               run: async () => {
+                const fresh = await page.call("getBucket", { path: { bucket: name } });
                 const done = await editRow(withSecrets(page), {
                   title: "Change the bucket",
                   patch: "patchBucket",
-                  row: bucket,
-                  etag,
+                  row: fresh.data,
+                  etag: fresh.etag,
                   path: { bucket: name },
                   omit: ["name", "provider"],
                   order: ["endpoint", "region", "credentialID", "secretAccessKey"],
@@ -325,7 +326,7 @@ async function rotate(page, path, hasOne, bucket) {
 
 /** Asks how long the previous secret shall stay valid, and rotates. Returns the answer. */
 export function rotateDialog(page, { title, operation, path, hasOverlap = true, word = "Rotate", intro, ifMatch }) {
-  return openDialog(title, {}, (close) => {
+  return openDialog(title, {}, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });
     const call = () => ({ path, body: hasOverlap ? form.value() : {}, ifMatch });
@@ -344,14 +345,14 @@ export function rotateDialog(page, { title, operation, path, hasOverlap = true, 
         trouble,
       ],
       footer: [
-        button("Cancel", { run: () => close() }),
+        button("Cancel", { run: dismiss }),
         button(word, {
           tone: "primary",
           run: async () => {
             fill(trouble);
             if (hasOverlap && !form.check()) return;
             try {
-              close((await page.call(operation, call())).data);
+              close((await hold(page.call(operation, call()))).data);
             } catch (error) {
               form.refuse(error);
               fill(trouble, problemBox(error));

@@ -112,12 +112,14 @@ function remove(page, row) {
 }
 
 async function showCredential(page, id) {
-  const { data: row, etag } = await page.call("getStorageCredential", { path: { id } });
+  const read = () => page.call("getStorageCredential", { path: { id } });
+  const { data: row } = await read();
   page.title(`Credential ${row.name}`);
   const again = () => go(address("credentials", { at: String(Date.now()) }, [id]), { replace: true });
   const mayChange = page.may("patchStorageCredential");
   const turn = async () => {
-    if (await rotate(page, row, etag)) again();
+    const fresh = await read();
+    if (await rotate(page, fresh.data, fresh.etag)) again();
   };
   if (mayChange && page.query.rotate) queueMicrotask(turn);
   return [
@@ -129,11 +131,12 @@ async function showCredential(page, id) {
           ? button("Change", {
               icon: "edit",
               run: async () => {
+                const fresh = await read();
                 const done = await editRow(withSecrets(page), {
                   title: "Change the credential",
                   patch: "patchStorageCredential",
-                  row,
-                  etag,
+                  row: fresh.data,
+                  etag: fresh.etag,
                   path: { id },
                   omit: [
                     "kind",
@@ -265,7 +268,7 @@ function rotate(page, row, etag) {
   const names = whole ? [whole, "expiresAt"] : [...must, "sessionToken", "expiresAt"];
   const { properties, if: _, then: __, ...schema } = page.contract.bodyOf("createStorageCredential");
   const own = Object.fromEntries(names.map((name) => [name, properties[name]]));
-  return openDialog("Rotate the key", { side: true }, (close) => {
+  return openDialog("Rotate the key", { side: true }, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });
     const call = () => {
@@ -296,14 +299,14 @@ function rotate(page, row, etag) {
         trouble,
       ],
       footer: [
-        button("Cancel", { run: () => close() }),
+        button("Cancel", { run: dismiss }),
         button("Sign with the new key", {
           tone: "primary",
           run: async () => {
             fill(trouble);
             if (!form.check()) return;
             try {
-              const { data } = await callWithSecret(page, "patchStorageCredential", call());
+              const { data } = await hold(callWithSecret(page, "patchStorageCredential", call()));
               toast("The next link is signed with the new key");
               close(data);
             } catch (error) {

@@ -40,7 +40,7 @@ function showWhy(page) {
     ),
     whyForm(page, {
       asked: { principal: who, bucket, action, key, at, code: name },
-      starts: Boolean(who && bucket && key),
+      starts: Boolean(who && bucket && (key || action === "ListObjects")),
       onAsk: (request) => page.setQuery(request, { replace: true }),
     }),
   ];

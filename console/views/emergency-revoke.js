@@ -183,8 +183,7 @@ async function removal(page, bucket, prefix) {
 
 /** Shows the steps, asks once, and does them in order. */
 function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
-  let isBusy = false;
-  return openDialog(title, { wide: true, guard: () => !isBusy }, (close) => {
+  return openDialog(title, { wide: true }, (close, { dismiss, hold }) => {
     const place = h("div", { class: "stack" });
     const trouble = h("div", { class: "stack" });
     const input = h("input", {
@@ -197,9 +196,8 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
     });
     let steps = null;
     let latest = null;
-    let isDone = false;
     const live = () => (steps ?? []).filter((step) => (!step.isOptional || step.isChosen) && !step.done);
-    const act = button("Revoke", { tone: "danger", disabled: true, run: () => run() });
+    const act = button("Revoke", { tone: "danger", disabled: true, run: () => hold(run()) });
     const judge = () => {
       act.disabled = input.value !== typed || !live().some((step) => step.calls.length);
     };
@@ -274,7 +272,6 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
     }
 
     async function run() {
-      isBusy = true;
       fill(trouble);
       input.disabled = true;
       for (const step of steps) if (step.box) step.box.disabled = true;
@@ -291,14 +288,12 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
           trouble.append(problemBox(error));
         }
       }
-      isBusy = false;
       input.disabled = false;
       for (const step of steps) if (step.box) step.box.disabled = step.done;
       if (failed) {
         act.querySelector(".label").textContent = "Try the rest again";
         return;
       }
-      isDone = true;
       const isEarly = steps.some((step) => step.calls.some((item) => item.isEarly));
       toast("Revoked on every gateway", {
         note: isEarly
@@ -306,7 +301,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
           : "What was issued works until it expires: see below.",
         seconds: isEarly ? 12 : 6,
       });
-      close(isDone);
+      close(true);
     }
 
     draw();
@@ -326,7 +321,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
         ),
         trouble,
       ],
-      footer: [button("Cancel", { run: () => isBusy || close(isDone) }), act],
+      footer: [button("Cancel", { run: dismiss }), act],
     };
   });
 }

@@ -1,6 +1,6 @@
 // Gateways: which run, with which version, how far behind they are, and how their clocks differ.
 
-import { h } from "../dom.js";
+import { h, isAbort } from "../dom.js";
 import { code, number, time } from "../format.js";
 import { badge, pageHead } from "../parts.js";
 import { columnsOf, dataTable } from "../table.js";
@@ -41,16 +41,25 @@ export function open(page) {
     tone: (row) => (!row.live ? "bad" : Math.abs(row.clockAheadMilliseconds) > tolerable ? "warn" : null),
     empty: { icon: "terminal", title: "No gateway is registered" },
   });
+  const status = h("span", { class: "live-status", role: "status" });
   const read = async () => {
     const pages = page.pages("listGateways", { query: { pageSize: 100 } });
     const rows = await pages.next();
+    status.textContent = "";
+    // A menu or a heading that is in use stays where it is until it is left.
+    if (table.element.contains(document.activeElement)) return;
     newest = Math.max(0, ...rows.map((row) => row.policyPosition?.sequence ?? 0));
     await table.load(rows);
   };
-  page.every(10, () => read().catch(() => null));
+  page.every(10, () =>
+    read().catch((error) => {
+      if (!isAbort(error)) status.textContent = `Not reached: ${error.title ?? error.message}`;
+    }),
+  );
   return read().then(() => [
     pageHead("Gateways", {
       text: "Each gateway registers every five seconds. One that ended without a word stays listed for a day.",
+      actions: status,
     }),
     table.element,
   ]);

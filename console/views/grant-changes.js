@@ -171,7 +171,8 @@ export async function bulkChange(page, rows) {
     .members(schema)
     .filter((member) => !fixed.includes(member.name) && member.name !== "template");
   const optional = (name) => !(schema.required ?? []).includes(name) && name !== "prefix";
-  return openDialog(`Change ${count(rows.length, "grant")}`, { side: true, wide: true }, (close) => {
+  const title = `Change ${count(rows.length, "grant")}`;
+  return openDialog(title, { side: true, wide: true }, (close, { dismiss, hold }) => {
     const choice = h(
       "select",
       { id: unique("member") },
@@ -183,9 +184,11 @@ export async function bulkChange(page, rows) {
     let form = null;
     let removes = false;
     let seen = null;
+    let changes = 0;
     const act = button("", { tone: "primary", run: () => (seen ? apply() : look()) });
     const forget = () => {
       seen = null;
+      changes += 1;
       fill(judged);
       fill(trouble);
       act.querySelector(".label").textContent = "Review";
@@ -231,9 +234,12 @@ export async function bulkChange(page, rows) {
     async function look() {
       forget();
       if (!removes && !form.check()) return;
+      const at = changes;
       try {
         const writes = written();
         const { data } = await page.call("applyGrants", { body: { dryRun: true, writes } });
+        // What was written meanwhile was not looked at.
+        if (at !== changes) return;
         const changing = writes.filter((_, index) => data.writes[index].result === "updated");
         fill(
           judged,
@@ -253,13 +259,13 @@ export async function bulkChange(page, rows) {
           act.querySelector(".label").textContent = `Change ${count(data.updated, "grant")}`;
         }
       } catch (error) {
-        if (!isAbort(error)) fill(trouble, problemBox(error));
+        if (at === changes && !isAbort(error)) fill(trouble, problemBox(error));
       }
     }
 
     async function apply() {
       try {
-        const { data } = await page.call("applyGrants", { body: { writes: seen } });
+        const { data } = await hold(page.call("applyGrants", { body: { writes: seen } }));
         toast(`Changed ${count(data.updated, "grant")}`);
         close(true);
       } catch (error) {
@@ -280,7 +286,7 @@ export async function bulkChange(page, rows) {
         judged,
         trouble,
       ],
-      footer: [button("Cancel", { run: () => close(false) }), act],
+      footer: [button("Cancel", { run: dismiss }), act],
     };
   });
 }
@@ -288,7 +294,7 @@ export async function bulkChange(page, rows) {
 /** Imports a file after a dry run has shown its difference. Returns whether something changed. */
 export function importGrants(page, filters) {
   const operation = "importGrants";
-  return openDialog("Import grants", { side: true, wide: true }, (close) => {
+  return openDialog("Import grants", { side: true, wide: true }, (close, { dismiss, hold }) => {
     const input = h("input", {
       type: "file",
       id: unique("file"),
@@ -319,10 +325,12 @@ export function importGrants(page, filters) {
     const bar = progressBar("Sending the file");
     const commands = h("div", { class: "stack" });
     let isTried = false;
-    const act = button("Try", { tone: "primary", run: () => send(!isTried) });
+    let changes = 0;
+    const act = button("Try", { tone: "primary", run: () => (isTried ? hold(send(false)) : send(true)) });
 
     function forget() {
       isTried = false;
+      changes += 1;
       act.querySelector(".label").textContent = "Try";
       fill(result);
       showCommands();
@@ -355,6 +363,7 @@ export function importGrants(page, filters) {
       }
       fill(result, bar.element);
       bar.show(0, "");
+      const at = changes;
       try {
         const { data } = await page.upload(operation, { ...call(dryRun), file, type: typeOf(file) }, (sent, whole) => {
           if (sent < whole) bar.show(sent / whole, `${bytes(sent)} of ${bytes(whole)} sent`);
@@ -365,6 +374,8 @@ export function importGrants(page, filters) {
           close(true);
           return;
         }
+        // What was chosen meanwhile was not tried.
+        if (at !== changes) return;
         const total = data.created + data.updated + data.deleted;
         fill(result, showImport(page, data));
         if (total) {
@@ -373,7 +384,7 @@ export function importGrants(page, filters) {
           showCommands();
         }
       } catch (error) {
-        if (isAbort(error)) return;
+        if (isAbort(error) || (dryRun && at !== changes)) return;
         const line = error.document?.line;
         fill(
           result,
@@ -402,7 +413,7 @@ export function importGrants(page, filters) {
         result,
         disclosure("Show command", {}, commands),
       ],
-      footer: [button("Cancel", { run: () => close(false) }), act],
+      footer: [button("Cancel", { run: dismiss }), act],
     };
   });
 }

@@ -168,7 +168,7 @@ function addMember(page, group) {
           ...body.properties,
         },
   };
-  return openDialog(group ? "Add a member" : "New group", {}, (close) => {
+  return openDialog(group ? "Add a member" : "New group", {}, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });
     const call = () => {
@@ -193,14 +193,14 @@ function addMember(page, group) {
         trouble,
       ],
       footer: [
-        button("Cancel", { run: () => close() }),
+        button("Cancel", { run: dismiss }),
         button("Add", {
           tone: "primary",
           run: async () => {
             fill(trouble);
             if (!form.check()) return;
             try {
-              const { data } = await page.call("createGroupMember", call());
+              const { data } = await hold(page.call("createGroupMember", call()));
               toast("Added on every gateway");
               close(data);
             } catch (error) {

@@ -104,7 +104,7 @@ function remove(page, row) {
 }
 
 async function showIssuer(page, id) {
-  const { data: row, etag } = await page.call("getIssuer", { path: { id } });
+  const { data: row } = await page.call("getIssuer", { path: { id } });
   page.title("Issuer");
   const again = () => go(address("issuers", { at: String(Date.now()) }, [id]), { replace: true });
   const test = keysCard(page, row);
@@ -119,11 +119,12 @@ async function showIssuer(page, id) {
           ? button("Change", {
               icon: "edit",
               run: async () => {
+                const { data: now, etag } = await page.call("getIssuer", { path: { id } });
                 const done = await editRow(withSecrets(page), {
                   ...options,
                   title: "Change the issuer",
                   patch: "patchIssuer",
-                  row: { ...row, keys: withoutSecret(row.keys) },
+                  row: { ...now, keys: withoutSecret(now.keys) },
                   etag,
                   path: { id },
                   // It never changes.

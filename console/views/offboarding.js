@@ -95,8 +95,10 @@ function shown(page, data, etag, place) {
     card(
       "What nothing can revoke",
       { text: "Links, forms and temporary credentials that the user holds work until they expire." },
-      showBlastRadius(data.alive),
-      data.alive.count || data.alive.sessionCount
+      data.alive
+        ? showBlastRadius(data.alive)
+        : h("p", {}, "The ledger cannot be read now. Look again later to see what works until it expires."),
+      !data.alive || data.alive.count || data.alive.sessionCount
         ? h(
             "p",
             {},

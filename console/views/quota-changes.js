@@ -14,7 +14,7 @@ export async function edit(page, id) {
   const isBytes = quota.metric === "bytes";
   const write = writer(quota);
   const read = isBytes ? parseBytes : parseNumber;
-  return openDialog("Change the limit", { side: true }, (close) => {
+  return openDialog("Change the limit", { side: true }, (close, { dismiss, hold }) => {
     const input = h("input", {
       type: "text",
       class: "code",
@@ -81,7 +81,7 @@ export async function edit(page, id) {
               fill(trouble);
               if (read(input.value) === quota.limit) return close();
               try {
-                const answer = await page.call("patchQuota", call());
+                const answer = await hold(page.call("patchQuota", call()));
                 toast("The limit is in force");
                 return close(answer);
               } catch (error) {
@@ -97,7 +97,7 @@ export async function edit(page, id) {
     save.setAttribute("form", form.id);
     return {
       body: [h("p", {}, quotaTitle(quota)), form, disclosure("Show command", {}, commands), trouble],
-      footer: [button("Cancel", { run: () => close() }), save],
+      footer: [button("Cancel", { run: dismiss }), save],
     };
   });
 }

@@ -1,7 +1,7 @@
 // Try as a user: asks what would be decided. On request it issues a link for real, uses it, and shows the answer.
 
 import { fill, h, isAbort, unique } from "../dom.js";
-import { showExplanation } from "../explanation.js";
+import { objectOf, showExplanation } from "../explanation.js";
 import { schemaForm, segmented } from "../form.js";
 import { bytes, code, duration, id as shortID, time, visible } from "../format.js";
 import { badge, button, card, copyButton, facts, message, pageHead, problemBox, progressBar } from "../parts.js";
@@ -38,7 +38,11 @@ export function open(page) {
           description: "PutObject uploads, GetObject downloads, ListObjects lists, DeleteObject deletes.",
         },
         bucket: { ...page.contract.schema("BucketName"), description: "The bucket of the object." },
-        key: { ...schema.properties.key, description: "The key of the object; to list, the prefix of the keys." },
+        key: {
+          ...schema.properties.key,
+          minLength: undefined,
+          description: "The key of the object; to list, the prefix of the keys, empty for the whole bucket.",
+        },
       },
     },
     {
@@ -103,7 +107,7 @@ export function open(page) {
   /** The request for a link, as the user would send it. */
   function request() {
     const { principal, key, ...rest } = who.value();
-    const named = { ...rest, [rest.action === "ListObjects" ? "prefix" : "key"]: key };
+    const named = { ...rest, ...objectOf({ ...rest, key }) };
     const chosen = named.action === "PutObject" ? file.files[0] : null;
     const ofFile = chosen ? { contentType: chosen.type || "application/octet-stream", contentLength: chosen.size } : {};
     return {
@@ -117,6 +121,10 @@ export function open(page) {
   async function ask() {
     if (![who, groups, more].map((part) => part.check()).every(Boolean)) return;
     const asked = request();
+    if (asked.body.key === "") {
+      who.refuse({ field: "key", title: "This is required." });
+      return;
+    }
     const question = {
       principal: asked.principal,
       ...(asked.groups.length ? { groups: asked.groups } : {}),
@@ -133,7 +141,8 @@ export function open(page) {
     }
   }
 
-  if (query.principal && query.bucket && query.key && query.action !== "PutObject") setTimeout(ask);
+  const isNamed = query.principal && query.bucket && (query.key || query.action === "ListObjects");
+  if (isNamed && query.action !== "PutObject") setTimeout(ask);
   return [
     pageHead("Try as a user", {
       text: "First the gateway is only asked. Then you may issue a link for real, as that user, and use it.",
@@ -187,8 +196,10 @@ function issueCard(page, asked) {
       credential.focus();
       return;
     }
+    const bearer = credential.value.trim();
+    credential.value = "";
     try {
-      const answer = makesKey ? await withKey(page, asked, (key) => send(key)) : await send(credential.value.trim());
+      const answer = makesKey ? await withKey(page, asked, (key) => send(key)) : await send(bearer);
       fill(place, useCard(page, answer.data, asked));
     } catch (error) {
       if (isAbort(error)) return;

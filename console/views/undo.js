@@ -139,7 +139,7 @@ export async function undo(page, record) {
   const done = await openDialog(
     "Undo this change?",
     { side: true, label: `${record.operation} ${record.kind}` },
-    (close) => {
+    (close, { dismiss, hold }) => {
       const place = h("div", { class: "stack" }, skeleton(4));
       const trouble = h("div");
       const act = button("Undo", { tone: "primary", disabled: true });
@@ -184,7 +184,7 @@ export async function undo(page, record) {
             const call = body ? { ...plan.call, body: { ...body, ...given } } : plan.call;
             fill(trouble);
             try {
-              close({ plan, answer: await withSecrets(page).call(plan.id, call) });
+              close({ plan, answer: await hold(withSecrets(page).call(plan.id, call)) });
             } catch (error) {
               if (isAbort(error)) return;
               secret = body ? secretForm(page, plan.id, error) : null;
@@ -211,7 +211,7 @@ export async function undo(page, record) {
         }
       };
       load();
-      return { body: [place, trouble], footer: [button("Cancel", { run: () => close() }), act] };
+      return { body: [place, trouble], footer: [button("Cancel", { run: dismiss }), act] };
     },
   );
   if (!done) return;

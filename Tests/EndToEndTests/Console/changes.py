@@ -34,14 +34,8 @@ def a_grant_is_created_reviewed_changed_and_deleted(walk):
     fill(visit, Bucket=walk.order["bucket"], Note=TAG)
 
     # What is written while the review is under way was not looked at.
-    held = []
-    visit.page.route("**/grants:apply*", lambda route: held.append(route))
-    with visit.page.expect_request("**/grants:apply*"):
-        visit.press("Review", dialog)
-    fill(visit, Principal="zoe")
-    held[0].continue_()
-    visit.page.unroute("**/grants:apply*")
-    visit.settle()
+    with visit.unanswered("**/grants:apply*", "Review"):
+        fill(visit, Principal="zoe")
     expect(dialog.get_by_text("The dry run accepts it.")).to_have_count(0)
     expect(dialog.get_by_role("button", name="Create", exact=True)).to_have_count(0)
 
@@ -99,7 +93,11 @@ def many_grants_are_changed_at_once(walk):
         visit.page.locator("tbody .tick-cell input").nth(index).check()
     visit.press("Change")
     visit.dialog.get_by_label("Member", exact=True).select_option("note")
-    fill(visit, Note="Changed together")
+    fill(visit, Note="Reviewed")
+    with visit.unanswered("**/grants:apply*", "Review"):
+        fill(visit, Note="Changed together")
+    expect(visit.dialog.get_by_text("Accepted by the dry run")).to_have_count(0)
+    expect(visit.dialog.get_by_role("button", name="Review", exact=True)).to_be_visible()
     visit.press("Review", visit.dialog)
     visit.settle()
     visit.judge("a change of many grants")
@@ -207,6 +205,31 @@ def a_file_is_uploaded_as_a_user(walk):
     with visit.page.expect_download() as download:
         visit.main.get_by_role("link", name="Save the file").click()
     assert download.value.path().read_bytes() == b"Hello from the console"
+
+    # A credential of the user itself is sent once.
+    visit.main.get_by_text("With a credential of the user", exact=True).click()
+    credential = visit.main.get_by_label("An API key or a token of user:alice")
+    credential.fill(world.keys["alice"])
+    visit.press("Issue the link")
+    visit.settle()
+    expect(credential).to_have_value("")
+    links = world.gateway.items(f"issuances?prefix=alice/tried.txt&bucket={world.bucket}")
+    assert len(links) == 3, links
+
+
+@step
+def a_listing_of_a_whole_bucket_is_asked_about(walk):
+    """Where a key would be, there is nothing. For other actions, that is a mistake."""
+    visit, world = walk.admin, walk.world
+    made = world.grant("user:lister", "", actions=["ListObjects"])
+    asked = f"principal=user:lister&bucket={world.bucket}&action=ListObjects"
+    for address in (f"access?ask=may&{asked}", f"try?{asked}", f"denials/why?{asked}"):
+        visit.go(f"#/{address}")
+        seen(visit.page, "Permitted")
+    visit.go(f"#/try?{asked.replace('ListObjects', 'GetObject')}")
+    visit.press("Ask what would be decided")
+    seen(visit.page, "This is required.")
+    world.gateway.admin("DELETE", f"grants/{made}")
 
 
 @step

@@ -104,8 +104,16 @@ def a_link_opens_the_console_once(walk):
     visit.page.locator(".shell").wait_for()
     visit.settle()
     assert key not in visit.page.url and "once" not in visit.page.url
-    visit.page.go_back()
-    assert key not in visit.page.url, "nor in the history"
+    # Another link in the same tab, which changes only what is behind `#`.
+    walk.world.person("twice", roles=["admin"])
+    second = walk.world.keys["twice"]
+    visit.page.evaluate("address => { location.href = address }", f"{walk.origin}/console#once={second}")
+    expect(visit.page.get_by_role("button", name="Signed in as user:twice")).to_be_visible()
+    visit.settle()
+    assert second not in visit.page.url and "once" not in visit.page.url
+    for _ in range(2):
+        visit.page.go_back()
+        assert key not in visit.page.url and second not in visit.page.url, "nor in the history"
     again = walk.visit()
     with again.refused(401):
         again.page.goto(f"{walk.origin}/console#once={key}")

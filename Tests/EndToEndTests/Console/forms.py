@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 from playwright.sync_api import expect
 
@@ -33,6 +34,23 @@ def secret_once(visit, shown: str) -> str:
     # A dialog that has closed leaves the page a moment later, and the secret with it.
     visit.page.wait_for_function("secret => !document.documentElement.outerHTML.includes(secret)", arg=secret)
     return secret
+
+
+def change(visit) -> None:
+    """Opens the form of the row that the page is about, which is read again for it."""
+    visit.press("Change")
+    expect(visit.dialog).to_be_visible()
+
+
+def stays(visit, pattern: str, name: str) -> None:
+    """Presses a button of the dialog, and expects that the dialog cannot be left before the gateway has answered."""
+    with visit.unanswered(pattern, name):
+        for _ in range(3):
+            visit.page.keyboard.press("Escape")
+        for other in ("Cancel", "Close"):
+            visit.press(other, visit.dialog)
+        expect(visit.dialog.get_by_text("Discard what you wrote?")).to_have_count(0)
+        expect(visit.dialog.get_by_role("button", name=name, exact=True)).to_be_visible()
 
 
 def is_accepted(origin: str, key: str) -> bool:
@@ -83,7 +101,7 @@ def a_bucket_is_added_step_by_step_and_tested_at_the_store(walk):
     with visit.refused(404):  # The gateway says so that there is no secret yet.
         visit.go(f"#/buckets/{name}")
     visit.press("Make a secret")
-    visit.press("Make", visit.dialog)
+    stays(visit, "**/event-secret", "Make")
     first = secret_once(visit, "The event secret")
     assert first not in json.dumps(world.gateway.admin("GET", f"buckets/{name}/event-secret"))
     visit.press("Rotate")
@@ -102,7 +120,7 @@ def a_bucket_is_added_step_by_step_and_tested_at_the_store(walk):
         seen(visit.page, "No event secret yet")
 
         # A change of the bucket, and its end.
-        visit.press("Change")
+        change(visit)
         field(visit, "Max TTL").fill("2 h")
         visit.press("Save", visit.dialog)
         visit.done("In force on every gateway")
@@ -129,6 +147,7 @@ def a_storage_credential_is_made_rotated_and_deleted(walk):
     made = world.gateway.admin("GET", f"storage-credentials/{visit.page.url.rsplit('/', 1)[1]}")
     assert made["name"] == "rotating" and made["accessKeyID"] == "AKIDFIRST", made
     visit.press("Rotate")
+    expect(visit.dialog).to_be_visible()
     field(visit, "Access key ID").fill("AKIDSECOND")
     field(visit, "Secret access key").fill("second-secret-of-the-console")
     visit.judge("the form of a rotation")
@@ -172,7 +191,7 @@ def an_issuer_is_added_tested_changed_and_deleted(walk):
     token = world.token("carol", at=name)
     judge_token(visit, token, "The gateway accepts this token", "user:other:carol")
 
-    visit.press("Change")
+    change(visit)
     field(visit, "Audiences").fill("somebody-else")
     visit.press("Save", visit.dialog)
     visit.done("In force on every gateway")
@@ -195,7 +214,13 @@ def judge_token(visit, token: str, verdict: str, *shown: str) -> None:
     for text in shown:
         seen(visit.page, text)
     assert visit.main.get_by_label("Token", exact=True).input_value() == "", "the token leaves the page"
+    # The commands are made from what the page keeps of its calls.
+    panel = visit.page.get_by_role("complementary", name="Commands")
+    visit.page.keyboard.press("c")
+    expect(panel).to_contain_text("sluice admin issuers")
     assert token not in visit.page.content(), "nothing shows the token"
+    visit.page.keyboard.press("c")
+    expect(panel).to_be_hidden()
 
 
 @step
@@ -210,7 +235,7 @@ def optional_parts_of_rows_are_removed(walk):
         "publicEndpoints": {"internal": {"url": "https://internal.example"}}})
     with visit.refused(404):  # There is no secret of its events.
         visit.go(f"#/{here}")
-        visit.press("Change")
+        change(visit)
         internal = visit.dialog.locator("details.field").filter(
             has=visit.page.locator("summary", has_text="Internal")).last
         internal.locator("summary").first.evaluate("node => { node.parentElement.open = true }")
@@ -227,7 +252,7 @@ def optional_parts_of_rows_are_removed(walk):
         "keys": {"url": "https://sign-in.example/keys"}, "principalPrefix": "s:", "groupPrefix": "s:",
         "console": {"clientID": "a", "send": "id_token"}})
     visit.go(f"#/issuers/{issuer['id']}")
-    visit.press("Change")
+    change(visit)
     visit.press("Remove console", visit.dialog)
     visit.judge("a part that is removed", on_phone=False)
     visit.press("Keep console", visit.dialog)
@@ -243,7 +268,7 @@ def optional_parts_of_rows_are_removed(walk):
         "adminScopes": [{"bucket": world.bucket, "prefix": "limited/"}]})
     world.secrets.append(key["key"])
     visit.go(f"#/api-keys/{key['id']}")
-    visit.press("Change")
+    change(visit)
     visit.dialog.locator(".rows .row").get_by_role("button", name="Remove", exact=True).click()
     visit.press("Save", visit.dialog)
     seen(visit.page, "Add at least one.")
@@ -253,6 +278,52 @@ def optional_parts_of_rows_are_removed(walk):
     visit.settle()
     assert "adminScopes" not in gateway.admin("GET", f"api-keys/{key['id']}")
     gateway.admin("DELETE", f"api-keys/{key['id']}", If_Match="*")
+
+
+@step
+def a_form_begins_with_the_row_as_it_is_then(walk):
+    """Somebody else changes a row while its page is open. The next change here rests on that row."""
+    visit, world = walk.admin, walk.world
+    gateway = world.gateway
+    credential = gateway.admin("POST", "storage-credentials", {
+        "name": "now", "accessKeyID": "AKIDNOW", "secretAccessKey": "made-up-secret-of-now"})
+    gateway.admin("POST", "buckets", {"name": "as-of-now", "credentialID": credential["id"], **world.store()})
+    issuer = gateway.admin("POST", "issuers", {
+        "issuer": "https://now.example", "audiences": ["a"], "algorithms": ["RS256"],
+        "keys": {"url": "https://now.example/keys"}, "principalPrefix": "now:", "groupPrefix": "now:"})
+    key = gateway.admin("POST", "api-keys", {"name": "now", "principal": "user:now"})
+    world.secrets += ["made-up-secret-of-now", "made-up-secret-of-theirs", key["key"]]
+    kept = f"storage-credentials/{credential['id']}"
+    for address, path, theirs, label, text, mine in (
+        ("buckets/as-of-now", "buckets/as-of-now", {"maxTTL": 7200}, "Default TTL", "7 min", {"defaultTTL": 420}),
+        (f"issuers/{issuer['id']}", f"issuers/{issuer['id']}", {"groupsClaim": "teams"}, "Subject claim", "oid",
+         {"subjectClaim": "oid"}),
+        (f"api-keys/{key['id']}", f"api-keys/{key['id']}", {"groups": ["group:now"]}, "Name", "Mine", {"name": "Mine"}),
+        (f"credentials/{credential['id']}", kept,
+         {"accessKeyID": "AKIDTHEIRS", "secretAccessKey": "made-up-secret-of-theirs"}, "Name", "Mine", {"name": "Mine"}),
+    ):
+        with visit.refused(404):  # The bucket has no event secret.
+            visit.go(f"#/{address}")
+            gateway.admin("PATCH", path, theirs, If_Match="*")
+            change(visit)
+            field(visit, label).fill(text)
+            visit.press("Save", visit.dialog)
+            expect(visit.dialog).to_have_count(0)
+            visit.settle()
+        after = gateway.admin("GET", path)
+        assert after == after | mine, f"{address}: {after}"
+    gateway.admin("PATCH", kept, {"name": "Theirs"}, If_Match="*")
+    visit.press("Rotate")
+    expect(visit.dialog).to_be_visible()
+    field(visit, "Access key ID").fill("AKIDTHEN")
+    field(visit, "Secret access key").fill("made-up-secret-of-then")
+    world.secrets.append("made-up-secret-of-then")
+    visit.press("Sign with the new key", visit.dialog)
+    visit.done("The next link is signed with the new key")
+    visit.settle()
+    assert gateway.admin("GET", kept)["accessKeyID"] == "AKIDTHEN"
+    for path in ("buckets/as-of-now", kept, f"issuers/{issuer['id']}", f"api-keys/{key['id']}"):
+        gateway.admin("DELETE", path, If_Match="*")
 
 
 @step
@@ -291,13 +362,19 @@ def an_api_key_with_scopes_is_made_rotated_changed_and_deleted(walk):
     scope.get_by_label("Bucket").fill(world.bucket)
     scope.get_by_label("Prefix").fill("part/")
     scope.get_by_label("Principals").fill("user:part.*")
+    # Without a prefix, a scope is a whole bucket.
+    visit.press("Add admin scope", visit.dialog)
+    whole = visit.dialog.locator(".rows .row").nth(1)
+    whole.get_by_label("Bucket").fill(world.bucket)
+    whole.get_by_label("Principals").fill("user:whole.*")
     visit.judge("the form of an API key")
-    visit.press("Create", visit.dialog)
+    stays(visit, "**/admin/v1/api-keys", "Create")
     key = secret_once(visit, "The new API key")
     caller = Gateway(world.origin, key).admin("GET", "caller")
     assert caller["roles"] == ["admin"], caller
     assert caller["adminScopes"] == [
-        {"bucket": world.bucket, "prefix": "part/", "principals": ["user:part.*"]}], caller
+        {"bucket": world.bucket, "prefix": "part/", "principals": ["user:part.*"]},
+        {"bucket": world.bucket, "prefix": "", "principals": ["user:whole.*"]}], caller
     visit.row("user:part").locator(".row-link").click()
     visit.settle()
     seen(visit.page, "What the roles are limited to")
@@ -310,7 +387,7 @@ def an_api_key_with_scopes_is_made_rotated_changed_and_deleted(walk):
     assert is_accepted(world.origin, again) and not is_accepted(world.origin, key), "only the new secret works"
     world.secrets += [key, again]
     visit.settle()
-    visit.press("Change")
+    change(visit)
     field(visit, "Name").fill("Changed")
     visit.press("Save", visit.dialog)
     visit.done("Saved")
@@ -350,7 +427,7 @@ def a_group_begins_with_a_member_and_ends_with_the_last(walk):
     assert members() == sorted([f"user:{TAG}", "user:second"])
     visit.judge("a group")
     visit.choose(visit.row("user:second"), "Remove from the group")
-    visit.press("Remove", visit.dialog)
+    stays(visit, "**/members/*", "Remove")
     visit.done("1 member removed")
     assert members() == [f"user:{TAG}"]
     visit.page.locator("tbody .tick-cell input").first.check()
@@ -358,6 +435,31 @@ def a_group_begins_with_a_member_and_ends_with_the_last(walk):
     visit.press("Remove", visit.dialog)
     visit.done("1 member removed")
     assert members() == []
+
+
+@step
+def a_new_row_is_listed_once(walk):
+    """It stands first at once, and by its name on a later page."""
+    visit, world = walk.admin, walk.world
+    for index in range(4):
+        world.gateway.admin("POST", "groups/group%3Apaged/members", {"member": f"user:paged.{index}"})
+    # Pages of three rows.
+    lists = re.compile(r"/members\?")
+    visit.page.route(lists, lambda route: route.continue_(
+        url=route.request.url.replace("pageSize=100", "pageSize=3")))
+    visit.go("#/groups/group:paged")
+    rows = visit.page.locator("main tbody tr")
+    expect(rows).to_have_count(3)
+    visit.press("Add a member")
+    field(visit, "Member").fill("user:paged.4")
+    visit.press("Add", visit.dialog)
+    visit.done("Added on every gateway")
+    expect(rows).to_have_count(4)
+    visit.press("Load more")
+    visit.settle()
+    visit.page.unroute(lists)
+    listed = [text.split()[0] for text in rows.all_inner_texts()]
+    assert listed == [f"user:paged.{index}" for index in (4, 0, 1, 2, 3)], listed
 
 
 @step
@@ -437,12 +539,15 @@ def an_import_shows_its_difference_and_an_export_has_it(walk):
         found = world.gateway.items("grants?principal=user:difference")
         return {row["prefix"].split("/")[1]: row["note"] for row in found}
 
+    def take(file: str) -> None:
+        visit.dialog.locator("input[type=file]").set_input_files(
+            {"name": "grants.ndjson", "mimeType": "application/x-ndjson", "buffer": file.encode()})
+
     def choose(file: str) -> None:
         visit.go("#/grants?principal=user:difference")
         visit.press("More")
         visit.page.get_by_role("menuitem", name="Import a file").click()
-        visit.dialog.locator("input[type=file]").set_input_files(
-            {"name": "grants.ndjson", "mimeType": "application/x-ndjson", "buffer": file.encode()})
+        take(file)
 
     # A line that cannot be a grant is named.
     choose(content + '{"principal":"nobody"}\n')
@@ -451,7 +556,11 @@ def an_import_shows_its_difference_and_an_export_has_it(walk):
         seen(visit.page, "Line 4 of the file")
         visit.judge("an import that is refused", on_phone=False)
     visit.press("Cancel", visit.dialog)
-    choose(content)
+    # A file that is chosen while another is compared was not looked at.
+    choose(content.splitlines(keepends=True)[-1])
+    with visit.unanswered("**/grants:import*", "Try"):
+        take(content)
+    expect(visit.dialog.locator(".tile")).to_have_count(0)
     visit.press("Try", visit.dialog)
     expect(visit.dialog.get_by_text("difference/changed/")).to_be_visible()
     tiles = visit.dialog.locator(".tile").all_inner_texts()

@@ -139,6 +139,26 @@ def a_limited_admin_sees_what_lies_inside(walk):
 
 
 @step
+def an_auditor_of_everything_may_be_an_admin_of_a_part(walk):
+    """It sees all rows. Of what changes rows, it is offered what limited admins are."""
+    visit = walk.visit(also=[walk.order["provider"]])
+    entering.at_the_provider(visit, "team.head", "#/grants")
+    expect(visit.page.locator(".bar").get_by_text("Admin, limited")).to_be_visible()
+    seen(visit.page, "shared/")
+    assert "New grant" in pressed(visit)
+    visit.press("Signed in as user:corp:team.head", visit.page.locator(".bar"))
+    expect(visit.page.locator(".account")).to_contain_text("team/")
+    visit.page.keyboard.press("Escape")
+    assert "Offboarding" not in visit.page.locator(".nav").inner_text()
+    for address in ("api-keys", "credentials", "issuers", "quotas", "groups", f"buckets/{walk.world.bucket}"):
+        with visit.refused(404):  # The bucket has no event secret.
+            visit.go(f"#/{address}")
+        assert visit.heading() != "Nothing here", address
+        wrong = [name for name in pressed(visit) if CHANGES.match(name)]
+        assert not wrong, f"{address} offers {wrong}"
+
+
+@step
 def a_limited_admin_changes_what_lies_inside(walk):
     """A grant inside is made, changed and deleted; one outside is refused by the gateway, and the form says why."""
     visit, world = walk.visit(), walk.world

@@ -123,7 +123,8 @@ class World:
 
     def sign_in_at_the_provider(self) -> None:
         """Adds the provider as an issuer, with people of each role; returns once the page offers it."""
-        people = {"carol": ["admin"], "dave": ["auditor"], "eve": ["reader"], "team.lead": ["lead"]}
+        people = {"carol": ["admin"], "dave": ["auditor"], "eve": ["reader"], "team.lead": ["lead"],
+                  "team.head": ["auditor", "lead"]}
         for user, roles in people.items():
             content = {"Content-Type": "application/json"}
             body = json.dumps({"roles": roles}).encode()

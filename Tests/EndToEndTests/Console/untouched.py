@@ -81,6 +81,16 @@ async () => {
       if (again.value()[name] !== value) found.push(`${input.value} is shown for ${value}`);
     }
   }
+  // A required text may be empty if its pattern says so.
+  const place = { ...text, pattern: "^(.*/)?$" };
+  const empty = schemaForm(contract, { required: ["prefix"], properties: { prefix: place } }, {});
+  if (!empty.check() || empty.value().prefix !== "") found.push(`the empty prefix became ${empty.value().prefix}`);
+  // A flag that is unticked is absent, unless its default would then hold.
+  for (const [schema, unticked] of [[{ type: "boolean" }, undefined], [{ type: "boolean", default: true }, false]]) {
+    const form = schemaForm(contract, { properties: { flag: schema } }, { value: { flag: true } });
+    form.element.querySelector("input").checked = false;
+    if (form.value().flag !== unticked) found.push(`the unticked flag became ${form.value().flag}`);
+  }
   // The repeated hour is said as the one it is.
   const form = schemaForm(contract, { properties: { at: time } }, { value: { at: "2027-10-31T01:30:00Z" } });
   if (!form.element.textContent.includes("01:30:00 UTC")) found.push(`the time is ${form.element.textContent}`);
@@ -194,6 +204,15 @@ def a_form_of_a_grant_changes_only_what_somebody_touched(walk):
     assert sent(visit, "PATCH", "Save") == {"note": f"{LINES}\nThe last line"}
     visit.done("In force on every gateway")
     assert content(gateway.admin("GET", f"grants/{made['id']}")) == expected | {"note": f"{LINES}\nThe last line"}
+
+    # A flag that is unticked is removed: the gateway refuses it where the actions do not fit, whatever it says.
+    edit(visit, "exact/")
+    visit.dialog.get_by_label("Force download").uncheck()
+    visit.press("Review", visit.dialog)
+    expect(visit.dialog.get_by_text("The dry run accepts it.")).to_be_visible()
+    assert sent(visit, "PATCH", "Save") == {"conditions": {"forceDownload": None}}
+    visit.done("In force on every gateway")
+    assert "forceDownload" not in gateway.admin("GET", f"grants/{made['id']}")["conditions"]
 
 
 @step

@@ -4,6 +4,7 @@ import json
 
 from playwright.sync_api import expect
 
+from forms import field
 from rows import LONG, TAG
 from visits import seen
 
@@ -90,6 +91,53 @@ def each_row_has_a_page(walk):
     walk.admin.settle()
     assert "#/requests/" in walk.admin.page.url
     walk.admin.judge("a request")
+
+
+@step
+def a_question_that_is_wrong_keeps_its_form(walk):
+    """A field under "More" that makes no sense, and a user whom the gateway does not know for one."""
+    visit, bucket = walk.admin, walk.order["bucket"]
+    visit.go(f"#/access?principal=user:alice&bucket={bucket}&key=alice/a.txt")
+    asked = visit.page.url
+    more = visit.main.locator("summary").filter(has_text="More about the request")
+    more.click()
+    field(visit, "Content length").fill("many")
+    more.click()
+    visit.press("Ask")
+    expect(field(visit, "Content length")).to_be_focused()
+    assert field(visit, "Content length").get_attribute("aria-invalid") == "true"
+    assert visit.page.url == asked, "another question would be asked"
+    visit.judge("a question that is wrong", on_phone=False)
+    field(visit, "Content length").fill("5")
+    visit.press("Ask")
+    visit.settle()
+    assert visit.page.url.startswith(asked) and "contentLength%22:5" in visit.page.url, "what is under More was not asked"
+    with visit.refused(400):
+        visit.go(f"#/access?principal=alice&bucket={bucket}&key=alice/a.txt")
+        expect(visit.main.get_by_role("alert")).to_be_visible()
+        assert field(visit, "Principal").input_value() == "alice"
+        visit.judge("a question that is refused", on_phone=False)
+
+
+@step
+def an_outage_is_said_where_gateways_are_watched(walk):
+    """The page looks every ten seconds; here, twice a second. A menu that is open stays open meanwhile."""
+    visit = walk.visit()
+    visit.context.add_init_script(
+        "{ const every = setInterval; window.setInterval = (run, delay) => every(run, Math.min(delay, 500)); }")
+    visit.sign_in(walk.world.keys["root"], "#/gateways")
+    visit.main.get_by_role("button", name="Columns").click()
+    for _ in range(2):
+        with visit.page.expect_response("**/admin/v1/gateways*"):
+            pass
+    expect(visit.page.locator(".menu:popover-open")).to_have_count(1)
+    visit.page.keyboard.press("Escape")
+    status = visit.main.get_by_role("status").filter(has_text="Not reached")
+    visit.page.route("**/admin/v1/gateways*", lambda route: route.abort())
+    expect(status).to_be_visible()
+    visit.page.unroute("**/admin/v1/gateways*")
+    expect(status).to_have_count(0)
+    visit.problems = [found for found in visit.problems if "net::ERR_FAILED" not in found]
 
 
 @step

@@ -202,6 +202,20 @@ class Visit:
         row.get_by_role("button", name="Row actions").click()
         self.page.get_by_role("menuitem", name=entry, exact=True).click()
 
+    @contextlib.contextmanager
+    def unanswered(self, pattern: str, name: str):
+        """Presses a button of the dialog. What the button asks for is answered when the block has ended."""
+        held = []
+        self.page.route(
+            pattern, lambda route: route.continue_() if route.request.method == "GET" else held.append(route))
+        with self.page.expect_request(pattern):
+            self.press(name, self.dialog)
+        yield
+        for route in held:
+            route.continue_()
+        self.page.unroute(pattern)
+        self.settle()
+
     def done(self, words: str) -> None:
         """Expects that the dialog closes and a message says so."""
         expect(self.dialog).to_have_count(0)

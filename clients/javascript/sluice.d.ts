@@ -58,7 +58,8 @@ export interface UploadResult {
   etag?: string;
   /**
    * `landed`: the gateway found the object, and it is what was bound. `unverified`: so it is, but the store does not
-   * tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell.
+   * tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell, or if the signal fired once
+   * the store had the object.
    */
   state?: "landed" | "unverified";
   /** The number of parts. Absent if one request sent the file. */
@@ -311,7 +312,10 @@ export class Sluice {
   parallel: number;
   partSize: number;
 
-  /** Uploads a file. An upload in parts that was interrupted goes on if the same file is uploaded to the same key. */
+  /**
+   * Uploads a file. An upload in parts that was interrupted goes on if the same file is uploaded to the same key. Of
+   * several such calls at the same time, only the first can go on later: the others discard their parts.
+   */
   upload(file: Source, options: UploadOptions): Promise<UploadResult>;
   /**
    * Downloads an object. What was cut off goes on where it stopped, unless the object has changed, is decoded, or its
@@ -336,7 +340,7 @@ export class Sluice {
   confirm(id: string, options?: CallOptions): Promise<Upload>;
 
   /** Starts an upload in parts. `upload` does this and what follows. */
-  startParts(request: Target & { contentLength?: number }): Promise<PartsUpload>;
+  startParts(request: Target & { contentLength?: number }, options?: CallOptions): Promise<PartsUpload>;
   /** Asks for the link of a part. */
   partLink(
     id: string,
@@ -346,7 +350,9 @@ export class Sluice {
   /** Lists the parts that the store has. */
   storedParts(id: string, options?: CallOptions): Promise<StoredPart[]>;
   /** Makes the object of its parts. */
-  completeParts(id: string, parts: { partNumber: number; etag: string }[]): Promise<PartsUpload>;
+  completeParts(
+    id: string, parts: { partNumber: number; etag: string }[], options?: CallOptions,
+  ): Promise<PartsUpload>;
   /** Aborts an upload in parts, and discards them at the store. */
   abortParts(id: string): Promise<void>;
 }
@@ -406,7 +412,10 @@ export function uppySigner(
   method: string; key: string; contentType?: string; uploadId?: string; partNumber?: number;
 }) => Promise<{ url: string; key?: string; headers?: Record<string, string> }>;
 
-/** The function `server.process` of FilePond. The server's id of a file is the key of its object. */
+/**
+ * The function `server.process` of FilePond. The server's id of a file is the key of its object. `server.revert` has to
+ * be `null`, or FilePond's "undo" sends `DELETE` to the page itself. Undoing leaves the object.
+ */
 export function filePond(client: Sluice, target: (file: File, metadata: Record<string, any>) => Target): (
   fieldName: string, file: any, metadata: Record<string, any>, load: (key: string) => void,
   error: (message: string) => void, progress: (isComputable: boolean, loaded: number, total: number) => void,

@@ -5,6 +5,7 @@ const maxParts = 10_000;
 const maxPut = 5 * 1024 * MiB;
 // Seconds. A quota that opens tomorrow is not worth waiting for.
 const longestPause = 60;
+const hour = 3_600_000;
 // Seconds before its end from which a link is not used.
 const margin = 5;
 
@@ -23,7 +24,7 @@ export class SluiceError extends Error {
     if (this.source === "client" || this.status === 501) return false;
     return (
       [408, 429].includes(this.status) || this.status >= 500 ||
-      ["IdempotencyKeyInUse", "RequestTimeout"].includes(this.code)
+      ["ConditionalRequestConflict", "IdempotencyKeyInUse", "RequestTimeout"].includes(this.code)
     );
   }
 }
@@ -555,6 +556,7 @@ async function sinkOfPath(path, store, object) {
 export class Sluice {
   #token;
   #store;
+  #running = new Set();
 
   constructor({ url, token, store, retries = 6, timeout = 60_000, parallel = 4, partSize = 16 * MiB }) {
     if (!/^https?:/i.test(url)) {
@@ -587,8 +589,8 @@ export class Sluice {
     return this.#call("POST", `/v1/issuances/${id}:confirm`, {}, signal);
   }
 
-  startParts(request) {
-    return this.#call("POST", "/v1/multipart-uploads", request);
+  startParts(request, { signal } = {}) {
+    return this.#call("POST", "/v1/multipart-uploads", request, signal);
   }
 
   partLink(id, part, { signal } = {}) {
@@ -610,8 +612,8 @@ export class Sluice {
     return parts;
   }
 
-  completeParts(id, parts) {
-    return this.#call("POST", `/v1/multipart-uploads/${id}/complete`, { parts });
+  completeParts(id, parts, { signal } = {}) {
+    return this.#call("POST", `/v1/multipart-uploads/${id}/complete`, { parts }, signal);
   }
 
   async abortParts(id) {
@@ -662,15 +664,17 @@ export class Sluice {
       try {
         return await this.#put(link, source, [0, size], signal, (bytes) => progress(0, bytes));
       } catch (error) {
-        // The object that exists may be the one whose answer was lost.
+        // The object that exists may be the one whose answer was lost. A conflict made none.
         if (saysExists(error) && wasLost) return void (refusal = error);
-        wasLost ||= error.mayPass;
+        wasLost ||= error.mayPass && error.status !== 409;
         throw error;
       }
     });
     progress(0, size);
     if (!(await source.isUnchanged())) throw fileChanged();
-    const found = answer ? await this.#confirmed(confirm, last.id, size) : await this.#landed(ids, size, refusal);
+    const found = await (answer
+      ? this.#confirmed(confirm, last.id, size, signal)
+      : this.#landed(ids, size, signal, refusal));
     const etag = found?.etag ?? unquoted(answer?.header("etag"));
     return { id: last.id, bucket: last.bucket, key: last.key, size, etag, state: found?.state };
   }
@@ -682,37 +686,44 @@ export class Sluice {
       "put", this.url, bucket, key, keyPrefix, keyExtension, contentType, source.name, source.size, source.version,
       Object.entries(metadata ?? {}).sort(),
     ]);
+    // Of the calls that send the same, the first has the state. The others keep none.
+    const isFirst = !this.#running.has(name);
+    this.#running.add(name);
+    const store = (job.store = isFirst ? this.#store : memoryStore());
     let begun;
+    let isGivenUp;
     try {
-      begun = job.resume ? await this.#store.get(name) : undefined;
+      begun = job.resume ? await store.get(name) : undefined;
       begun &&= await this.#found(begun, name, job);
       if (!begun) {
         const request = { bucket, key, keyPrefix, keyExtension, contentType, metadata, contentLength: source.size };
-        if (signal?.aborted) throw stopped(signal);
-        const upload = await this.startParts(request);
+        const upload = await this.startParts(request, { signal });
         const partSize = Math.max(job.partSize, Math.ceil(source.size / maxParts));
         begun = { id: upload.id, bucket, key: upload.key, partSize, tags: {} };
-        await this.#store.set(name, begun);
+        await store.set(name, begun);
       }
       return await this.#finish(begun, name, job);
     } catch (error) {
-      const isGivenUp = (signal?.aborted && signal.reason !== PAUSE) || error.code === "FileChanged";
-      if (begun && isGivenUp) {
-        await this.#store.delete(name);
-        // The gateway gives up after a day what nobody aborts.
-        await this.abortParts(begun.id).catch(() => {});
-      }
+      const isOver = !isFirst || (signal?.aborted && signal.reason !== PAUSE) || error.code === "FileChanged";
+      isGivenUp = begun && isOver;
+      if (isGivenUp) await store.delete(name);
       throw error;
+    } finally {
+      if (isFirst) this.#running.delete(name);
+      // The gateway gives up after a day what nobody aborts.
+      if (isGivenUp) await this.abortParts(begun.id).catch(() => {});
     }
   }
 
-  async #found(begun, name, { source, signal }) {
+  async #found(begun, name, { source, signal, store }) {
     const { state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
       if (error.status === 404) return {};
       throw error;
     });
-    // A completion whose answer was lost is repeated.
-    const tags = ["completing", "completed"].includes(state) ? begun.tags : {};
+    // A completion whose answer was lost is repeated. Later, the object may be gone.
+    const isMade = state === "completing" || (state === "completed" && Date.now() - begun.completedAt < hour);
+    if (!isMade) begun.completedAt = undefined;
+    const tags = isMade ? begun.tags : {};
     const parts = state === "open" ? await this.storedParts(begun.id, { signal }) : [];
     for (const { partNumber, etag, size } of parts) {
       const [start, end] = range(begun, source, partNumber);
@@ -727,10 +738,10 @@ export class Sluice {
     }
     const count = Math.ceil(source.size / begun.partSize);
     if (state === "open" || Object.keys(tags).length === count) return { ...begun, tags };
-    await this.#store.delete(name);
+    await store.delete(name);
   }
 
-  async #finish(begun, name, { source, signal, progress, bound, confirm, parallel }) {
+  async #finish(begun, name, { source, signal, progress, bound, confirm, parallel, store }) {
     const { id, tags } = begun;
     const count = Math.ceil(source.size / begun.partSize);
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -752,7 +763,7 @@ export class Sluice {
         this.#put(link, source, [start, end], inner, (bytes) => progress(number, bytes)));
       progress(number, end - start);
       tags[number] = unquoted(answer.header("etag"));
-      saved = saved.then(() => this.#store.set(name, begun));
+      saved = saved.then(() => store.set(name, begun));
     };
     const work = async () => {
       while (missing.length && !inner.aborted) {
@@ -771,11 +782,13 @@ export class Sluice {
     if (numbers.some((number) => !tags[number])) {
       // The store's CORS rules hide the tags from pages. The gateway can ask.
       for (const { partNumber, etag } of await this.storedParts(id, { signal })) tags[partNumber] ||= etag;
-      await this.#store.set(name, begun);
     }
-    const done = await this.completeParts(id, numbers.map((number) => ({ partNumber: number, etag: tags[number] })));
-    await this.#store.delete(name);
-    const found = await this.#confirmed(confirm, id, source.size);
+    begun.completedAt ??= Date.now();
+    await store.set(name, begun);
+    const list = numbers.map((number) => ({ partNumber: number, etag: tags[number] }));
+    const done = await this.completeParts(id, list, { signal });
+    await store.delete(name);
+    const found = await this.#confirmed(confirm, id, source.size, signal);
     const { bucket, key } = begun;
     return { id, bucket, key, size: source.size, etag: found?.etag ?? done.etag, state: found?.state, parts: count };
   }
@@ -791,9 +804,9 @@ export class Sluice {
     }
   }
 
-  async #confirmed(isWanted, id, size) {
+  async #confirmed(isWanted, id, size, signal) {
     // The store has the bytes, even if the gateway may not ask it.
-    const found = isWanted ? await this.confirm(id).catch(() => undefined) : undefined;
+    const found = isWanted ? await this.confirm(id, { signal }).catch(() => undefined) : undefined;
     if (found && (!["landed", "unverified"].includes(found.state) || (found.size ?? size) !== size)) {
       const what = (found.mismatches ?? []).join(", ");
       throw failure("client", "Mismatch", `The object at the store is not what was sent: ${found.state} ${what}`);
@@ -801,9 +814,9 @@ export class Sluice {
     return found;
   }
 
-  async #landed(ids, size, refusal) {
+  async #landed(ids, size, signal, refusal) {
     for (const id of ids) {
-      const found = await this.confirm(id);
+      const found = await this.confirm(id, { signal });
       if (found.state === "landed" && found.size === size) return found;
     }
     throw refusal;
@@ -955,15 +968,20 @@ export class Sluice {
     if (method === "POST") headers["idempotency-key"] = unique();
     const request = { method, headers, body: body && JSON.stringify(body) };
     let isRefreshed = false;
-    return this.#retry(signal, async () => {
+    let isRenewed = false;
+    const attempt = async () => {
       try {
         return read(await this.#ask(path, request, signal, isRefreshed));
       } catch (error) {
-        if (error.status !== 401 || isRefreshed || typeof this.#token !== "function") throw error;
-        isRefreshed = true;
-        return read(await this.#ask(path, request, signal, true));
+        if (error.status === 401 && !isRefreshed && typeof this.#token === "function") isRefreshed = true;
+        else if (error.code === "IdempotentAnswerGone" && !isRenewed) {
+          isRenewed = true;
+          headers["idempotency-key"] = unique();
+        } else throw error;
+        return attempt();
       }
-    });
+    };
+    return this.#retry(signal, attempt);
   }
 
   async #ask(path, request, signal, refresh) {
@@ -1086,7 +1104,7 @@ export function filePond(client, target) {
     const controller = new AbortController();
     const onProgress = ({ loaded, total }) => progress(true, loaded, total);
     client.upload(file, { ...target(file, metadata), signal: controller.signal, onProgress }).then(
-      ({ key }) => load(key),
+      ({ key }) => controller.signal.aborted || load(key),
       (reason) => controller.signal.aborted || error(reason.message),
     );
     return {
@@ -1108,7 +1126,7 @@ export function dropzone(client, zone, target) {
         zone.emit("uploadprogress", file, file.upload.progress, loaded);
       };
       client.upload(file, { ...target(file), signal: controller.signal, onProgress }).then(
-        (result) => zone._finished([file], result),
+        (result) => controller.signal.aborted || zone._finished([file], result),
         (reason) => controller.signal.aborted || zone._errorProcessing([file], reason.message),
       );
     }

@@ -22,6 +22,11 @@ function say(text, isBad = false) {
   find("message").classList.toggle("bad", isBad);
 }
 
+/** Tells nobody but the user whom it concerns. */
+function warn(session, text) {
+  if (session === current) say(text, true);
+}
+
 // Sign in
 
 /** The caller, the places where they may upload (pairs of bucket and prefix), and whether there may be more. */
@@ -85,6 +90,7 @@ function upload(file, { bucket, prefix }, session) {
   find("uploads").append(row);
   const target = { bucket, key: prefix + file.name };
   let controller;
+  let running;
 
   async function run() {
     controller = new AbortController();
@@ -92,31 +98,37 @@ function upload(file, { bucket, prefix }, session) {
     pause.textContent = "Pause";
     state.textContent = "is sent";
     try {
-      const { key } = await session.client.upload(file, {
+      await session.client.upload(file, {
         ...target, signal, onProgress: (progress) => (bar.value = percent(progress)),
       });
-      state.textContent = "has arrived";
-      pause.remove();
-      cancel.remove();
-      remember(session, { bucket, key, type: file.type });
-      await showGallery(session);
     } catch (error) {
       const isPaused = signal.reason === PAUSE;
       state.textContent = isPaused ? "is paused" : error.message;
       state.classList.toggle("bad", !isPaused);
       pause.textContent = "Continue";
       controller = undefined;
+      return;
     }
+    state.textContent = "has arrived";
+    pause.remove();
+    cancel.remove();
+    remember(session, { ...target, type: file.type });
   }
 
-  pause.addEventListener("click", () => (controller ? controller.abort(PAUSE) : run()));
-  cancel.addEventListener("click", () => {
-    if (controller) controller.abort();
-    // What a paused upload has left is discarded.
-    else session.client.upload(file, { ...target, signal: AbortSignal.abort() }).catch(() => {});
-    row.remove();
+  const start = () => (running = run());
+  pause.addEventListener("click", async () => {
+    if (controller) return controller.abort(PAUSE);
+    await start();
+    await showGallery(session);
   });
-  return run();
+  cancel.addEventListener("click", async () => {
+    row.remove();
+    if (controller && !controller.signal.aborted) return controller.abort();
+    // What a paused upload leaves is discarded once it has stopped.
+    await running;
+    session.client.upload(file, { ...target, signal: AbortSignal.abort() }).catch(() => {});
+  });
+  return start();
 }
 
 /** Uploads files one after the other, to the place and in the session for which they were chosen. */
@@ -127,6 +139,7 @@ async function uploadAll(files) {
     if (session !== current) return;
     await upload(file, target, session);
   }
+  await showGallery(session);
 }
 
 // The gallery
@@ -135,16 +148,25 @@ const shelf = ({ client, who }) => `uploads of ${who} at ${client.url}`;
 const remembered = (session) => JSON.parse(localStorage.getItem(shelf(session)) ?? "[]");
 
 function remember(session, object) {
-  const others = remembered(session).filter(({ bucket, key }) => bucket !== object.bucket || key !== object.key);
-  localStorage.setItem(shelf(session), JSON.stringify([object, ...others].slice(0, 100)));
+  try {
+    const others = remembered(session).filter(({ bucket, key }) => bucket !== object.bucket || key !== object.key);
+    localStorage.setItem(shelf(session), JSON.stringify([object, ...others].slice(0, 100)));
+  } catch (error) {
+    warn(session, `The gallery cannot keep ${object.key}: ${error.message}`);
+  }
 }
 
 async function showGallery(session) {
-  const objects = remembered(session);
-  const items = objects.map(({ bucket, key }) => ({ action: "GetObject", bucket, key }));
-  const links = items.length ? await session.client.batch(items) : [];
   if (session !== current) return;
-  gallery.replaceChildren(...objects.map((object, index) => card(object, links[index], session.client)));
+  try {
+    const objects = remembered(session);
+    const items = objects.map(({ bucket, key }) => ({ action: "GetObject", bucket, key }));
+    const links = items.length ? await session.client.batch(items) : [];
+    if (session !== current) return;
+    gallery.replaceChildren(...objects.map((object, index) => card(object, links[index], session.client)));
+  } catch (error) {
+    warn(session, `The gallery cannot be shown: ${error.message}`);
+  }
 }
 
 function card({ bucket, key, type }, link, client) {

@@ -2,16 +2,17 @@ import SwiftUI
 
 @main
 struct SluiceApp: App {
-    @State private var account = Account.kept()
+    // All windows show one list: two would upload the same files.
+    @State private var list = Account.kept().flatMap { $0.key.isEmpty ? nil : UploadList($0) }
 
     var body: some Scene {
         WindowGroup {
-            if let account, !account.key.isEmpty {
-                UploadsView(list: UploadList(account))
+            if let list {
+                UploadsView(list: list)
             } else {
-                SignInView { signedIn in
-                    try? signedIn.keep()
-                    account = signedIn
+                SignInView { account in
+                    try? account.keep()
+                    list = UploadList(account)
                 }
             }
         }

@@ -23,12 +23,20 @@ final class UploadList {
         let id = UUID()
         let file: URL
         fileprivate(set) var state = State.waiting
+        /// What sends the file, until it has ended.
         fileprivate var transfer: Transfer<Sluice.UploadResult>?
 
         init(file: URL) {
             self.file = file
         }
+
+        fileprivate var isWaiting: Bool {
+            if case .waiting = state { true } else { false }
+        }
     }
+
+    /// How many files are sent at once. Of each, four parts are copied and sent at once.
+    private static let mostAtOnce = 2
 
     private(set) var items: [Item] = []
     /// Links to what has arrived. They end after some minutes, and are asked for again.
@@ -48,32 +56,51 @@ final class UploadList {
         for file in files ?? [] { add(file) }
     }
 
-    /// Begins with a file of the directory.
+    /// Takes a file of the directory, and sends it when it is its turn.
     func add(_ file: URL) {
-        let item = Item(file: file)
-        items.append(item)
-        start(item)
+        items.append(Item(file: file))
+        sendNext()
     }
 
-    /// Sends a file, or what is left of it.
+    /// Sends a file, or what is left of it, when it is its turn.
     func start(_ item: Item) {
+        item.state = .waiting
+        sendNext()
+    }
+
+    private func sendNext() {
+        while items.filter({ $0.transfer != nil }).count < Self.mostAtOnce,
+            let item = items.first(where: { $0.isWaiting })
+        {
+            send(item)
+        }
+    }
+
+    private func send(_ item: Item) {
         let transfer = upload(item.file)
         item.transfer = transfer
         item.state = .sending(0)
         Task {
             for await progress in transfer.progress { item.state = .sending(progress.fraction ?? 0) }
-            do {
-                item.state = .arrived(key: try await transfer.value.key)
-                try? FileManager.default.removeItem(at: item.file)
-                await refreshLinks()
-            } catch is CancellationError {
-                item.state = .paused
-            } catch let error as SluiceError where error.mayPass {
-                // What has arrived is kept.
-                item.state = .paused
-            } catch {
-                item.state = .failed(error.localizedDescription)
-            }
+            item.state = await end(of: transfer)
+            item.transfer = nil
+            sendNext()
+            guard case .arrived = item.state else { return }
+            try? FileManager.default.removeItem(at: item.file)
+            await refreshLinks()
+        }
+    }
+
+    private func end(of transfer: Transfer<Sluice.UploadResult>) async -> Item.State {
+        do {
+            return .arrived(key: try await transfer.value.key)
+        } catch is CancellationError {
+            return .paused
+        } catch let error as SluiceError where error.mayPass {
+            // What has arrived is kept.
+            return .paused
+        } catch {
+            return .failed(error.localizedDescription)
         }
     }
 
@@ -85,9 +112,10 @@ final class UploadList {
     /// Stops sending, and discards what has arrived.
     func remove(_ item: Item) {
         items.removeAll { $0.id == item.id }
-        item.transfer?.cancel()
+        let transfer = item.transfer
+        transfer?.cancel()
         Task {
-            _ = try? await item.transfer?.value
+            _ = try? await transfer?.value
             // An upload that was paused is found by beginning it again.
             let left = upload(item.file)
             left.cancel()

@@ -26,7 +26,7 @@ struct SignInView: View {
 
 /// The uploads, and what has arrived.
 struct UploadsView: View {
-    @State var list: UploadList
+    let list: UploadList
     @State private var chosen: [PhotosPickerItem] = []
 
     var body: some View {

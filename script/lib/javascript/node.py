@@ -40,6 +40,14 @@ def run(made, step):
     finish(start(made, step))
 
 
+def stubbed(step):
+    """A step that needs no program."""
+    done = subprocess.run(
+        ["node", "--no-warnings", HERE / "stubbed.mjs", step], text=True, capture_output=True, timeout=60, check=False)
+    if done.returncode != 0 or done.stderr:
+        raise RuntimeError(done.stderr)
+
+
 def large(made):
     """The large upload, killed half way and started again; and its memory beside that of a small one."""
     key, size = "files/node/large.mp4", made.sizes["large.bin"]

@@ -4,11 +4,11 @@
 
 const MiB = 1 << 20;
 
-function expect(condition, text, ...found) {
+export function expect(condition, text, ...found) {
   if (!condition) throw new Error(`${text}: ${JSON.stringify(found)}`);
 }
 
-async function refused(work) {
+export async function refused(work) {
   try {
     return { result: await work };
   } catch (error) {
@@ -287,8 +287,8 @@ const steps = {
     const controller = new AbortController();
     const ids = [];
     const start = client.startParts.bind(client);
-    client.startParts = async (request) => {
-      const upload = await start(request);
+    client.startParts = async (...request) => {
+      const upload = await start(...request);
       ids.push(upload.id);
       return upload;
     };
@@ -312,8 +312,8 @@ const steps = {
     const controller = new AbortController();
     const starts = [];
     const start = client.startParts.bind(client);
-    client.startParts = async (request) => {
-      const upload = await start(request);
+    client.startParts = async (...request) => {
+      const upload = await start(...request);
       starts.push(upload.id);
       return upload;
     };

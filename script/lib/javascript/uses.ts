@@ -39,6 +39,8 @@ export async function all(file: File): Promise<number> {
   const form: Form = await client.form({ bucket: "b", key: "k", contentTypes: ["image/png"], maxBytes: 1 });
   await client.sendForm(form, file, { contentType: "image/png", signal });
   const { state } = await client.confirm(link.id);
+  const begun = await client.startParts({ bucket: "b", key: "k", contentLength: 1 }, { signal });
+  await client.completeParts(begun.id, [{ partNumber: 1, etag: "e" }], { signal });
   // @ts-expect-error: There is no such state.
   console.log(state === "gone");
   // @ts-expect-error: A bucket is required.

@@ -55,6 +55,8 @@ def checks(chosen):
                    lambda: uploader.large(made, chosen.products))
             yield ("the sample of the README uploads as it stands",
                    lambda: sources.run_sample(chosen.products, folder, settings))
+            yield ("the list of the iOS example uploads two files at once",
+                   lambda: sources.run_example(chosen.products, folder, settings))
 
 
 parser = options(__doc__)

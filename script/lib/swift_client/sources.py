@@ -42,13 +42,18 @@ def samples(products):
         yield f"the first sample has {len(lines)} lines"
 
 
-def run_sample(products, folder, settings):
-    """Links the first sample with what the package was built of, and runs it."""
-    source, program = folder / "main.swift", folder / "sample"
-    source.write_text(blocks()[0])
+def linked(products, program, *files):
+    """Makes a program of these sources and of what the package was built of."""
     objects = [line for line in (products / "Uploader.product/Objects.LinkFileList").read_text().split()
                if "/Uploader.build/" not in line]
-    flaws = list(swiftc(*FLAGS, "-I", products / "Modules", source, *objects, "-lstdc++", "-o", program))
+    yield from swiftc(*FLAGS, "-I", products / "Modules", *files, *objects, "-lstdc++", "-o", program)
+
+
+def run_sample(products, folder, settings):
+    """Runs the first sample."""
+    source, program = folder / "main.swift", folder / "sample"
+    source.write_text(blocks()[0])
+    flaws = list(linked(products, program, source))
     if flaws:
         yield from flaws
         return
@@ -65,11 +70,32 @@ def adapters():
     yield from parsed(sorted((ROOT / "clients/swift/Adapters").glob("*.swift")))
 
 
+def example_sources():
+    return sorted((ROOT / "examples/ios").rglob("*.swift"))
+
+
+def without_views():
+    # Views need SwiftUI, which only Apple's systems have.
+    return [file for file in example_sources() if "import SwiftUI" not in file.read_text()]
+
+
 def example(products):
-    files = sorted((ROOT / "examples/ios").rglob("*.swift"))
+    files = example_sources()
     if not files:
         yield "it has no sources"
     yield from parsed(files)
-    # Views need SwiftUI, which only Apple's systems have.
-    others = [file for file in files if "import SwiftUI" not in file.read_text()]
-    yield from swiftc("-typecheck", "-parse-as-library", *FLAGS, "-I", products / "Modules", *others)
+    yield from swiftc("-typecheck", "-parse-as-library", *FLAGS, "-I", products / "Modules", *without_views())
+
+
+def run_example(products, folder, settings):
+    """Uploads five files by the example's list."""
+    program, home = folder / "example", folder / "home"
+    flaws = list(linked(products, program, ROOT / "clients/swift/Tests/Example/main.swift", *without_views()))
+    if flaws:
+        yield from flaws
+        return
+    places = {"HOME": str(home), "XDG_DATA_HOME": str(home / ".local/share")}
+    done = subprocess.run([program], env={**os.environ, **settings, **places}, capture_output=True, text=True,
+                          timeout=120, check=False)
+    if done.stdout != "2 5\n":
+        yield f"it printed {done.stdout}{done.stderr}"

@@ -24,7 +24,7 @@ struct PartName: Hashable, Sendable, CustomStringConvertible {
 }
 
 enum Happening: Sendable {
-    case ended(PartName, AnswerHead?, SluiceError?)
+    case ended(PartName, task: Int, AnswerHead?, SluiceError?)
     /// The system has told all that happened while the app was not there.
     case delivered
 }
@@ -41,7 +41,8 @@ final class BackgroundDelegate: NSObject, URLSessionTaskDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard let part = PartName(task.taskDescription) else { return }
         let lost = error.map { SluiceError.lost("The store did not answer: \($0.localizedDescription)") }
-        happening.yield(.ended(part, lost == nil ? AnswerHead(task.response) : nil, lost))
+        let head = lost == nil ? AnswerHead(task.response) : nil
+        happening.yield(.ended(part, task: task.taskIdentifier, head, lost))
     }
 
     #if canImport(Darwin)

@@ -23,7 +23,8 @@ public actor BackgroundUploads {
         case progressed(id: String, TransferProgress)
         /// The object is at the store.
         case finished(Sluice.UploadResult)
-        /// The upload has stopped. The next launch goes on with it, unless it is cancelled.
+        /// The upload has stopped. ``BackgroundUploads/resume(_:)`` goes on with it, and so does the next launch,
+        /// unless it is cancelled.
         case failed(id: String, any Error)
     }
 
@@ -44,7 +45,8 @@ public actor BackgroundUploads {
     private var uploads: [String: BackgroundUpload] = [:]
     /// The newest work for each upload, which begins when the work before it has ended.
     private var working: [String: Task<Void, Never>] = [:]
-    private var attempts: [PartName: Int] = [:]
+    /// The parts that this launch has sent, or has found under way, and that have not arrived.
+    private var parts: [PartName: Sending] = [:]
     private var starting: Set<String> = []
 
     #if canImport(Darwin)
@@ -85,7 +87,8 @@ public actor BackgroundUploads {
         }
     }
 
-    /// Starts an upload. When it returns, the system has all parts, and the file is not needed any more.
+    /// Starts an upload. When it returns, the file is not needed any more. The system has all parts, unless the link of
+    /// one was refused: ``events`` then tells that the upload has stopped, and ``resume(_:)`` goes on with it.
     ///
     /// - Returns: The identifier of the upload in parts.
     public func start(file: URL, to target: Sluice.Target) async throws -> String {
@@ -115,7 +118,7 @@ public actor BackgroundUploads {
             await Task { [client] in try? await client.abortParts(begun.id) }.value
             throw error
         }
-        let sending = goOn(upload, begun.id, without: [])
+        let sending = goOn(upload, begun.id)
         await withTaskCancellationHandler {
             await sending.value
         } onCancel: {
@@ -124,9 +127,19 @@ public actor BackgroundUploads {
         return begun.id
     }
 
+    /// Goes on with an upload that has stopped: asks again for the links that were refused, and completes it once its
+    /// parts have arrived. Parts that are under way are not sent again. Does nothing if this launch does not know the
+    /// upload, such as one that has finished.
+    public func resume(_ id: String) async {
+        guard let upload = uploads[id] else { return }
+        for part in parts.keys where part.id == id { parts[part]?.attempts = 0 }
+        goOn(upload, id)
+    }
+
     /// Ends an upload, and discards its parts at the store.
     public func cancel(_ id: String) async throws {
         uploads[id] = nil
+        parts = parts.filter { $0.key.id != id }
         working.removeValue(forKey: id)?.cancel()
         for task in await tasks() where PartName(task.taskDescription)?.id == id { task.cancel() }
         try? FileManager.default.removeItem(at: folder(id))
@@ -146,7 +159,10 @@ public actor BackgroundUploads {
     // MARK: - What is under way
 
     private func reattach() async {
-        let running = Set(await tasks().compactMap { PartName($0.taskDescription) })
+        for task in await tasks() {
+            guard let part = PartName(task.taskDescription) else { continue }
+            parts[part, default: Sending()].task = task.taskIdentifier
+        }
         let ids = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for id in ids where uploads[id] == nil && !starting.contains(id) {
             let state = stateFile(id)
@@ -158,7 +174,7 @@ public actor BackgroundUploads {
             }
             do {
                 let upload = try JSONDecoder().decode(BackgroundUpload.self, from: Data(contentsOf: state))
-                goOn(upload, id, without: running)
+                goOn(upload, id)
             } catch {
                 // The bytes are nowhere else, and a later launch may read the state.
                 telling.yield(.failed(id: id, error))
@@ -189,13 +205,10 @@ public actor BackgroundUploads {
 
     /// Sends the parts that have not arrived and are not under way, or completes the upload.
     @discardableResult
-    private func goOn(_ upload: BackgroundUpload, _ id: String, without running: Set<PartName>) -> Task<Void, Never> {
+    private func goOn(_ upload: BackgroundUpload, _ id: String) -> Task<Void, Never> {
         uploads[id] = upload
         return work(for: id) {
-            for number in 1...upload.count {
-                let part = PartName(id: id, number: number)
-                if !running.contains(part) { try await self.send(part) }
-            }
+            for number in 1...upload.count { try await self.send(PartName(id: id, number: number)) }
             try await self.finish(id)
         }
     }
@@ -205,24 +218,29 @@ public actor BackgroundUploads {
         uploads[part.id].flatMap { $0.tags[part.number] == nil ? $0 : nil }
     }
 
+    /// Sends a part, unless it has arrived or is under way.
     private func send(_ part: PartName) async throws {
-        guard let upload = upload(of: part) else { return }
+        guard let upload = upload(of: part), parts[part]?.task == nil else { return }
         let file = partFile(part)
-        let request: URLRequest
+        let link: Sluice.Link
         do {
-            let link = try await client.partLink(
+            link = try await client.partLink(
                 part.id, part.number, Piece(try FileSource(file)), upload.binding, expiresIn: Self.longestLife)
-            request = Sluice.request(link.method, link.url, headers: link.headers)
         } catch {
             // Its file is gone if it has arrived meanwhile.
             guard self.upload(of: part) != nil else { return }
             throw error
         }
         guard self.upload(of: part) != nil else { return }
-        let task = try session.uploadTask(request, of: file)
+        let task = try session.uploadTask(
+            Sluice.request(link.method, link.url, headers: link.headers), of: file)
         task.taskDescription = part.description
+        var sending = parts[part, default: Sending()]
+        sending.task = task.taskIdentifier
+        sending.linkEnd = ContinuousClock.now + .seconds(link.expiresIn)
+        parts[part] = sending
         #if canImport(Darwin)
-            let pause = pow(2, Double(attempts[part, default: 0]))
+            let pause = pow(2, Double(sending.attempts))
             if pause > 1 { task.earliestBeginDate = Date().addingTimeInterval(pause * Double.random(in: 0.5...1)) }
         #endif
         task.resume()
@@ -232,20 +250,15 @@ public actor BackgroundUploads {
         switch happening {
         case .delivered:
             if let completion = delegate.completion.withLock({ $0.take() }) { deliver(completion) }
-        case .ended(let part, let head, let error):
-            // A part whose end was told late may have been sent twice.
-            guard var upload = upload(of: part) else { return }
+        case .ended(let part, let task, let head, let error):
+            // Another task may have the part since, if the end of this one was told late.
+            guard var upload = upload(of: part), (parts[part]?.task ?? task) == task else { return }
             do {
                 guard let head, (200..<300).contains(head.status) else {
-                    attempts[part, default: 0] += 1
-                    guard attempts[part, default: 0] < Self.mostAttempts else {
-                        throw error
-                            ?? SluiceError(.store, ErrorCode("HTTP\(head?.status ?? 0)"), status: head?.status ?? 0)
-                    }
-                    // Its link may have expired.
-                    work(for: part.id) { try await self.send(part) }
+                    try sendAgain(part, head?.status, error)
                     return
                 }
+                parts[part] = nil
                 upload.state.tags = upload.tags.merging([part.number: head.etag ?? ""]) { $1 }
                 uploads[part.id] = upload
                 try keep(upload)
@@ -257,6 +270,17 @@ public actor BackgroundUploads {
                 telling.yield(.failed(id: part.id, error))
             }
         }
+    }
+
+    /// Sends a part that was refused or lost by another task, unless that has happened too often.
+    private func sendAgain(_ part: PartName, _ status: Int?, _ error: SluiceError?) throws {
+        var sending = parts[part, default: Sending()]
+        sending.fail(status, at: .now)
+        parts[part] = sending
+        guard sending.attempts < Self.mostAttempts else {
+            throw error ?? SluiceError(.store, ErrorCode("HTTP\(status ?? 0)"), status: status ?? 0)
+        }
+        work(for: part.id) { try await self.send(part) }
     }
 
     /// Tells the system that it may suspend the app, once what is under way has ended or has taken too long.
@@ -309,27 +333,5 @@ public actor BackgroundUploads {
             options.insert(.completeFileProtectionUntilFirstUserAuthentication)
         #endif
         try JSONEncoder().encode(upload).write(to: stateFile(id), options: options)
-    }
-}
-
-/// An upload as it is kept in its directory.
-private struct BackgroundUpload: Codable, Sendable {
-    var state: TransferState
-    let bucket: String
-    let size: Int64
-    let count: Int
-    /// What the links of this upload bind. A later launch learns it again.
-    let binding = Locked(Binding(md5: true, sha256: false))
-
-    private enum CodingKeys: String, CodingKey {
-        case state, bucket, size, count
-    }
-
-    var tags: [Int: String] { state.tags ?? [:] }
-    var isWhole: Bool { tags.count == count }
-
-    func length(_ number: Int) -> Int64 {
-        let range = BegunUpload(state)?.range(number, of: size) ?? 0..<0
-        return range.upperBound - range.lowerBound
     }
 }

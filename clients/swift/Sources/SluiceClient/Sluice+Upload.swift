@@ -1,6 +1,5 @@
 public import Foundation
 
-private let mostParts: Int64 = 10_000
 private let longestPut: Int64 = 5 << 30
 
 extension Sluice {
@@ -10,7 +9,8 @@ extension Sluice {
     /// An upload in parts that was interrupted goes on when the same file is uploaded to the same target: parts that
     /// have arrived are not sent again. A file is the same if its path, its length, its inode and its times of change
     /// are. Ending it with ``Transfer/cancel()`` discards its parts at the store; ``Transfer/pause()`` and failures
-    /// keep them. To discard what a paused upload has left, begin it again and cancel it.
+    /// keep them. To discard what a paused upload has left, begin it again and cancel it. While an upload is under way,
+    /// another one of the same file to the same target begins anew. Nothing is kept of that one.
     ///
     /// - Returns: The upload, which has begun. Its value is there when the store has the object and the gateway has
     ///   compared it with what was bound.
@@ -66,7 +66,8 @@ extension Sluice {
                 job.control.note(0, 0, of: size)
                 // The object that exists may be the one whose answer was lost.
                 if error.meansExists, wasLost.withLock({ $0 }) { return .failure(error) }
-                if error.mayPass { wasLost.withLock { $0 = true } }
+                // A conflict is an answer, by which the store has made no object.
+                if error.mayPass, error.status != 409 { wasLost.withLock { $0 = true } }
                 throw error
             }
         }
@@ -85,8 +86,14 @@ extension Sluice {
     }
 
     private func uploadInParts(_ job: UploadJob) async throws -> UploadResult {
-        let name = job.name(at: url)
-        var begun = job.options.resume ? BegunUpload(await state(name)) : nil
+        // The state is that of one upload. Another one under the same name has none.
+        let ownName = job.name(at: url)
+        let name = namesInUse.withLock { $0.insert(ownName).inserted } ? ownName : nil
+        defer {
+            if let name { namesInUse.withLock { _ = $0.remove(name) } }
+        }
+        var begun: BegunUpload?
+        if let name, job.options.resume { begun = BegunUpload(await state(name)) }
         do {
             if let kept = begun { begun = try await resumed(kept, name, job) }
             if let begun { return try await finish(begun, name, job) }
@@ -98,7 +105,7 @@ extension Sluice {
             return try await finish(new, name, job)
         } catch {
             let isCancelled = Task.isCancelled && !job.control.wasPaused
-            if let begun, isCancelled || (error as? SluiceError)?.code == .fileChanged {
+            if let begun, name == nil || isCancelled || (error as? SluiceError)?.code == .fileChanged {
                 await keep(nil, name)
                 // This task may be cancelled. The gateway gives up after a day what nobody aborts.
                 await Task { try? await self.abortParts(begun.id) }.value
@@ -108,19 +115,22 @@ extension Sluice {
     }
 
     /// What is left of an upload that was interrupted, with the parts that have arrived.
-    private func resumed(_ kept: BegunUpload, _ name: String, _ job: UploadJob) async throws -> BegunUpload? {
+    private func resumed(_ kept: BegunUpload, _ name: String?, _ job: UploadJob) async throws -> BegunUpload? {
         var begun = kept
         var found: PartsUpload?
         do {
             found = try await partsUpload(begun.id)
         } catch let error as SluiceError where error.status == 404 {}
         let isAll = begun.tags.count == begun.count(of: job.source.size)
-        // A completion whose answer was lost is repeated.
-        if isAll, ["open", "completing", "completed"].contains(found?.state) { return begun }
+        // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
+        let isRecent = found?.state == "completed" && begun.beganCompleting(inHourBefore: Date())
+        if isAll, found?.state == "completing" || isRecent { return begun }
         guard found?.state == "open" else {
             await keep(nil, name)
             return nil
         }
+        begun.completing = nil
+        if isAll { return begun }
         var tags: [Int: String] = [:]
         for part in try await storedParts(begun.id) where part.partNumber <= begun.count(of: job.source.size) {
             let range = begun.range(part.partNumber, of: job.source.size)
@@ -136,7 +146,7 @@ extension Sluice {
         return begun
     }
 
-    private func finish(_ begun: BegunUpload, _ name: String, _ job: UploadJob) async throws -> UploadResult {
+    private func finish(_ begun: BegunUpload, _ name: String?, _ job: UploadJob) async throws -> UploadResult {
         let size = job.source.size
         let count = begun.count(of: size)
         let memory = PartsMemory(begun) { [self] in await keep($0.state, name) }
@@ -161,14 +171,16 @@ extension Sluice {
             }
         }
         try job.check()
-        var tags = await memory.begun.tags
-        if tags.count < count {
+        var whole = await memory.begun
+        if whole.tags.count < count {
             // A store that tells no tags tells them to the gateway.
-            for part in try await storedParts(begun.id) where tags[part.partNumber] == nil {
-                tags[part.partNumber] = part.etag
+            for part in try await storedParts(begun.id) where whole.tags[part.partNumber] == nil {
+                whole.tags[part.partNumber] = part.etag
             }
         }
-        let done = try await completeParts(begun.id, tags)
+        whole.completing = whole.completing ?? Date()
+        await keep(whole.state, name)
+        let done = try await completeParts(begun.id, whole.tags)
         await keep(nil, name)
         let found = try await confirmed(begun.id, job)
         return UploadResult(
@@ -275,66 +287,5 @@ private struct UploadJob: Sendable {
         guard source.isUnchanged else {
             throw SluiceError(.client, .fileChanged, detail: "The file changed during the upload.")
         }
-    }
-}
-
-/// An upload in parts that the gateway has started.
-struct BegunUpload: Sendable {
-    let id: String
-    let key: String
-    let partSize: Int64
-    var tags: [Int: String] = [:]
-
-    /// Of a file of this size, with parts of at least `partSize`.
-    init(_ upload: Sluice.PartsUpload, of size: Int64, partSize: Int64) {
-        id = upload.id
-        key = upload.key
-        self.partSize = max(1, partSize, (size + mostParts - 1) / mostParts)
-    }
-
-    init?(_ state: TransferState?) {
-        guard let state, let id = state.uploadID, let key = state.key, let partSize = state.partSize, partSize > 0
-        else {
-            return nil
-        }
-        self.id = id
-        self.key = key
-        self.partSize = partSize
-        tags = state.tags ?? [:]
-    }
-
-    var state: TransferState { TransferState(uploadID: id, key: key, partSize: partSize, tags: tags) }
-
-    func count(of size: Int64) -> Int { Int((size + partSize - 1) / partSize) }
-
-    /// The bytes of a part of a file of this size.
-    func range(_ number: Int, of size: Int64) -> Range<Int64> {
-        let start = Int64(number - 1) * partSize
-        return start..<min(size, start + partSize)
-    }
-}
-
-/// Notes which parts have arrived, and has that kept: one state after another, the newest last.
-private actor PartsMemory {
-    private(set) var begun: BegunUpload
-    private let keep: @Sendable (BegunUpload) async -> Void
-    private var isKeeping = false
-    private var isStale = false
-
-    init(_ begun: BegunUpload, keep: @escaping @Sendable (BegunUpload) async -> Void) {
-        self.begun = begun
-        self.keep = keep
-    }
-
-    func note(_ number: Int, _ tag: String?) async {
-        begun.tags[number] = tag
-        isStale = true
-        guard !isKeeping else { return }
-        isKeeping = true
-        while isStale {
-            isStale = false
-            await keep(begun)
-        }
-        isKeeping = false
     }
 }

@@ -44,6 +44,8 @@ public final class Sluice: Sendable {
     public let options: Options
     let states: any StateStore
     let transport: Transport
+    /// Names of the states that uploads under way have.
+    let namesInUse = Locked<Set<String>>([])
     private let token: TokenProvider
 
     /// Makes a client.
@@ -165,8 +167,8 @@ public final class Sluice: Sendable {
 // MARK: - Requests
 
 extension Sluice {
-    /// Sends a request to the gateway until it is answered. A `POST` takes effect once, even if it is sent again. A
-    /// ``SluiceError`` that decoding the body throws is a refusal like any other.
+    /// Sends a request to the gateway until it is answered. A `POST` takes effect once, even if it is sent again,
+    /// unless its answer is gone by then. A ``SluiceError`` that decoding the body throws is a refusal like any other.
     func call<Answered: Decodable & Sendable>(
         _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
     ) async throws -> Answered {
@@ -177,6 +179,35 @@ extension Sluice {
     func datedCall<Answered: Decodable & Sendable>(
         _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
     ) async throws -> (answered: Answered, date: Date?) {
+        let request = try gatewayRequest(method, path, body)
+        // One refusal of a token is worth asking for another one.
+        let hasRefreshed = Locked(false)
+        let key = Locked((text: UUID().uuidString, isRenewed: false))
+        @Sendable func attempt() async throws -> (answered: Answered?, date: Date?) {
+            let text = key.withLock { $0.text }
+            var answer = try await self.ask(request, text, isRefresh: hasRefreshed.withLock { $0 })
+            if answer.status == 401, !hasRefreshed.withLock({ $0 }) {
+                hasRefreshed.withLock { $0 = true }
+                answer = try await self.ask(request, text, isRefresh: true)
+            }
+            return (try Self.accepted(answer, as: Answered.self), answer.head.date)
+        }
+        let (answered, date) = try await retrying { _ in
+            do {
+                return try await attempt()
+            } catch let error as SluiceError
+                where error.code == .idempotentAnswerGone && !key.withLock({ $0.isRenewed })
+            {
+                // An earlier attempt took effect, but its link has ended since.
+                key.withLock { $0 = (UUID().uuidString, true) }
+                return try await attempt()
+            }
+        }
+        guard let answered else { throw SluiceError.lost("The answer is not one of a gateway.") }
+        return (answered, date)
+    }
+
+    private func gatewayRequest(_ method: String, _ path: String, _ body: (some Encodable)?) throws -> URLRequest {
         guard let target = URL(string: url.absoluteString.trimmed(of: "/") + path) else {
             throw SluiceError(.client, .invalidArgument, detail: "\(url) is not the address of a gateway.")
         }
@@ -187,24 +218,13 @@ extension Sluice {
             request.httpBody = try Coding.encode(body)
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
-        if method == "POST" { request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key") }
-        // One refusal of a token is worth asking for another one.
-        let hasRefreshed = Locked(false)
-        let (answered, date) = try await retrying { [request] _ in
-            var answer = try await self.ask(request, isRefresh: hasRefreshed.withLock { $0 })
-            if answer.status == 401, !hasRefreshed.withLock({ $0 }) {
-                hasRefreshed.withLock { $0 = true }
-                answer = try await self.ask(request, isRefresh: true)
-            }
-            return (try Self.accepted(answer, as: Answered.self), answer.head.date)
-        }
-        guard let answered else { throw SluiceError.lost("The answer is not one of a gateway.") }
-        return (answered, date)
+        return request
     }
 
-    private func ask(_ request: URLRequest, isRefresh: Bool) async throws -> Answer {
+    private func ask(_ request: URLRequest, _ key: String, isRefresh: Bool) async throws -> Answer {
         var request = request
         request.setValue("Bearer \(try await token(isRefresh))", forHTTPHeaderField: "Authorization")
+        if request.httpMethod == "POST" { request.setValue(key, forHTTPHeaderField: "Idempotency-Key") }
         return try await transport.send(request)
     }
 

@@ -71,8 +71,9 @@ public struct SluiceError: Error, Sendable {
         case .client: return false
         case .gateway, .store:
             if status == 501 { return false }
+            // S3 has the last one repeated.
             return [408, 429].contains(status) || status >= 500
-                || [.idempotencyKeyInUse, .requestTimeout].contains(code)
+                || [.idempotencyKeyInUse, .requestTimeout, .unknown("ConditionalRequestConflict")].contains(code)
         }
     }
 }

@@ -38,7 +38,8 @@ public final class Transfer<Value: Sendable>: Sendable {
         task.cancel()
     }
 
-    /// Stops the transfer and keeps what has arrived. The same call goes on there, if the client keeps states.
+    /// Stops the transfer and keeps what has arrived. Once ``value`` has thrown, the same call goes on there, if the
+    /// client keeps states.
     public func pause() {
         isPaused.withLock { $0 = true }
         task.cancel()

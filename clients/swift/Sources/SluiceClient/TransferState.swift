@@ -10,6 +10,8 @@ public struct TransferState: Codable, Sendable, Hashable {
     var partSize: Int64?
     /// Entity tags of the parts that have arrived, by number.
     var tags: [Int: String]?
+    /// Of an upload in parts: when its completion began, by the device's clock.
+    var completing: Date?
     /// Of a download: gateway, bucket, key and version of the object of which the file has the beginning.
     var object: [String]?
     /// Of a download: the entity tag of this object, as the store wrote it.
@@ -79,7 +81,9 @@ extension Sluice {
         try? await states.state(named: name)
     }
 
-    func keep(_ state: TransferState?, _ name: String) async {
+    /// Keeps nothing without a name.
+    func keep(_ state: TransferState?, _ name: String?) async {
+        guard let name else { return }
         try? await states.setState(state, named: name)
     }
 }

@@ -99,11 +99,11 @@ final class Transport: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 exchanges.begin(task, Exchange(sink: sink, onSent: onSent, continuation: continuation))
                 task.resume()
-                // The handler may have run before the task did.
+                // The handler may have run before the task had begun.
                 if Task.isCancelled { task.cancel() }
             }
         } onCancel: {
-            task.cancel()
+            exchanges.cancel(task)
         }
     }
 }
@@ -122,7 +122,7 @@ extension URLSession {
 }
 
 /// One request under way.
-private struct Exchange: Sendable {
+struct Exchange: Sendable {
     let sink: (any AnswerSink)?
     let onSent: (@Sendable (Int64) -> Void)?
     let continuation: CheckedContinuation<Answer, any Error>
@@ -133,7 +133,7 @@ private struct Exchange: Sendable {
 }
 
 /// Tells each request under way what becomes of it.
-private final class Exchanges: NSObject, URLSessionDataDelegate {
+final class Exchanges: NSObject, URLSessionDataDelegate {
     // Answers of the gateway have at most some MiB, and refusals of stores some KiB.
     private static let mostKept = 16 << 20
 
@@ -141,6 +141,12 @@ private final class Exchanges: NSObject, URLSessionDataDelegate {
 
     func begin(_ task: URLSessionTask, _ exchange: Exchange) {
         underWay.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    /// Cancels a task that has begun. The end of one that has not would be told to nobody.
+    func cancel(_ task: URLSessionTask) {
+        let hasBegun = underWay.withLock { $0[task.taskIdentifier] != nil }
+        if hasBegun { task.cancel() }
     }
 
     func urlSession(

@@ -134,6 +134,93 @@ extension RunningTests {
         }
     }
 
+    @Test("a background upload that has stopped is resumed, and sends no part twice")
+    func backgroundResumed() async throws {
+        try await withDirectory { directory in
+            let mark = Fault(kind: "delay", method: "PUT", seconds: 0)
+            try await plan(world.store, Fault(kind: "delay", method: "PUT", seconds: 5), mark, mark)
+            var usedUp = Fault.usedUp(resetsIn: 3600)
+            usedUp.skip = 1
+            try await plan(world.gateway, usedUp)
+            let uploads = uploads(directory)
+            let id = try await uploads.start(
+                file: world.file("six.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background8"))
+            let error = await refusal { try await next(uploads) }
+            #expect(error?.code == .quotaExceeded)
+            try await expectAllHappened(world.gateway)
+            await uploads.resume(id)
+            let done = try await next(uploads)
+            #expect(done.id == id)
+            #expect(done.state == .landed)
+            let rest = try await plan(world.store)
+            #expect(rest.count == 1, "two parts, each sent once")
+            await uploads.resume(id)
+            await uploads.end()
+            for await event in uploads.events { Issue.record("\(event)") }
+        }
+    }
+
+    @Test("links that have ended use up no attempts of a part, and eight other refusals do")
+    func backgroundAttempts() async throws {
+        try await withDirectory { directory in
+            let uploads = uploads(directory)
+            let ended = Fault(
+                kind: "answer", method: "POST", path: "/parts", status: 200,
+                body: """
+                    {"results": [{"id": "i", "method": "PUT", "bucket": "b", "key": "k", "headers": {}, \
+                    "url": "\(world.store.absoluteString)/ended", "expiresAt": "2030-05-17T09:30:00Z", "expiresIn": 0, \
+                    "enforcedBy": "none"}]}
+                    """)
+            try await plan(world.gateway, [Fault](repeating: ended, count: 10))
+            try await plan(world.store, [Fault](repeating: .expired, count: 10))
+            let id = try await uploads.start(
+                file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background9"))
+            let done = try await next(uploads)
+            #expect(done.id == id)
+            try await expectAllHappened(world.gateway, world.store)
+            try await plan(world.store, [Fault](repeating: .expired, count: 8))
+            let other = try await uploads.start(
+                file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background10"))
+            let error = await refusal { try await next(uploads) }
+            #expect(error?.status == 403)
+            try await expectAllHappened(world.store)
+            // It has all attempts again.
+            try await plan(world.store, .expired)
+            await uploads.resume(other)
+            let resumed = try await next(uploads)
+            #expect(resumed.id == other)
+            try await expectAllHappened(world.store)
+            await uploads.end()
+        }
+    }
+
+    @Test("a part is not sent twice if the end of its task in an earlier launch is told late")
+    func backgroundToldLate() async throws {
+        try await withDirectory { directory in
+            try await plan(world.store, Fault(kind: "delay", method: "PUT", seconds: 600))
+            let first = uploads(directory)
+            let id = try await first.start(
+                file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background11"))
+            while try await !left(world.store).isEmpty {}
+            await first.end()
+            try await plan(
+                world.store, Fault(kind: "delay", method: "PUT", seconds: 5),
+                Fault(kind: "delay", method: "PUT", seconds: 0))
+            let second = uploads(directory)
+            let late = Happening.ended(
+                PartName(id: id, number: 1), task: 1_000, nil, SluiceError.lost("The app was not there."))
+            second.delegate.happening.yield(late)
+            // The part is under way again.
+            while try await left(world.store).count > 1 {}
+            second.delegate.happening.yield(late)
+            let done = try await next(second)
+            #expect(done.id == id)
+            let rest = try await plan(world.store)
+            #expect(rest.count == 1, "one part, sent once")
+            await second.end()
+        }
+    }
+
     @Test("the system may suspend the app once the uploads whose parts have arrived are completed")
     func backgroundDelivered() async throws {
         try await withDirectory { directory in

@@ -81,6 +81,29 @@ extension RunningTests {
         #expect(found.state == "aborted")
     }
 
+    @Test("a request whose answer is gone is sent once more, with another key")
+    func answerGone() async throws {
+        let client = world.client()
+        let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)gone")
+        let body = #"{"type": "/problems/idempotent-answer-gone", "status": 409, "code": "IdempotentAnswerGone"}"#
+        let path = "/v1/multipart-uploads"
+        // The gateway starts an upload, which it would tell again if it got the same key.
+        try await plan(
+            world.gateway, Fault(kind: "hide", method: "POST", path: path, status: 409, body: body),
+            Fault(kind: "delay", method: "POST", path: path, seconds: 2))
+        let before = Date()
+        let upload = try await client.startParts(target)
+        #expect(upload.createdAt.timeIntervalSince(before) > 1)
+        try await expectAllHappened(world.gateway)
+        try await client.abortParts(upload.id)
+        let gone = Fault(kind: "answer", method: "POST", path: path, status: 409, body: body)
+        try await plan(world.gateway, gone, gone, gone)
+        let error = await refusal { try await client.startParts(target) }
+        #expect(error?.code == .idempotentAnswerGone)
+        let rest = try await plan(world.gateway)
+        #expect(rest.count == 1, "the third request was not sent")
+    }
+
     @Test("a batch answers links and problems, in order")
     func batch() async throws {
         let keys = (0..<1_003).map { $0 == 1 ? "elsewhere/x" : "\(world.folder)\($0)" }

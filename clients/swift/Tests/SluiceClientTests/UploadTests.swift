@@ -117,6 +117,18 @@ extension RunningTests {
             ).value
             #expect(other.state == .landed)
             try await expectAllHappened(world.store)
+            // S3 answers so while another request for the key is under way.
+            try await plan(
+                world.store,
+                Fault(
+                    kind: "answer", method: "PUT", status: 409,
+                    body: "<Error><Code>ConditionalRequestConflict</Code></Error>"))
+            let third = try await world.client().upload(
+                file: directory.file("third", bytes(3_000)),
+                to: .init(bucket: world.bucket, key: "\(world.folder)once again"), options: options
+            ).value
+            #expect(third.state == .landed)
+            try await expectAllHappened(world.store)
             let error = await refusal {
                 try await world.client().upload(
                     file: directory.file("second", bytes(3_000, seed: 9)), to: target, options: options

@@ -1,0 +1,294 @@
+// What the module and the web example do at a gateway and a store that are stubs: node stubbed.mjs STEP. A step throws
+// if something is not as it should be.
+
+import * as module from "../../../clients/javascript/sluice.js";
+import { choose, lastRow, open } from "./fake-page.mjs";
+import { expect, refused } from "./steps.mjs";
+import { Stub } from "./stub.mjs";
+
+const { PAUSE, Sluice, dropzone, filePond, memoryStore } = module;
+const KiB = 1024;
+const target = { bucket: "demo", key: "files/a.bin", partSize: 4 * KiB };
+const fileOf = (length, name = "a.bin") =>
+  Object.assign(new Blob([new Uint8Array(length)]), { name, lastModified: 1_700_000_000_000 });
+const clientOf = (stub, states = new Map()) =>
+  new Sluice({ url: stub.url, token: "key", store: memoryStore(states), retries: 2 });
+const never = new Promise(() => {});
+const later = (time, value) => new Promise((resolve) => setTimeout(resolve, time, value));
+
+async function until(condition, text) {
+  for (const end = performance.now() + 5000; !(await condition()); await later(5)) {
+    expect(performance.now() < end, "this has not come true", text ?? `${condition}`);
+  }
+}
+
+/** What a transfer that is to end at once answers or throws. */
+const soon = (work) => Promise.race([refused(work), later(2000, { message: "it has not ended" })]);
+
+/** Holds the requests that a test chooses, until they are let go. */
+function held(stub, isChosen) {
+  const hold = { count: 0 };
+  const gate = new Promise((resolve) => (hold.release = resolve));
+  stub.before = async (told) => {
+    if (!isChosen(told)) return;
+    hold.count += 1;
+    await gate;
+  };
+  return hold;
+}
+
+/** Uploads until the parts are completed, and stops there: before the gateway is asked, or before it has answered. */
+async function interrupted(client, isAsked, file) {
+  const complete = client.completeParts.bind(client);
+  client.completeParts = async (...request) => {
+    if (isAsked) await complete(...request);
+    throw new Error("interrupted");
+  };
+  const error = await refused(client.upload(file, target));
+  delete client.completeParts;
+  expect(error.message === "interrupted", "how it ends", String(error));
+}
+
+const steps = {
+  async sameFile(stub) {
+    const file = fileOf(6 * KiB);
+    for (const reason of [undefined, PAUSE]) {
+      const states = new Map();
+      const client = clientOf(stub, states);
+      stub.uploads = [];
+      const hold = held(stub, ({ method }) => method === "PUT");
+      const first = client.upload(file, target);
+      await until(() => hold.count === 2);
+      const controller = new AbortController();
+      const second = client.upload(file, { ...target, signal: controller.signal });
+      await until(() => hold.count === 4);
+      expect(stub.uploads.length === 2, "the second upload begins", stub.uploads.length);
+      controller.abort(reason);
+      const error = await soon(second);
+      expect(error.name === "AbortError", "how the second one ends", String(error));
+      const early = await soon(client.upload(file, { ...target, signal: AbortSignal.abort() }));
+      expect(early.name === "AbortError", "how one ends that never began", String(early));
+      const [one, other] = stub.uploads.map(({ state }) => state);
+      expect(one === "open" && other === "aborted", "the uploads", reason, one, other);
+      expect([...states.values()].map(({ id }) => id).join() === "upload-1", "the state", [...states.values()]);
+      hold.release();
+      const done = await first;
+      expect(done.id === "upload-1" && done.state === "landed", "the first one", done);
+      expect(states.size === 0, "the state is forgotten", states.size);
+    }
+    // Once the first one has ended, the next one has the state.
+    const states = new Map();
+    const client = clientOf(stub, states);
+    stub.uploads = [];
+    await interrupted(client, false, file);
+    const { id } = await client.upload(file, target);
+    expect(id === "upload-1" && states.size === 0, "it was continued", id, states.size);
+    // One that is given up has ended for the others, even if its parts have not been discarded yet.
+    await interrupted(client, false, fileOf(5 * KiB));
+    const hold = held(stub, ({ method }) => method === "DELETE");
+    const ended = refused(client.upload(fileOf(5 * KiB), { ...target, signal: AbortSignal.abort() }));
+    await until(() => hold.count === 1);
+    await interrupted(client, false, fileOf(5 * KiB));
+    expect(states.size === 1, "the state of the next one", states.size);
+    hold.release();
+    await ended;
+  },
+
+  async stopped(stub) {
+    const file = fileOf(6 * KiB);
+    for (const reason of [undefined, PAUSE]) {
+      for (const [place, more] of [["multipart-uploads$", {}], ["complete$", {}], ["confirm$", {}],
+        ["confirm$", { partSize: 8 * KiB }]]) {
+        const states = new Map();
+        const client = clientOf(stub, states);
+        const hold = held(stub, ({ path }) => new RegExp(place).test(path));
+        const controller = new AbortController();
+        const options = { ...target, ...more };
+        stub.uploads = [];
+        const work = client.upload(file, { ...options, signal: controller.signal });
+        await until(() => hold.count === 1);
+        controller.abort(reason);
+        const found = await soon(work);
+        stub.before = async () => {};
+        if (place === "confirm$") {
+          expect(found.result?.size === 6 * KiB && !found.result.state, "what has arrived", more, String(found));
+          continue;
+        }
+        expect(found.name === "AbortError", "how it ends", place, reason, String(found));
+        const isKept = reason === PAUSE && place === "complete$";
+        expect(states.size === (isKept ? 1 : 0), "the state", place, reason, states.size);
+        if (place !== "complete$") continue;
+        expect(stub.uploads[0].state === (isKept ? "open" : "aborted"), "the upload", reason, stub.uploads[0].state);
+        const done = await client.upload(file, options);
+        expect((done.id === "upload-1") === isKept, "whether it was continued", reason, done.id);
+      }
+    }
+    // Whether the object that exists is that of the upload is not known.
+    const controller = new AbortController();
+    const answers = ["reset", [412, "<Error><Code>PreconditionFailed</Code></Error>"]];
+    let isAsked = false;
+    stub.before = async ({ method, path }) => {
+      if (method === "PUT") return answers.shift();
+      if (!path.endsWith("confirm")) return undefined;
+      isAsked = true;
+      return never;
+    };
+    const options = { ...target, ifNoneMatch: "*", signal: controller.signal };
+    const work = clientOf(stub).upload(file, options);
+    await until(() => isAsked);
+    controller.abort();
+    const error = await soon(work);
+    expect(error.name === "AbortError", "how a question ends", String(error));
+  },
+
+  async widgets() {
+    const told = [];
+    let arrive;
+    const client = { upload: () => new Promise((resolve) => (arrive = resolve)) };
+    const tell = (name) => () => told.push(name);
+    const { abort } = filePond(client, () => target)(
+      "file", fileOf(1), {}, tell("load"), tell("error"), tell("progress"), tell("abort"));
+    abort();
+    arrive({ key: "a.bin" });
+    await later(0);
+    expect(told.join() === "abort", "what FilePond is told", told);
+    const zone = { emit() {}, _finished: tell("finished"), _errorProcessing: tell("error processing") };
+    const file = fileOf(1);
+    dropzone(client, zone, () => target).uploadFiles([file]);
+    file.xhr.abort();
+    arrive({ key: "a.bin" });
+    await later(0);
+    expect(told.join() === "abort", "what Dropzone is told", told);
+  },
+
+  async answerGone(stub) {
+    const gone = [409, { code: "IdempotentAnswerGone", title: "The answer is gone" }];
+    const ask = async (...answers) => {
+      stub.seen = [];
+      stub.before = async () => answers.shift();
+      const token = async ({ refresh }) => `${refresh}`;
+      const client = new Sluice({ url: stub.url, token, retries: 2 });
+      const found = await refused(client.link({ action: "GetObject", bucket: "demo", key: "a.bin" }));
+      const keys = [...new Set(stub.seen.map(({ key }) => key))];
+      return { found, keys: stub.seen.map(({ key }) => keys.indexOf(key)).join() };
+    };
+    const lost = await ask("reset", gone);
+    expect(lost.found.result && lost.keys === "0,0,1", "after a lost answer", String(lost.found), lost.keys);
+    const refreshed = await ask([401, { code: "ExpiredToken" }], gone);
+    expect(refreshed.found.result && refreshed.keys === "0,0,1", "after a new token", String(refreshed.found));
+    const twice = await ask(gone, gone);
+    expect(twice.found.code === "IdempotentAnswerGone" && twice.keys === "0,1", "a second time", twice.keys);
+  },
+
+  async completedBefore(stub) {
+    const file = fileOf(6 * KiB);
+    const { now } = Date;
+    const minutes = (count) => (Date.now = () => now() + count * 60_000);
+    try {
+      const client = clientOf(stub);
+      // An answer is lost again while another upload goes on: the time at which the first completion began counts.
+      for (const [at, isAsked, id] of [
+        [0, true, "upload-1"], [59, true, "upload-1"], [61, true, "upload-2"],
+        // A completion that did not begin at the gateway does not count.
+        [122, false, "upload-3"], [300, true, "upload-3"], [359, false, "upload-3"],
+      ]) {
+        minutes(at);
+        await interrupted(client, isAsked, file);
+        expect(stub.uploads.at(-1).id === id, "the upload", at, stub.uploads.at(-1).id);
+      }
+      minutes(361);
+      const done = await client.upload(file, target);
+      expect(done.id === "upload-4" && done.state === "landed", "the last upload", done);
+    } finally {
+      Date.now = now;
+    }
+  },
+
+  async conflict(stub) {
+    const answerOf = (status, code) => [status, `<Error><Code>${code}</Code></Error>`];
+    const answers = [];
+    stub.before = async ({ method }) => (method === "PUT" ? answers.shift() : undefined);
+    const upload = () => refused(clientOf(stub).upload(fileOf(KiB), { ...target, ifNoneMatch: "*" }));
+    answers.push(answerOf(409, "ConditionalRequestConflict"));
+    const { result } = await upload();
+    expect(result?.state === "landed", "after a conflict", result);
+    // The object is that of the other upload.
+    answers.push(answerOf(409, "ConditionalRequestConflict"), answerOf(412, "PreconditionFailed"));
+    stub.before = async ({ method, path }) =>
+      method === "PUT" ? answers.shift() : path.endsWith("confirm") ? [200, { state: "landed", size: KiB }] : undefined;
+    const error = await upload();
+    expect(error.status === 412, "the object of another upload", error.status, error.result);
+  },
+
+  async galleryFails(stub) {
+    for (const isFull of [true, false]) {
+      const kept = new Map();
+      const find = await open(stub.url, kept);
+      await until(() => find("who").textContent === "user:alice");
+      if (isFull) kept.set = () => { throw new Error("no space"); };
+      else stub.before = async ({ path }) => (path.endsWith("batch") ? [403, { title: "No" }] : undefined);
+      choose(find, fileOf(10));
+      const message = find("message");
+      await until(() => message.textContent);
+      const { state } = lastRow(find);
+      expect(state.textContent === "has arrived" && !state.classList.contains("bad"), "the row", state.textContent);
+      expect(message.classList.contains("bad"), "the message is marked", message.textContent);
+      expect((isFull ? /no space/ : /No/).test(message.textContent), "the message", message.textContent);
+    }
+  },
+
+  async galleryOnce(stub) {
+    const find = await open(stub.url);
+    await until(() => find("who").textContent === "user:alice");
+    choose(find, fileOf(10), fileOf(10, "b.bin"), fileOf(10, "c.bin"));
+    await until(() => find("gallery").children.length === 3);
+    const count = stub.count("/v1/presigned-urls/batch");
+    expect(count === 1, "how often links are asked for", count);
+  },
+
+  async cancelRow(stub) {
+    const long = fileOf(17 * KiB * KiB);
+    const find = await open(stub.url);
+    await until(() => find("who").textContent === "user:alice");
+    // A row is paused, and cancelled before it has stopped.
+    let hold = held(stub, ({ method }) => method === "PUT");
+    choose(find, long);
+    await until(() => hold.count === 2);
+    const { pause, cancel } = lastRow(find);
+    pause.click();
+    cancel.click();
+    await until(() => stub.uploads[0].state === "aborted", "the upload is given up");
+    expect(find("uploads").children.length === 0, "its row is there");
+    // A row is paused, and another one of the same file goes on.
+    hold.release();
+    hold = held(stub, ({ method }) => method === "PUT");
+    choose(find, long);
+    await until(() => hold.count === 2);
+    const paused = lastRow(find);
+    paused.pause.click();
+    await until(() => paused.state.textContent === "is paused");
+    choose(find, long);
+    await until(() => hold.count === 4);
+    paused.cancel.click();
+    await later(200);
+    hold.release();
+    const { state } = lastRow(find);
+    await until(() => /arrived|aborted/.test(state.textContent), "the other row ends");
+    expect(state.textContent === "has arrived", "how the other row ends", state.textContent);
+    const states = stub.uploads.map((one) => one.state).join();
+    expect(states === "aborted,completed", "the uploads", states);
+  },
+};
+
+const name = process.argv[2];
+const stub = await new Stub().start();
+const late = later(30_000).then(() => {
+  throw new Error("the step has not ended after 30 s");
+});
+try {
+  await Promise.race([late, steps[name](stub)]);
+  process.exit(0);
+} catch (error) {
+  console.error(error.stack);
+  process.exit(1);
+}

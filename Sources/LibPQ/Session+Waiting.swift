@@ -50,6 +50,12 @@ extension Session {
                 call.isSending = unsafe PQflush(handle.pointer) == 1
             }
             if unsafe !isBroken && PQisBusy(handle.pointer) != 0 {
+                // libpq reads part of a TLS record that exceeds the room in its buffer. The rest is no longer at the
+                // socket, and the server may have nothing more to send.
+                if unsafe sluice_bytes_in_tls(handle.pointer) > 0 {
+                    isBroken = unsafe PQconsumeInput(handle.pointer) == 0
+                    continue
+                }
                 guard !isSuperseded else {
                     abandon()
                     throw .connectionLost(reason: Self.superseded)

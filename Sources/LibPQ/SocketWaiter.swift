@@ -5,21 +5,18 @@ import Glibc
 /// Waits for a socket, or until another thread ends the wait.
 ///
 /// A wake-up only means "check again". The waiting code itself checks whether its task was cancelled or its deadline
-/// has passed, so a late or unnecessary wake-up does no harm.
+/// has passed, so a late or unnecessary wake-up does no harm. Where the machine had no file descriptor left when the
+/// waiter was made, there are no wake-ups: a wait ends with the socket or the deadline.
 final class SocketWaiter: Sendable {
-    private let descriptor: Int32
-
-    init() {
-        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        precondition(descriptor >= 0, "no file descriptor left for an eventfd")
-    }
+    /// The descriptor of the wake-ups; -1 without any.
+    private let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     func wake() {
-        _ = eventfd_write(descriptor, 1)
+        if descriptor >= 0 { _ = eventfd_write(descriptor, 1) }
     }
 
     /// Waits until a socket is ready for one of the events, ``wake()`` is called or the deadline passes.
@@ -51,7 +48,7 @@ final class SocketWaiter: Sendable {
         for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant, on loop: EventLoop
     ) async -> Bool {
         let isReady = await loop.wait(for: socket, events: events, orReadable: descriptor, until: deadline)
-        if !isReady {
+        if !isReady, descriptor >= 0 {
             var count: eventfd_t = 0
             _ = unsafe eventfd_read(descriptor, &count)
         }

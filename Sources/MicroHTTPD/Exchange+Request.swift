@@ -177,7 +177,9 @@ extension Exchange {
         if consumed { left = 0 }
         guard discarded else { return mayGoOn }
         left = 0
-        return endsSoon && discard(data.count) || lingerWithAnswer()
+        // Under TLS nothing can be written directly to the socket, so the answer comes after the body. The client has
+        // the idle time for it.
+        return core.isSecure || endsSoon && discard(data.count) || lingerWithAnswer()
     }
 
     /// Whether the rest of the body may be short enough to be discarded before the answer.
@@ -232,17 +234,20 @@ extension Exchange {
     }
 
     /// Returns the answer that libmicrohttpd can send. It closes connections without one where the head of the answer
-    /// does not fit beside that of the request. Such an answer goes directly to the socket (`nil`); under TLS, where it
-    /// cannot, a refusal takes its place.
+    /// does not fit beside that of the request. Such an answer goes directly to the socket (`nil`). A refusal takes the
+    /// place of one that does not fit into the socket's buffer, and of each under TLS.
     private func fitting(_ response: ServerResponse) -> ServerResponse? {
         let limits = core.configuration
         guard headMemory + HeadMemory.ofAnswer(response.head) > limits.connectionBytes else { return response }
-        guard core.isSecure else {
-            client.answerAtOnce(response)
-            return nil
-        }
-        return core.responder.response(to: .headerFieldsTooLarge(maxBytes: limits.maxHeadBytes))
+        let refusal = core.responder.response(to: .headerFieldsTooLarge(maxBytes: limits.maxHeadBytes))
+        guard !core.isSecure else { return refusal }
+        let bytes = rawBytes(of: response).flatMap { $0.count <= Self.maxRawBytes ? $0 : nil } ?? rawBytes(of: refusal)
+        if let bytes { client.answer(raw: bytes) }
+        return nil
     }
+
+    /// What the buffer of an established connection takes in any case.
+    private static let maxRawBytes = 32 * 1_024
 
     /// Refuses a request whose head has arrived.
     private func refuse(_ failure: ServerFailure) -> Bool {
@@ -261,8 +266,10 @@ extension Exchange {
         // gets the answer at once, and some time to read it.
         if framing != .none, !expectsContinue {
             if !core.isSecure, let bytes = rawBytes(of: response) { return linger(bytes) }
-            if case .length(let length) = framing, length <= Int64(core.configuration.maxDiscardedBytes) {
-                // Under TLS nothing can be written directly to the socket.
+            var isShort = false
+            if case .length(let length) = framing { isShort = length <= Int64(core.configuration.maxDiscardedBytes) }
+            // Under TLS nothing can be written directly to the socket.
+            if core.isSecure || isShort {
                 stage = .streaming
                 answerAfterBody(response)
                 return true

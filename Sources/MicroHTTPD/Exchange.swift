@@ -195,12 +195,8 @@ import Synchronization
             await answer(request, hasBody: hasBody)
             core.runningTasks.subtract(1, ordering: .relaxed)
         }
-        return state.withLock { state in
-            if state.isGivenUp {
-                task.cancel()
-            } else if !state.isTaskOver {
-                state.task = task
-            }
+        let (start, isGivenUp) = state.withLock { state -> (Start, Bool) in
+            if !state.isGivenUp, !state.isTaskOver { state.task = task }
             if let pause = state.pause {
                 if pause == .answer {
                     waitInTurns(&state)
@@ -208,10 +204,12 @@ import Synchronization
                     state.isSuspended = true
                     unsafe MHD_suspend_connection(connection)
                 }
-                return .waiting
+                return (.waiting, state.isGivenUp)
             }
-            return state.takeAnswer().map { .answered($0) } ?? .reading
+            return (state.takeAnswer().map { .answered($0) } ?? .reading, state.isGivenUp)
         }
+        if isGivenUp { task.cancel() }
+        return start
     }
 
     private func answer(_ request: ServerRequest, hasBody: Bool) async {
@@ -274,16 +272,18 @@ import Synchronization
 
     /// Gives up what the connection waits for.
     func abort() {
-        state.withLock { giveUp(&$0) }
+        state.withLock { giveUp(&$0) }?.cancel()
     }
 
     /// A slow answer becomes 503, and a slow stream ends. A client that sends nothing for too long is to be
     /// disconnected.
     func sweep(now: Moment) -> SweepVerdict? {
         let limits = core.configuration
+        var task: Task<Void, Never>?
+        defer { task?.cancel() }
         return state.withLock { state in
             if state.pause != nil {
-                if now - state.progress > state.answerDeadline ?? limits.answerDeadline { giveUp(&state) }
+                if now - state.progress > state.answerDeadline ?? limits.answerDeadline { task = giveUp(&state) }
                 return nil
             }
             switch state.answer {
@@ -302,11 +302,12 @@ import Synchronization
         }
     }
 
-    private func giveUp(_ state: inout State) {
-        guard let pause = state.pause else { return }
+    /// Answers in place of the task. Returns the task, which the caller cancels after the lock: its handlers of
+    /// cancellation take the lock.
+    private func giveUp(_ state: inout State) -> Task<Void, Never>? {
+        guard let pause = state.pause else { return nil }
         state.isGivenUp = true
-        state.task?.cancel()
-        state.task = nil
+        let task = state.task.take()
         if pause == .output {
             state.outgoing?.close()?.resume()
         } else {
@@ -315,6 +316,7 @@ import Synchronization
             state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
         }
         resume(&state)
+        return task
     }
 }
 

@@ -82,6 +82,20 @@ import Testing
         }
     }
 
+    @Test func `an answer that fits neither beside the head nor into the socket's buffer is a refusal`() async throws {
+        let responder = TestResponder { _ in
+            var response = ServerResponse.text(String(repeating: "b", count: 8_000_000))
+            response.head.headerFields[.location] = String(repeating: "l", count: 2_000)
+            return response
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            let head = "GET / HTTP/1.1\r\nHost: a\r\nY: " + String(repeating: "e", count: 7_500) + "\r\n\r\n"
+            let answer = try await client.exchange(head)
+            #expect(answer.status == 431)
+        }
+    }
+
     @Test func `whatever the heads of request and answer take, there is an answer`() async throws {
         let responder = TestResponder { request in
             guard let name = HTTPField.Name("X-Long") else { return .text("") }

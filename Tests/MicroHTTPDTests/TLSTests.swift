@@ -123,6 +123,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["-H", "Transfer-Encoding: chunked"]])
+    func `a body that is answered in its middle is read to its end over TLS, so that the client reads the answer`(
+        framing: [String]
+    ) async throws {
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 1 << 30)
+        } answer: { request in
+            guard case .stream(let chunks) = request.body else { return .text("collected") }
+            do { for try await _ in chunks { break } } catch { return .text("\(error)") }
+            return .text("no", status: .badRequest)
+        }
+        try await Self.withCertificate { tls in
+            try await TestServer.with(responder) {
+                $0.tls = tls
+            } body: { server in
+                let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString)")
+                try Data(repeating: 0x61, count: 20_000_000).write(to: file)
+                defer { try? FileManager.default.removeItem(at: file) }
+                let (status, text) = try await Self.run(
+                    "curl",
+                    ["-sS", "-k", "-H", "Expect:", "-w", "%{http_code}", "-T", file.path] + framing
+                        + ["https://127.0.0.1:\(server.port)/"])
+                #expect(status == 0 && text == "no400")
+            }
+        }
+    }
+
     @Test(arguments: ["-tls1", "-tls1_1"])
     func `TLS before 1.2 is refused`(version: String) async throws {
         try await Self.withCertificate { tls in

@@ -46,18 +46,21 @@ public final class DenialCounter: DenialCounting, Service {
     /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
         await doRounds(every: Self.interval) { await self.flush() }
-        await flush()
+        await flush(deadline: .now + Self.patienceAtEnd)
     }
 
+    /// How long the last write may take. A gateway that stops has little time.
+    private static let patienceAtEnd = Duration.seconds(2)
+
     /// Writes the counts. Keeps them for the next time if nothing was written.
-    package func flush() async {
+    package func flush(deadline: ContinuousClock.Instant? = nil) async {
         let taken = counts.withLock { counts in
             defer { counts.removeAll(keepingCapacity: true) }
             return counts
         }
         guard !taken.isEmpty else { return }
         do throws(PostgresError) {
-            try await connection.perform(Self.add, taken)
+            try await connection.perform(Self.add, taken, deadline: deadline)
         } catch {
             logger.report(
                 error, "denials not written yet", in: connection.outage, metadata: ["count": "\(taken.count)"])

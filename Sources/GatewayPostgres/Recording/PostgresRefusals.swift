@@ -52,11 +52,14 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
         await doRounds(every: interval) { await self.flush() }
-        await flush()
+        await flush(deadline: .now + Self.patienceAtEnd)
     }
 
+    /// How long the last write may take. A gateway that stops has little time.
+    private static let patienceAtEnd = Duration.seconds(2)
+
     /// Writes the refusals. Keeps those for the next time that were not written.
-    package func flush() async {
+    package func flush(deadline: ContinuousClock.Instant? = nil) async {
         let batch = state.withLock { state in
             let batch = state.sampler.take()
             state.leaving = batch.rows
@@ -65,7 +68,7 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
         defer { state.withLock { $0.leaving = [] } }
         guard !batch.isEmpty else { return }
         do throws(PostgresError) {
-            try await connection.perform(RefusalTable.record, batch)
+            try await connection.perform(RefusalTable.record, batch, deadline: deadline)
         } catch {
             logger.report(
                 error, "refusals not written yet", in: connection.outage, metadata: ["count": "\(batch.rows.count)"])

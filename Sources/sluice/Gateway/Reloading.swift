@@ -18,7 +18,10 @@ struct Reloading: Service {
     let logger: Logger
 
     func run() async {
-        for await _ in supervision.hangUps.cancelOnGracefulShutdown() { await reload() }
+        for await _ in supervision.hangUps.cancelOnGracefulShutdown() {
+            // A reload waits for PostgreSQL, and a gateway that stops must not wait for a reload.
+            await cancelWhenGracefulShutdown { await reload() }
+        }
     }
 
     private func reload() async {

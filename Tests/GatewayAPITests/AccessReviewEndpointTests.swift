@@ -97,6 +97,7 @@ struct AccessReviewEndpointTests {
         #expect(shown.status == 200 && shown.number("count") == 2 && shown.json["dryRun"] as? Bool == true)
         #expect((shown.json["counts"] as? [String: Int])?["grants"] == 2)
         #expect((shown.json["items"] as? [[String: Any]])?.count == 2)
+        #expect((shown.json["alive"] as? [String: Any])?["count"] as? Int == 1)
         #expect(await send("{}").status == 428)
         #expect(await send("{}", ifMatch: "\"another\"").status == 412)
         #expect(await send("{}", ifMatch: "\"a\", \"b\"").string("field") == "If-Match")
@@ -113,6 +114,17 @@ struct AccessReviewEndpointTests {
         let group = await gateway.send(
             .post, "/admin/v1/principals/group%3Astaff:offboard", token: "admin-token", json: #"{"dryRun": true}"#)
         #expect(group.status == 400 && group.string("field") == "principal")
+    }
+
+    @Test("a ledger that cannot be read neither hides nor prevents an offboarding")
+    func unreadLedger() async throws {
+        let path = "/admin/v1/principals/user%3Aunread:offboard"
+        let shown = await gateway.send(.post, path, token: "admin-token", json: #"{"dryRun": true}"#)
+        #expect(shown.status == 200 && shown.number("count") == 2 && shown.json["alive"] == nil, "\(shown.text)")
+        let tag = try #require(shown.headers[.eTag])
+        let removed = await gateway.send(.post, path, token: "admin-token", headers: [.ifMatch: tag], json: "{}")
+        #expect(removed.status == 200 && removed.number("count") == 2 && removed.json["alive"] == nil)
+        #expect(gateway.stores.offboarding.removals.withLock { $0 }.map(\.rawValue) == ["user:unread"])
     }
 }
 

@@ -84,6 +84,15 @@ struct GitLFSTests {
         }
     }
 
+    @Test("a busy gateway is asked again: clients give a push up with 503")
+    func busy() async throws {
+        let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS], failure: .slowDown(retryAfter: 3)))
+        let answer = await send(gateway, batch("upload", [(Self.oid, 9)]))
+        #expect(answer.status == 429 && answer.headers[.retryAfter] == "3", "\(answer.text)")
+        let broken = TestGateway(policy: StubPolicy(protocols: [.gitLFS], failure: .unavailable(retryAfter: 3)))
+        #expect(await send(broken, batch("upload", [(Self.oid, 9)])).status == 503)
+    }
+
     @Test("a download has a link, and its errors are its own")
     func downloads() async throws {
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))

@@ -158,6 +158,9 @@ struct GrantFileTests {
             (header + "\nuser:b,photos,prefix,a/,\n", 2, "actions"),
             (header + "\n\"user:b\",photos,prefix,\"a\nb\",PutObject\n", 2, "prefix"),
             (header + "\nuser:b,photos,prefix,a/,PutObject\nuser:b,photos,prefix,a\u{0}/,PutObject\n", 3, "prefix"),
+            ("id," + header + "\n", 1, "effect"),
+            (header + ",effect\nuser:b,photos,prefix,a/,PutObject,\n", 2, "effect"),
+            (header + ",effect\nuser:b,photos,prefix,a/,PutObject,none\n", 2, "effect"),
             (header + ",maxBytes\nuser:b,photos,prefix,a/,PutObject,many\n", 2, "conditions.maxBytes"),
             (header + ",forceDownload\nuser:b,photos,prefix,a/,GetObject,1\n", 2, "forceDownload"),
             (
@@ -197,6 +200,16 @@ struct GrantFileTests {
             #expect(lines.map(\.place) == [3, 6] && lines[0].grant.conditions.forceDownload == true)
             #expect(lines[1].grant.prefix == .literal(ExactText("")) && lines[1].grant.principal.isGroup)
         }
+    }
+
+    @Test("a file of new grants may leave out the effect, and an identifier may be empty")
+    func effects() async throws {
+        let answer = await send(Self.header + "\nuser:b,photos,prefix,a/,PutObject\n", "text/csv")
+        #expect(answer.status == 200 && lines.map(\.grant.effect) == [.allow], "\(answer.text)")
+        store.lines.withLock { $0 = [] }
+        let denied = await send("id,\(Self.header),effect\n,user:b,photos,prefix,a/,PutObject,deny\n", "text/csv")
+        #expect(denied.status == 200 && lines.map(\.grant.effect) == [.deny], "\(denied.text)")
+        #expect(lines.map(\.id) == [nil])
     }
 
     @Test("lines of JSON are read however they are cut")

@@ -216,13 +216,27 @@ struct IdempotencyKeyTests {
             ])
     }
 
+    @Test("the answer to the largest batch of grants is kept")
+    func largestBatch() async throws {
+        let gateway = TestGateway()
+        let writes = (0..<GrantBatch.maxCount).map { number in
+            #"{"principal":"user:bob","bucket":"photos","prefix":"\#(number)/","actions":["PutObject"]}"#
+        }
+        let body = #"{"writes":["# + writes.joined(separator: ",") + "]}"
+        let answer = await post("/admin/v1/grants:apply", body, key: "k1", to: gateway)
+        #expect(answer.status == 200)
+        let kept = try #require(KeptAnswer(bytes: gateway.idempotency.kept))
+        guard case .bytes(let bytes) = kept.response.body else { return }
+        #expect(bytes == answer.bytes && bytes.count > 1 << 20)
+    }
+
     @Test("what is too long or streams is not kept")
     func longAnswers() {
         func answer(_ body: ResponseBody) -> ServerResponse {
             ServerResponse(head: ResponseHead(status: .ok, headerFields: [.contentType: "text/plain"]), body: body)
         }
-        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20)))) != nil)
-        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20 + 1)))) == nil)
+        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 2 << 20)))) != nil)
+        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 2 << 20 + 1)))) == nil)
         #expect(KeptAnswer(answer(.stream(length: nil) { _ in })) == nil)
         #expect(KeptAnswer(bytes: Array("{}".utf8)) == nil)
     }

@@ -36,7 +36,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
             range: try LedgerRange(from: query.from, to: query.to, span: 0, now: query.to))
     }
 
-    func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] { [:] }
+    func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]] { [:] }
 
     func usage(
         _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
@@ -74,6 +74,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
     }
 
     func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
+        if case .principal(let user) = cause, user.rawValue == "user:unread" { throw .slowDown(retryAfter: 1) }
         let known: [BlastRadius.Cause] = [.grant(StubPolicy.grantID), .credential(StubPolicy.credentialID)]
         if case .principal = cause {} else if !known.contains(cause) { throw .notFound(.grant) }
         let share = BlastRadius.Share(name: "user:alice", count: 1, aliveUntil: TestGateway.now)

@@ -167,18 +167,25 @@ struct ClientProtocolTests {
         }
     }
 
-    @Test func `credentials that must live for a quarter of an hour are refused where less is allowed`() async throws {
+    @Test(arguments: [false, true])
+    func `credentials that must live for a quarter of an hour are refused where less is allowed`(
+        acceptsLess: Bool
+    ) async throws {
         let cache = PolicyCache(source: source)
-        for (allowed, isRefused) in [(900, true), (959, true), (960, false), (3600, false)] {
+        for (allowed, isShort) in [(900, true), (959, true), (960, false), (3600, false)] {
+            let isRefused = isShort && !acceptsLess
             source.change([.bucket(try BucketName("demo-bucket"))]) { $0.bucket?.maxSessionTTL = allowed }
             let ledger = ScriptedLedger()
             let (sessions, authenticator) = Sessions.scripted(cache, ledger)
             let request = try SessionRequest(
-                bucket: BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil, leastLife: 900)
+                bucket: BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil, leastLife: 900,
+                acceptsLess: acceptsLess)
             let context = RequestContext.test(try await authenticator.authenticate(Secret("key")))
             do throws(GatewayError) {
                 let issued = try await sessions.issue(request, in: context)
-                #expect(!isRefused && issued.credential.expiresAt.timeIntervalSince(Fixture.now) >= 900)
+                #expect(
+                    !isRefused
+                        && issued.credential.expiresAt.timeIntervalSince(Fixture.now) >= Double(min(allowed, 900)))
             } catch {
                 guard case .notEnforceable = error else { throw error }
                 #expect(isRefused, "\(allowed)")

@@ -13,11 +13,14 @@ import Testing
         let rows: [RecordedIssuance]
         let queries = Mutex<[ReplayQuery]>([])
         let templatesAsked = Mutex(0)
+        /// The templates that grants had, if those are others than they have.
+        let pastTemplates: [UUID: [PastTemplate]]
 
         init(
             _ grants: [Grant], members: [Principal: [Principal]] = [:], rows: [RecordedIssuance],
-            bucket: Bucket? = nil, role: SessionRole? = Fixture.role
+            bucket: Bucket? = nil, role: SessionRole? = Fixture.role, pastTemplates: [UUID: [PastTemplate]] = [:]
         ) throws {
+            self.pastTemplates = pastTemplates
             var tables = ScriptedPolicy.Tables()
             tables.bucket = try bucket ?? Fixture.bucket()
             tables.credential = Fixture.credential()
@@ -54,10 +57,12 @@ import Testing
                 range: try LedgerRange(from: query.from, to: query.to, span: 0, now: query.to))
         }
 
-        func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] {
+        func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]] {
             templatesAsked.withLock { $0 += 1 }
+            if !pastTemplates.isEmpty { return pastTemplates }
             return Dictionary(
-                tables.grants.filter { $0.prefix.isTemplate && grants.contains($0.id) }.map { ($0.id, $0.prefix) }
+                tables.grants.filter { $0.prefix.isTemplate && grants.contains($0.id) }
+                    .map { ($0.id, [PastTemplate(prefix: $0.prefix, since: 1, until: nil)]) }
             ) { first, _ in first }
         }
 
@@ -357,6 +362,25 @@ import Testing
         #expect(template.examples.map(\.issuance.key) == ["tenants/acme/c"] && template.refused == 1)
         let anew = try await world.simulate(PolicyProposal(additions: [Fixture.grant(9, on: "gone/")]))
         #expect(anew.permittedAnew == 1 && anew.refused == 0)
+    }
+
+    /// The rows are of change 1. What the grant says since change 5 shows nothing of their callers.
+    @Test func aTemplateThatWasChangedRevealsClaimsAsItWas() async throws {
+        let (past, present) = (try KeyPrefix(template: "tenants/${claim:tenant}/"), "areas/${claim:area}/")
+        let world = try World(
+            [
+                Fixture.grant(3, to: "user:alice", on: present),
+                Fixture.grant(4, to: "user:alice", on: "tenants/${claim:tenant}/"),
+            ], rows: [Self.row("tenants/acme/c", grant: 3)],
+            pastTemplates: [
+                Fixture.id(3): [
+                    PastTemplate(prefix: try KeyPrefix(template: "old/${claim:age}/"), since: 0, until: 1),
+                    PastTemplate(prefix: past, since: 1, until: 5),
+                    PastTemplate(prefix: try KeyPrefix(template: present), since: 5, until: nil),
+                ]
+            ])
+        let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(4)]))
+        #expect(result.refused == 1 && result.uncertain == 0, "\(result)")
     }
 
     @Test func isCutOffAndGoesOn() async throws {

@@ -184,6 +184,28 @@ import Testing
         #expect(try await world.audit().count { $0.hasPrefix("delete ") } == 2)
     }
 
+    /// A membership has no lock, so another may take its place before it is removed.
+    @Test(.database(.migrated)) func aMembershipMadeAnewIsNotRemovedForTheOneBefore() async throws {
+        let world = try AdminWorld()
+        let member = GroupMember(group: try Principal("group:g"), member: try Principal("user:u"), createdAt: Date())
+        let before = try await world.stores.members.create(member, by: AdminWorld.change).revision
+        let id = member.identifier
+        func remove(_ revision: UUID?) async throws {
+            try await world.connection.withTransaction { transaction in
+                let removal = Removal(id: id, actor: "user:root", revision: revision)
+                try AdminTable<GroupMember>.groupMembers.delete(removal, transaction)
+                try transaction.perform(
+                    Statement<[String], Void>("SELECT append_policy_log($1, 'test', '')") { [$0] }, ["user:u"])
+            }
+        }
+        try await remove(before)
+        let anew = try await world.stores.members.create(member, by: AdminWorld.change).revision
+        await #expect(throws: GatewayError.preconditionFailed) { try await remove(before) }
+        #expect(try await world.stores.members.get(id).revision == anew)
+        try await remove(nil)
+        await #expect(throws: GatewayError.notFound(.groupMember)) { try await remove(anew) }
+    }
+
     /// Whoever waits for a version that is replaced finds the next one, or is told to try again.
     @Test(.database(.migrated), .timeLimit(.minutes(2)))
     func aRowThatIsReplacedAgainAndAgainIsNotGone() async throws {

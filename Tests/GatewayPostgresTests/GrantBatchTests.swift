@@ -192,6 +192,21 @@ import Testing
         reader = nil
         _ = try await bulk.export([:], within: .unlimited)
     }
+
+    @Test(.database(.migrated)) func exportsThatNobodyReadsLeaveRoomForChanges() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let bulk = try world.bulk(limit: 4)
+        var readers: [GrantReader] = []
+        for _ in 0..<2 { readers.append(try await bulk.export([:], within: .unlimited)) }
+        await #expect(throws: GatewayError.slowDown(retryAfter: 5)) { try await bulk.export([:], within: .unlimited) }
+        let write = ProposedGrant(place: 0, id: nil, grant: try .plain("user:alice", "b/"))
+        let batch = GrantBatch(writes: [write], removals: [], isDryRun: false)
+        #expect(try await bulk.apply(batch, by: AdminWorld.change).counts[.created] == 1)
+        readers.removeLast()
+        readers.append(try await bulk.export([:], within: .unlimited))
+        #expect(readers.count == 2)
+    }
 }
 
 extension Grant {

@@ -53,6 +53,37 @@ import LibCrypto
                 "SELECT count(*) FROM group_member_history WHERE removed_change IS NOT NULL") == 1)
     }
 
+    @Test(.database(.migrated)) func `a removal may take longer than other changes`() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let alice = try Principal("user:alice")
+        _ = try await world.stores.grants.create(.sample("user:alice"), by: AdminWorld.change)
+        let settings = PostgresAdminStores.sessionSettings.map { setting in
+            setting.name == "statement_timeout" ? (name: setting.name, value: "1s") : setting
+        }
+        let pool = PostgresPool(
+            try TestDatabase.current.configuration(sessionSettings: settings + [("role", "sluice_gateway")]), size: 1,
+            logger: .silent)
+        let store = PostgresOffboarding(pool: pool, logger: .silent)
+        let tag = try await store.rows(of: alice).tag
+        try await world.connection.runScript(
+            """
+            CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_sleep(1.5);
+                RETURN NEW;
+            END
+            $$;
+            CREATE TRIGGER is_slow BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION be_slow()
+            """)
+        #expect(try await store.remove(allOf: alice, seenAs: tag, by: AdminWorld.change) == 1)
+        // The connection keeps its own limit.
+        await #expect(throws: PostgresError.self) {
+            try await pool.perform(Statement<Void, Void>("SELECT pg_sleep(1.5)"), ())
+        }
+        await pool.close()
+    }
+
     @Test(.database(.migrated)) func `every change of a row is another tag`() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()

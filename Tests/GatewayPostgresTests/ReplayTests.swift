@@ -63,7 +63,8 @@ import Testing
         try await world.write(
             (0..<40).map { Row(matched: "*", grant: grant.id, key: "team/\($0)") }
                 + [Row(matched: "*", grant: template.id, key: "tenants/acme/x")])
-        #expect(try await world.reader.templates(among: [grant.id, template.id]) == [template.id: template.prefix])
+        let templates = try await world.reader.templates(among: [grant.id, template.id])
+        #expect(templates.mapValues { $0.map(\.prefix) } == [template.id: [template.prefix]])
         let simulator = Simulator(
             source: admin.source, ledger: world.reader, grants: admin.stores.grants,
             limits: .init(maxRows: 30, chunk: 10), now: { Date() }, instant: { ContinuousClock.now })
@@ -73,5 +74,32 @@ import Testing
         let rest = try await simulator.simulate(proposal, days: 7, label: "x", pageToken: first.nextPageToken)
         #expect(first.refused + rest.refused == 40 && rest.nextPageToken == nil)
         #expect(first.policySequence == (try await admin.connection.position().sequence))
+    }
+
+    @Test(.database(.migrated)) func templatesAreKnownAsTheyWereAfterEachChange() async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        var changes: [Int64] = []
+        var stored = try await admin.stores.grants.create(
+            .sample("*", "tenants/${claim:tenant}/", template: true), by: AdminWorld.change)
+        let id = stored.id
+        changes.append(try await admin.connection.position().sequence)
+        var grant = stored.row
+        grant.note = "another"
+        stored = try await admin.stores.grants.update(grant, from: stored.revision, by: AdminWorld.change)
+        let prefixes = [grant.prefix, try KeyPrefix(template: "areas/${claim:area}/")]
+        grant.prefix = prefixes[1]
+        stored = try await admin.stores.grants.update(grant, from: stored.revision, by: AdminWorld.change)
+        changes.append(try await admin.connection.position().sequence)
+        try await admin.stores.grants.delete(id.lowercaseText, by: AdminWorld.change)
+        changes.append(try await admin.connection.position().sequence)
+        #expect(
+            try await world.reader.templates(among: [id]) == [
+                id: [
+                    PastTemplate(prefix: prefixes[0], since: changes[0], until: changes[1]),
+                    PastTemplate(prefix: prefixes[1], since: changes[1], until: changes[2]),
+                ]
+            ])
     }
 }

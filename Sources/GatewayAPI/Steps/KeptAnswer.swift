@@ -4,8 +4,9 @@ import HTTPTypes
 
 /// An answer in the form in which it is kept, before it is sealed.
 struct KeptAnswer: Codable {
-    /// Longest body that is kept, in bytes. A longer answer cannot be repeated.
-    static let maxBodyBytes = 1 << 20
+    /// Longest body that is kept, in bytes. A longer answer cannot be repeated. The longest, that of a full batch of
+    /// grants, has about 1.2 MB.
+    static let maxBodyBytes = 2 << 20
 
     private struct Field: Codable {
         let name: String

@@ -4,8 +4,9 @@ public struct Offboarding: Sendable {
     public struct Report: Sendable {
         /// The rows that are removed, or would be.
         public var rows: OffboardingRows
-        /// URLs, forms and sessions that the user still holds, which nothing can revoke, and until when they work.
-        public var alive: BlastRadius
+        /// URLs, forms and sessions that the user still holds, which nothing can revoke, and until when they work;
+        /// `nil` if the ledger cannot be read at the moment.
+        public var alive: BlastRadius?
     }
 
     /// Number of attempts where the rows change while any are to be removed.
@@ -26,8 +27,7 @@ public struct Offboarding: Sendable {
     public func preview(of user: Principal) async throws(GatewayError) -> Report {
         try Self.check(user)
         let rows = try await store.rows(of: user)
-        let alive = try await reports.blastRadius(of: .principal(user), within: .unlimited)
-        return Report(rows: rows, alive: alive)
+        return Report(rows: rows, alive: await alive(of: user))
     }
 
     /// Removes what gives the user access, as one change.
@@ -37,7 +37,7 @@ public struct Offboarding: Sendable {
     ///   - user: The user.
     ///   - tag: ``OffboardingRows/tag`` of the rows that the admin saw; `nil` for whatever there is.
     ///   - change: The admin and request that remove the rows.
-    /// - Returns: The rows removed, and what is alive after that.
+    /// - Returns: The rows removed, and what is alive after that, if the ledger can be read.
     /// - Throws: `invalidArgument` if the principal is not a user, `preconditionFailed` if the rows are others than
     ///   those seen, `slowDown`, `unavailable`.
     public func offboard(
@@ -53,13 +53,17 @@ public struct Offboarding: Sendable {
                 // Somebody else may have removed them all in between.
                 let removed = count == 0 ? OffboardingRows(counts: [:], rows: [], tag: rows.tag) : rows
                 // Read after the change, so that nothing that was issued before it is missing.
-                let alive = try await reports.blastRadius(of: .principal(user), within: .unlimited)
-                return Report(rows: removed, alive: alive)
+                return Report(rows: removed, alive: await alive(of: user))
             } catch {
                 guard case .preconditionFailed = error, tag == nil, attempt < Self.attempts else { throw error }
                 attempt += 1
             }
         }
+    }
+
+    /// Reads what the user still holds. A failure must not hide that the rows are removed, nor delay their removal.
+    private func alive(of user: Principal) async -> BlastRadius? {
+        try? await reports.blastRadius(of: .principal(user), within: .unlimited)
     }
 
     private static func check(_ user: Principal) throws(GatewayError) {

@@ -4,6 +4,9 @@ public struct SessionRequest: Sendable, Equatable {
     public static let defaultDuration = 3600
     /// Least remaining life of credentials that are handed out, in seconds, if the request states none.
     public static let defaultLeastLife = 600
+    /// Least remaining life for SDKs, in seconds. Those of AWS ask for new credentials when a quarter of an hour is
+    /// left, and wait for them when ten minutes are; some of Alibaba wait when a quarter is.
+    public static let leastLifeForSDKs = 900
     /// Time in seconds for which a session is handed out at least, if a least life is stated. What is allowed must
     /// leave that much.
     public static let freshness = 60
@@ -18,6 +21,8 @@ public struct SessionRequest: Sendable, Equatable {
     public let duration: Int?
     /// Least remaining life of the credentials, in seconds.
     public let leastLife: Int
+    /// Whether credentials of the usual least life do where no longer one is allowed.
+    public let acceptsLess: Bool
 
     /// Validates a request.
     ///
@@ -28,10 +33,11 @@ public struct SessionRequest: Sendable, Equatable {
     ///   - actions: At least one action, or `nil` for all that are permitted.
     ///   - duration: 900…43,200 seconds, or `nil` for the default.
     ///   - leastLife: Least remaining life of the credentials, in seconds.
+    ///   - acceptsLess: Whether credentials of the usual least life do where no longer one is allowed.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``.
     public init(
         bucket: BucketName, prefix: String, actions: Set<Action>?, duration: Int?,
-        leastLife: Int = defaultLeastLife
+        leastLife: Int = defaultLeastLife, acceptsLess: Bool = false
     ) throws(GatewayError) {
         self.bucket = bucket
         self.prefix = ExactText(try KeyPrefix(literal: prefix).text)
@@ -50,5 +56,6 @@ public struct SessionRequest: Sendable, Equatable {
         }
         self.duration = duration
         self.leastLife = leastLife
+        self.acceptsLess = acceptsLess
     }
 }

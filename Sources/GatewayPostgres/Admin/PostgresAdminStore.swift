@@ -119,7 +119,8 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
                 let locked = try table.lock(id, of: revision, in: transaction)
                 var entry = entry
                 if change.isAudited { entry.before = try transaction.execute(table.document, id).first }
-                try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
+                let removal = Removal(id: id, actor: change.actor.rawValue, revision: revision)
+                try table.delete(removal, transaction)
                 if change.isAudited {
                     try transaction.perform(AuditTable.insert, entry)
                 }

@@ -4,6 +4,10 @@ public import Logging
 
 /// Lists and removes all that a user has in PostgreSQL.
 public struct PostgresOffboarding: OffboardingStore {
+    /// Time for the removal. A user may have more rows than other changes touch, so it may take as long as a connection
+    /// waits for an answer.
+    private static let statementTimeout = "30s"
+
     private let pool: PostgresPool
     private let logger: Logger
 
@@ -33,6 +37,7 @@ public struct PostgresOffboarding: OffboardingStore {
         do {
             try await pool.perform(TicketTable.noteRevocation, (user, change))
             let removed = try await pool.withChange(change) { transaction in
+                try transaction.runScript("SET LOCAL statement_timeout = '\(Self.statementTimeout)'")
                 // If the rows differ, the whole transaction is undone: it has marked the request's claim as having
                 // changed something.
                 guard let count = try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil else {

@@ -31,7 +31,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     /// Writes and removes the grants of a batch, all or none.
     public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
-        let lease = try connections.lease()
+        let lease = try connections.lease(for: .changing)
         do {
             try await lease.connection.runScript(BulkTables.make)
             for start in stride(from: 0, to: batch.writes.count, by: Self.rowsPerStatement) {
@@ -72,7 +72,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
         let matching = ImportMatching(options: options)
-        let lease = try connections.lease()
+        let lease = try connections.lease(for: .changing)
         try await translating(change.requestID) { try await lease.connection.runScript(BulkTables.make) }
         var lines = try await nextLines()
         while let arrived = lines {
@@ -116,7 +116,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         _ filters: [String: String], within reach: AdminReach
     ) async throws(GatewayError) -> GrantReader {
         let filters = try GrantTable.listing.filterValues(filters) + [reach.parameter]
-        let lease = try connections.lease()
+        let lease = try connections.lease(for: .exporting)
         do throws(PostgresError) {
             try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)
         } catch {

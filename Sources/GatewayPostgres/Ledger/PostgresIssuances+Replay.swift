@@ -15,10 +15,20 @@ extension PostgresIssuances: ReplaySource {
         }
     }
 
-    /// Reads which of some grants are templates.
-    public func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] {
-        let rows = try await ledger.execute(Self.templates, grants)
-        return Dictionary(rows.map { ($0.id, $0.template) }) { first, _ in first }
+    /// Reads the template prefixes that some grants have or had. Versions that follow each other with the same prefix
+    /// are one.
+    public func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]] {
+        var templates: [UUID: [PastTemplate]] = [:]
+        for (id, template) in try await ledger.execute(Self.templates, grants) {
+            var known = templates[id] ?? []
+            if let last = known.last, last.prefix == template.prefix, last.until == template.since {
+                known[known.count - 1].until = template.until
+            } else {
+                known.append(template)
+            }
+            templates[id] = known
+        }
+        return templates
     }
 
     struct ReplayRequest: Sendable {
@@ -47,14 +57,24 @@ extension PostgresIssuances: ReplaySource {
         try RecordedIssuance(&row)
     }
 
-    static let templates = Statement<[UUID], (id: UUID, template: KeyPrefix)>(
+    /// Reads versions of grants with the changes that began and ended them; each change is looked up by its index.
+    static let templates = Statement<[UUID], (id: UUID, template: PastTemplate)>(
         """
-        SELECT DISTINCT ON (g.id) g.id, g.prefix FROM grants g
-        WHERE g.id = ANY ($1) AND g.is_template ORDER BY g.id, g.created_at
+        SELECT v.id, v.prefix, v.since, v.until
+        FROM (
+            SELECT g.id, g.prefix,
+                coalesce((SELECT min(m.seq) FROM policy_moments m WHERE m.tag = g.created_change), 0) AS since,
+                (SELECT min(m.seq) FROM policy_moments m WHERE m.tag = g.removed_change) AS until
+            FROM grants g
+            WHERE g.id = ANY ($1) AND g.is_template
+        ) v
+        ORDER BY v.id, v.since, v.until NULLS LAST
         """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        (try row.next(), .template(ExactText(try row.next())))
+        let id: UUID = try row.next()
+        let prefix = KeyPrefix.template(ExactText(try row.next()))
+        return (id, PastTemplate(prefix: prefix, since: try row.next(), until: try row.next()))
     }
 }

@@ -84,4 +84,6 @@ struct RowUpdate<Resource: Sendable>: Sendable {
 struct Removal: Sendable {
     var id: String
     var actor: String
+    /// The revision that the row must have; `nil` accepts any. Only rows without a lock can still have another.
+    var revision: UUID?
 }

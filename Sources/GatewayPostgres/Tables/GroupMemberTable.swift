@@ -37,7 +37,7 @@ enum GroupMemberTable {
     }
 
     /// Reads the scope and the revision of a membership without a lock, which the gateway's role may not take. A
-    /// membership never changes, and its removal tells whether it still existed.
+    /// membership never changes, but another may take its place, so its removal tells whether it still existed.
     static let readScope = Statement<String, LockedRow>(
         "SELECT m.member_principal, m.revision FROM group_members m WHERE \(whereIs("m", "$1"))"
     ) {
@@ -46,7 +46,10 @@ enum GroupMemberTable {
         LockedRow(scopes: [try row.next()], revision: try row.next())
     }
 
-    static let delete = Statement<String, Void>("DELETE FROM group_members m WHERE \(whereIs("m", "$1"))") { [$0] }
+    /// Removes a membership, if it still has the given revision. NULL accepts any.
+    static let delete = Statement<Removal, Void>(
+        "DELETE FROM group_members m WHERE \(whereIs("m", "$1")) AND ($2::uuid IS NULL OR m.revision = $2)"
+    ) { [$0.id, $0.revision] }
 
     static let document = AdminStatements.document(
         columns.document, from: "group_members r WHERE \(whereIs("r", "$1"))")
@@ -74,8 +77,9 @@ extension AdminTable<GroupMember> {
             read: GroupMemberTable.read, page: GroupMemberTable.page,
             lockRow: GroupMemberTable.readScope,
             delete: { removal, transaction in
-                guard try transaction.perform(GroupMemberTable.delete, removal.id) == 1 else {
-                    throw GatewayError.notFound(.groupMember)
+                guard try transaction.perform(GroupMemberTable.delete, removal) == 1 else {
+                    let isReplaced = try !transaction.execute(GroupMemberTable.readScope, removal.id).isEmpty
+                    throw isReplaced ? GatewayError.preconditionFailed : .notFound(.groupMember)
                 }
             },
             document: GroupMemberTable.document)

@@ -32,6 +32,7 @@ struct HeaderRules {
             "storage-class": { ["Standard", "IA", "Archive", "ColdArchive", "DeepColdArchive"].contains($0) },
             "object-acl": { ["private", "default"].contains($0) },
             "content-sha256": isToken,
+            "range-behavior": { $0 == "standard" },
         ],
         .amazon: [
             "storage-class": isToken,

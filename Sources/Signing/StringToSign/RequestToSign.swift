@@ -168,7 +168,6 @@ public struct RequestToSign: Sendable, Hashable {
 
     private static let unsigned: Set<String> = [
         "accept", "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry", "connection",
-        "expect",
-        "range", "user-agent",
+        "expect", "range", "user-agent", "x-amzn-trace-id",
     ]
 }

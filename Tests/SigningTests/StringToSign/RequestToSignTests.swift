@@ -45,7 +45,10 @@ struct RequestToSignTests {
         ]
         let address = try Self.address(.virtual, "https://s3.example")
         for (method, target, key, query, headers) in cases {
-            let unsigned = [NamedValue("User-Agent", "x"), NamedValue("range", "bytes=0-1"), NamedValue("Expect", "")]
+            let unsigned = [
+                NamedValue("User-Agent", "x"), NamedValue("range", "bytes=0-1"), NamedValue("Expect", ""),
+                NamedValue("X-Amzn-Trace-Id", "Root=1;Sampled=0"),
+            ]
             let (string, added) = try Self.permit(
                 method, "https://demo-bucket.s3.example/" + target, headers + unsigned, token: token, at: address)
             let credential = SigningCredential(

@@ -213,7 +213,7 @@ struct StringToSignTests {
     @Test(arguments: [
         "x-oss-meta-a:", "x-oss-meta-a:1:2", "x-oss-meta-a:日本", "x-oss-forbid-overwrite:true",
         "x-oss-hash-sha1:2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "x-oss-storage-class:IA", "x-oss-object-acl:private",
-        "x-oss-object-acl:default",
+        "x-oss-object-acl:default", "x-oss-range-behavior:standard",
     ])
     func someHeadersAreAllowed(line: String) throws {
         let permitted = try permit(Draft(headers: [line]))
@@ -230,7 +230,8 @@ struct StringToSignTests {
         ("x-oss-meta-minio-snowball-prefix:b", .headerNotAllowed), ("x-oss-meta-deleted:1", .headerNotAllowed),
         ("x-oss-unknown:a", .headerNotAllowed),
         ("x-oss-forbid-overwrite:TRUE", .valueNotAllowed), ("x-oss-forbid-overwrite:", .valueNotAllowed),
-        ("x-oss-storage-class:Unknown", .valueNotAllowed), ("x-oss-meta-a: 1", .valueNotAllowed),
+        ("x-oss-storage-class:Unknown", .valueNotAllowed), ("x-oss-range-behavior:", .valueNotAllowed),
+        ("x-oss-meta-a: 1", .valueNotAllowed),
         ("x-oss-meta-a:1 ", .valueNotAllowed), ("X-Oss-Meta-A:1", .invalidLine), ("x-oss-:1", .invalidLine),
         ("x-oss-meta-a", .invalidLine), ("x-oss-meta a:1", .invalidLine), ("x-amz-meta-a:1", .invalidLine),
         ("", .invalidLine),

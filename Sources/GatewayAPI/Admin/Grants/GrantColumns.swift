@@ -13,6 +13,8 @@ struct GrantColumns: CSVColumns {
         case prefix
         /// Separated by spaces, like all lists.
         case actions
+        /// `allow` or `deny`. An empty cell must not turn a deny into an allow; nor must a missing column, where lines
+        /// name the grants that they replace. A file of new grants alone may leave the column out; its grants allow.
         case effect
         case contentTypes
         case maxBytes
@@ -55,6 +57,9 @@ struct GrantColumns: CSVColumns {
         if let missing = Self.required.first(where: { !columns.contains($0) }) {
             throw .invalidArgument(field: missing.rawValue, reason: "The column is missing.")
         }
+        guard !columns.contains(.id) || columns.contains(.effect) else {
+            throw .invalidArgument(field: "effect", reason: "The column is required with the column 'id'.")
+        }
         self.columns = columns
     }
 
@@ -68,6 +73,8 @@ struct GrantColumns: CSVColumns {
             case .kind: kind = try Self.kind(text)
             case .prefix: prefix = text
             case .createdBy, .createdAt: continue
+            case .effect where text.isEmpty:
+                throw .invalidArgument(field: "effect", reason: "The value must be 'allow' or 'deny'.")
             case _ where text.isEmpty: continue
             case .id, .principal, .bucket, .effect, .notBefore, .notAfter, .note:
                 members.append(.init(name: column.rawValue, value: .string(text)))

@@ -66,6 +66,7 @@ extension Offboarding.Report {
             }
         }
         json.member("isTruncated", rows.count > rows.rows.count)
+        guard let alive else { return }
         json.name("alive")
         json.object { alive.write(to: &$0) }
     }

@@ -17,7 +17,7 @@ struct ContainerCredentialsEndpoints: Sendable {
         let (bucket, prefix) = try SessionPlace.parts(of: request.parameter(0))
         let wanted = try SessionRequest(
             bucket: bucket, prefix: prefix, actions: request.actions("actions"),
-            duration: request.seconds("durationSeconds"), leastLife: SessionPlace.leastLife)
+            duration: request.seconds("durationSeconds"), leastLife: SessionRequest.leastLifeForSDKs)
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         let credential = issued.credential
         var response = ServerResponse.json(.ok) { json in
@@ -47,12 +47,8 @@ struct ContainerCredentialsEndpoints: Sendable {
     }
 }
 
-/// What the credentials of both protocols are for.
+/// What the credentials of these protocols are for.
 enum SessionPlace {
-    /// Least remaining life of the credentials in an answer, in seconds. The SDKs ask for new ones when a quarter of an
-    /// hour is left, and wait for them when ten minutes are.
-    static let leastLife = 900
-
     /// Splits a scope: the bucket, and after a slash the prefix, which may be empty.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `bucket`.

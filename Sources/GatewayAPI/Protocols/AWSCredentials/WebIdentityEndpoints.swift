@@ -13,11 +13,11 @@ struct WebIdentityEndpoints: Sendable {
         try request.allowQuery([])
         let form = try WebIdentityForm(request)
         let duration = form.duration ?? SessionRequest.defaultDuration
-        // Who asks for the least life that there is gets what is left of it.
-        let isShort = duration < SessionPlace.leastLife + SessionRequest.freshness
         let wanted = try SessionRequest(
             bucket: form.role.bucket, prefix: form.role.prefix, actions: nil, duration: duration,
-            leastLife: isShort ? SessionRequest.defaultLeastLife : SessionPlace.leastLife)
+            leastLife: SessionRequest.leastLifeForSDKs,
+            // Who asks for the least life that there is gets what is left of it.
+            acceptsLess: duration < SessionRequest.leastLifeForSDKs + SessionRequest.freshness)
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         var response = STSAnswer.response(.ok, STSAnswer.credentials(issued, for: form, of: caller, request.id))
         response.setRateLimit(issued.quotas)

@@ -42,6 +42,8 @@ extension Problem {
         switch kind {
         case .invalidArgument: .unprocessableContent
         case .quotaExceeded: quotaStatus
+        // Clients come again after `Retry-After` with 429, and give the push up with 503.
+        case .slowDown: .tooManyRequests
         default: kind.status
         }
     }

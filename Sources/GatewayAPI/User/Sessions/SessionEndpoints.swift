@@ -37,7 +37,8 @@ struct SessionEndpoints: Sendable {
         if let ticket = caller.ticket {
             try request.allowQuery(["ticket"])
             return try SessionRequest(
-                bucket: ticket.bucket, prefix: ticket.prefix.rawValue, actions: ticket.actions, duration: nil)
+                bucket: ticket.bucket, prefix: ticket.prefix.rawValue, actions: ticket.actions, duration: nil,
+                leastLife: SessionRequest.leastLifeForSDKs, acceptsLess: true)
         }
         try request.allowQuery(["bucket", "prefix", "actions", "durationSeconds"])
         guard let bucket = try request.query("bucket") else {
@@ -45,7 +46,7 @@ struct SessionEndpoints: Sendable {
         }
         return try SessionRequest(
             bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: request.actions("actions"),
-            duration: request.seconds("durationSeconds"))
+            duration: request.seconds("durationSeconds"), leastLife: SessionRequest.leastLifeForSDKs, acceptsLess: true)
     }
 
     private func issue(

@@ -39,7 +39,7 @@ struct Replay {
     private var policy: ReplayPolicy
     private let now: Date
     private var answers: [Question: Outcome] = [:]
-    private var templates: [UUID: KeyPrefix?] = [:]
+    private var templates: [UUID: [PastTemplate]] = [:]
     private var counts = (refused: Int64(0), already: Int64(0), anew: Int64(0), uncertain: Int64(0))
     private var principals: [ExactText: Int64] = [:]
     private var grants: [ExactText: Int64] = [:]
@@ -60,7 +60,10 @@ struct Replay {
         examined += rows.count
         if let oldest = rows.map(\.issuedAt).min() { examinedBackTo = min(examinedBackTo ?? oldest, oldest) }
         try await readTemplates(of: rows, from: source)
-        let requests = rows.map { ReplayRequest.all(of: $0, template: templates[$0.grantID] ?? nil) }
+        let requests = rows.map { row in
+            let template = templates[row.grantID]?.prefix(after: row.policySequence)
+            return ReplayRequest.all(of: row, template: template)
+        }
         try await policy.prepare(requests.flatMap { $0 })
         for (row, requests) in zip(rows, requests) { count(outcome(of: requests), row) }
     }
@@ -90,7 +93,7 @@ struct Replay {
         let unknown = Set(rows.map(\.grantID)).filter { templates[$0] == nil }
         guard !unknown.isEmpty else { return }
         let found = try await source.templates(among: Array(unknown))
-        for id in unknown { templates[id] = .some(found[id]) }
+        for id in unknown { templates[id] = found[id] ?? [] }
     }
 
     private mutating func outcome(of request: ReplayRequest) -> Outcome {

@@ -8,10 +8,37 @@ public protocol ReplaySource: Sendable {
     /// - Throws: `invalidArgument` if the token is from another replay, `slowDown`, `unavailable`.
     func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance>
 
-    /// Reads the template prefixes among some grants, including removed grants; the first version of each.
+    /// Reads the template prefixes that some grants have or had, including removed grants; those of each in order.
     ///
     /// - Throws: `slowDown`, `unavailable`.
-    func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix]
+    func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]]
+}
+
+/// A template prefix of a grant, with the changes of policy between which the grant had it.
+public struct PastTemplate: Sendable, Equatable {
+    /// The prefix.
+    public var prefix: KeyPrefix
+    /// Number of the change since which the grant has it.
+    public var since: Int64
+    /// Number of the change with which it ended; `nil` if the grant still has it.
+    public var until: Int64?
+
+    /// Creates an entry.
+    public init(prefix: KeyPrefix, since: Int64, until: Int64?) {
+        self.prefix = prefix
+        self.since = since
+        self.until = until
+    }
+}
+
+extension [PastTemplate] {
+    /// The prefix after a change of policy; `nil` if the grant had no template then. Before the first known change, it
+    /// is the first prefix.
+    func prefix(after sequence: Int64) -> KeyPrefix? {
+        guard let last = self.last(where: { $0.since <= sequence }) else { return first?.prefix }
+        if let until = last.until, until <= sequence { return nil }
+        return last.prefix
+    }
 }
 
 /// A filter for the issuances that a change may affect.

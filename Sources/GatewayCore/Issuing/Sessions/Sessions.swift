@@ -74,17 +74,18 @@ struct SessionBody: ProvenBody {
             }
             try prove(text, in: role.dialect, role.partition, by: permit)
             let duration = min(permit.duration, role.maxDuration)
-            guard
+            let isLongEnough =
                 request.leastLife <= SessionRequest.defaultLeastLife
-                    || duration >= request.leastLife + SessionRequest.freshness
-            else {
+                || duration >= request.leastLife + SessionRequest.freshness
+            guard isLongEnough || request.acceptsLess else {
                 return .refused(.unmet(.notEnforceable(reason: Self.shortReason(duration)), of: permit.grant))
             }
             let order = SessionOrder(
                 credential: permit.credential, role: role, name: SessionName.text(for: attempt.caller.principal),
                 policy: text, duration: duration, principal: attempt.caller.principal)
             let session = try await sessions.session(
-                order, endingBy: permit.latestEnd, leastLife: request.leastLife)
+                order, endingBy: permit.latestEnd,
+                leastLife: isLongEnough ? request.leastLife : SessionRequest.defaultLeastLife)
             let proposal = try proposal(for: session, permit, policy, attempt, issuing)
             return .draft(
                 Draft(proposal, Content(session: session, permit: permit), by: permit.bucket.linkScheme))

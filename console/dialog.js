@@ -1,8 +1,11 @@
 // Dialogs: questions before something is removed, and panels at the side for forms and details.
 
 import { fill, h, unique } from "./dom.js";
-import { button, problemBox } from "./parts.js";
+import { button, message, problemBox } from "./parts.js";
 import { toast } from "./toast.js";
+
+/** How long a dialog waits for an answer before it can be left without one. */
+const patience = 10_000;
 
 /**
  * Opens a dialog, and returns what closes it.
@@ -12,7 +15,7 @@ import { toast } from "./toast.js";
  *   result; `guard` may return `false` to keep it open when Escape is pressed.
  * @param {function(function(*): void, {dismiss, hold}): Array} content Receives the function that closes the dialog
  *   with a result, and returns `{body, footer}`. `dismiss` closes the dialog as Escape does; `hold` waits for a call to
- *   answer, and keeps the dialog from being dismissed meanwhile.
+ *   answer, and keeps the dialog from being dismissed meanwhile. After ten seconds, it offers to close it.
  * @returns {Promise<*>} The result; `undefined` if it was dismissed.
  */
 export function openDialog(title, { side, wide, guard, label } = {}, content) {
@@ -20,9 +23,12 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     const heading = unique("dialog");
     const before = document.activeElement;
     const element = h("dialog", { class: ["dialog", side && "side", wide && "wide"], "aria-labelledby": heading });
+    const late = h("div", { class: "dialog-late", role: "status" });
     let result;
+    let isClosing = false;
     const close = (value) => {
       result = value;
+      isClosing = true;
       element.close();
     };
     let held = 0;
@@ -31,9 +37,15 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     };
     const hold = async (answer) => {
       held += 1;
+      const timer = setTimeout(() => {
+        const words = "The gateway has not answered. The change may still be made.";
+        fill(late, message("warn", null, h("p", {}, words), button("Close", { small: true, run: () => close() })));
+      }, patience);
       try {
         return await answer;
       } finally {
+        clearTimeout(timer);
+        fill(late);
         held -= 1;
       }
     };
@@ -51,6 +63,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
         button("Close", { icon: "close", iconOnly: true, tone: "quiet", run: dismiss }),
       ),
       h("div", { class: "dialog-body" }, body),
+      late,
       footer ? h("div", { class: "dialog-foot" }, footer) : null,
     );
     element.addEventListener("cancel", (event) => {
@@ -60,6 +73,11 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       dismiss();
     });
     element.addEventListener("close", () => {
+      // At the second Back of a phone, a browser closes the dialog as well. One that has left the page stays closed.
+      if (held && !isClosing && element.isConnected) {
+        element.showModal();
+        return;
+      }
       removeEventListener("hashchange", leave);
       removeEventListener("keydown", keep);
       element.remove();

@@ -62,7 +62,11 @@ class App {
     this.page?.leave();
     this.page = null;
     this.shell = null;
-    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+    for (const dialog of document.querySelectorAll("dialog[open]")) {
+      dialog.close();
+      // One that waits for an answer would open again.
+      dialog.remove();
+    }
     document.title = "Sign in · Sluice";
     fill(root, signInView(this, problem));
   }

@@ -181,7 +181,7 @@ export class Shell {
     );
     const role = caller.roles.includes("admin") ? "Admin" : "Auditor";
     const { limits } = this.#session;
-    const scopes = caller.adminScopes ?? limits ?? [];
+    const scopes = limits ?? [];
     const list = holder.querySelector("[role=menu]");
     list.addEventListener("beforetoggle", (event) => {
       if (event.newState !== "open") return;

@@ -314,7 +314,8 @@ export class Sluice {
 
   /**
    * Uploads a file. An upload in parts that was interrupted goes on if the same file is uploaded to the same key. Of
-   * several such calls at the same time, only the first can go on later: the others discard their parts.
+   * several such calls at the same time, only the first can go on later: the others discard their parts if they fail
+   * or are stopped, also by `PAUSE`.
    */
   upload(file: Source, options: UploadOptions): Promise<UploadResult>;
   /**

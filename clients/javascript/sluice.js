@@ -704,7 +704,9 @@ export class Sluice {
       }
       return await this.#finish(begun, name, job);
     } catch (error) {
-      const isOver = !isFirst || (signal?.aborted && signal.reason !== PAUSE) || error.code === "FileChanged";
+      // Without a network, nothing can be aborted either.
+      const isOver = (!isFirst && error.source !== "network") || (signal?.aborted && signal.reason !== PAUSE) ||
+        error.code === "FileChanged";
       isGivenUp = begun && isOver;
       if (isGivenUp) await store.delete(name);
       throw error;
@@ -721,7 +723,8 @@ export class Sluice {
       throw error;
     });
     // A completion whose answer was lost is repeated. Later, the object may be gone.
-    const isMade = state === "completing" || (state === "completed" && Date.now() - begun.completedAt < hour);
+    const age = Date.now() - begun.completedAt;
+    const isMade = state === "completing" || (state === "completed" && age >= 0 && age < hour);
     if (!isMade) begun.completedAt = undefined;
     const tags = isMade ? begun.tags : {};
     const parts = state === "open" ? await this.storedParts(begun.id, { signal }) : [];

@@ -198,7 +198,7 @@ function nextSteps({ principal: who, bucket, key: object, prefix, action }) {
     { class: "actions" },
     button("Try as this user", { icon: "try", href: address("try", { principal: who, bucket, key, action }) }),
     button("All it may do", { href: address("access", { principal: who }) }),
-    button("Who else may reach this key?", { href: address("access", { bucket, key }) }),
+    button(`Who else may reach this ${key ? "key" : "bucket"}?`, { href: address("access", { bucket, key }) }),
   );
 }
 

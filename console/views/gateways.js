@@ -42,18 +42,26 @@ export function open(page) {
     empty: { icon: "terminal", title: "No gateway is registered" },
   });
   const status = h("span", { class: "live-status", role: "status" });
+  const say = (words, isBad = false) => {
+    // The same words are not read aloud again.
+    if (status.textContent !== words) status.textContent = words;
+    status.classList.toggle("bad", isBad);
+  };
   const read = async () => {
     const pages = page.pages("listGateways", { query: { pageSize: 100 } });
     const rows = await pages.next();
-    status.textContent = "";
     // A menu or a heading that is in use stays where it is until it is left.
-    if (table.element.contains(document.activeElement)) return;
+    if (table.element.contains(document.activeElement)) {
+      say("Waits until you leave the table");
+      return;
+    }
     newest = Math.max(0, ...rows.map((row) => row.policyPosition?.sequence ?? 0));
     await table.load(rows);
+    say("");
   };
   page.every(10, () =>
     read().catch((error) => {
-      if (!isAbort(error)) status.textContent = `Not reached: ${error.title ?? error.message}`;
+      if (!isAbort(error)) say(error.title ?? error.message, true);
     }),
   );
   return read().then(() => [

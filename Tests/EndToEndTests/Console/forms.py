@@ -294,24 +294,30 @@ def a_form_begins_with_the_row_as_it_is_then(walk):
     key = gateway.admin("POST", "api-keys", {"name": "now", "principal": "user:now"})
     world.secrets += ["made-up-secret-of-now", "made-up-secret-of-theirs", key["key"]]
     kept = f"storage-credentials/{credential['id']}"
-    for address, path, theirs, label, text, mine in (
-        ("buckets/as-of-now", "buckets/as-of-now", {"maxTTL": 7200}, "Default TTL", "7 min", {"defaultTTL": 420}),
-        (f"issuers/{issuer['id']}", f"issuers/{issuer['id']}", {"groupsClaim": "teams"}, "Subject claim", "oid",
-         {"subjectClaim": "oid"}),
-        (f"api-keys/{key['id']}", f"api-keys/{key['id']}", {"groups": ["group:now"]}, "Name", "Mine", {"name": "Mine"}),
+    for address, path, theirs, shown, label, text, mine in (
+        ("buckets/as-of-now", "buckets/as-of-now", {"maxTTL": 7200}, ("Max TTL", "2 h"), "Default TTL", "7 min",
+         {"defaultTTL": 420}),
+        (f"issuers/{issuer['id']}", f"issuers/{issuer['id']}", {"groupsClaim": "teams"}, ("Groups claim", "teams"),
+         "Subject claim", "oid", {"subjectClaim": "oid"}),
+        (f"api-keys/{key['id']}", f"api-keys/{key['id']}", {"groups": ["group:now"]}, ("Groups", "group:now"),
+         "Name", "Mine", {"name": "Mine"}),
         (f"credentials/{credential['id']}", kept,
-         {"accessKeyID": "AKIDTHEIRS", "secretAccessKey": "made-up-secret-of-theirs"}, "Name", "Mine", {"name": "Mine"}),
+         {"accessKeyID": "AKIDTHEIRS", "secretAccessKey": "made-up-secret-of-theirs"}, None, "Name", "Mine",
+         {"name": "Mine"}),
     ):
         with visit.refused(404):  # The bucket has no event secret.
             visit.go(f"#/{address}")
             gateway.admin("PATCH", path, theirs, If_Match="*")
             change(visit)
+            if shown:
+                expect(field(visit, shown[0])).to_have_value(shown[1])
             field(visit, label).fill(text)
             visit.press("Save", visit.dialog)
             expect(visit.dialog).to_have_count(0)
             visit.settle()
         after = gateway.admin("GET", path)
-        assert after == after | mine, f"{address}: {after}"
+        unsecret = {name: value for name, value in theirs.items() if name != "secretAccessKey"}
+        assert after == after | unsecret | mine, f"{address}: {after}"
     gateway.admin("PATCH", kept, {"name": "Theirs"}, If_Match="*")
     visit.press("Rotate")
     expect(visit.dialog).to_be_visible()

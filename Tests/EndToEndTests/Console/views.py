@@ -1,6 +1,7 @@
 """Each view opens, shows its rows, and is well formed."""
 
 import json
+import re
 
 from playwright.sync_api import expect
 
@@ -131,12 +132,17 @@ def an_outage_is_said_where_gateways_are_watched(walk):
         with visit.page.expect_response("**/admin/v1/gateways*"):
             pass
     expect(visit.page.locator(".menu:popover-open")).to_have_count(1)
+    status = visit.main.locator(".live-status")
+    expect(status).to_have_text("Waits until you leave the table")
     visit.page.keyboard.press("Escape")
-    status = visit.main.get_by_role("status").filter(has_text="Not reached")
     visit.page.route("**/admin/v1/gateways*", lambda route: route.abort())
-    expect(status).to_be_visible()
+    expect(status).to_have_text("The gateway cannot be reached")
+    expect(status).to_have_class(re.compile(r"\bbad\b"))
     visit.page.unroute("**/admin/v1/gateways*")
-    expect(status).to_have_count(0)
+    expect(status).to_have_text("Waits until you leave the table")
+    expect(status).not_to_have_class(re.compile(r"\bbad\b"))
+    visit.page.evaluate("document.activeElement.blur()")
+    expect(status).to_have_text("")
     visit.problems = [found for found in visit.problems if "net::ERR_FAILED" not in found]
 
 

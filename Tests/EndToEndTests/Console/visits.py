@@ -208,12 +208,14 @@ class Visit:
         held = []
         self.page.route(
             pattern, lambda route: route.continue_() if route.request.method == "GET" else held.append(route))
-        with self.page.expect_request(pattern):
-            self.press(name, self.dialog)
-        yield
-        for route in held:
-            route.continue_()
-        self.page.unroute(pattern)
+        try:
+            with self.page.expect_request(pattern):
+                self.press(name, self.dialog)
+            yield
+        finally:
+            for route in held:
+                route.continue_()
+            self.page.unroute(pattern)
         self.settle()
 
     def done(self, words: str) -> None:

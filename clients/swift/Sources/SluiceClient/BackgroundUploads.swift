@@ -33,6 +33,8 @@ public actor BackgroundUploads {
 
     // A part that a store keeps refusing is not sent for ever.
     private static let mostAttempts = 8
+    // Nor is one whose links keep ending before the store answers.
+    private static let mostExpiries = 32
     // A day, in seconds. The gateway shortens it to what is allowed.
     private static let longestLife = 86_400
 
@@ -46,7 +48,7 @@ public actor BackgroundUploads {
     /// The newest work for each upload, which begins when the work before it has ended.
     private var working: [String: Task<Void, Never>] = [:]
     /// The parts that this launch has sent, or has found under way, and that have not arrived.
-    private var parts: [PartName: Sending] = [:]
+    private var parts: [PartName: PartSending] = [:]
     private var starting: Set<String> = []
 
     #if canImport(Darwin)
@@ -132,7 +134,10 @@ public actor BackgroundUploads {
     /// upload, such as one that has finished.
     public func resume(_ id: String) async {
         guard let upload = uploads[id] else { return }
-        for part in parts.keys where part.id == id { parts[part]?.attempts = 0 }
+        for part in parts.keys where part.id == id {
+            parts[part]?.attempts = 0
+            parts[part]?.expiries = 0
+        }
         goOn(upload, id)
     }
 
@@ -161,7 +166,7 @@ public actor BackgroundUploads {
     private func reattach() async {
         for task in await tasks() {
             guard let part = PartName(task.taskDescription) else { continue }
-            parts[part, default: Sending()].task = task.taskIdentifier
+            parts[part, default: PartSending()].task = task.taskIdentifier
         }
         let ids = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for id in ids where uploads[id] == nil && !starting.contains(id) {
@@ -235,12 +240,12 @@ public actor BackgroundUploads {
         let task = try session.uploadTask(
             Sluice.request(link.method, link.url, headers: link.headers), of: file)
         task.taskDescription = part.description
-        var sending = parts[part, default: Sending()]
+        var sending = parts[part, default: PartSending()]
         sending.task = task.taskIdentifier
         sending.linkEnd = ContinuousClock.now + .seconds(link.expiresIn)
         parts[part] = sending
         #if canImport(Darwin)
-            let pause = pow(2, Double(sending.attempts))
+            let pause = pow(2, Double(min(sending.attempts + sending.expiries, 8)))
             if pause > 1 { task.earliestBeginDate = Date().addingTimeInterval(pause * Double.random(in: 0.5...1)) }
         #endif
         task.resume()
@@ -274,10 +279,10 @@ public actor BackgroundUploads {
 
     /// Sends a part that was refused or lost by another task, unless that has happened too often.
     private func sendAgain(_ part: PartName, _ status: Int?, _ error: SluiceError?) throws {
-        var sending = parts[part, default: Sending()]
+        var sending = parts[part, default: PartSending()]
         sending.fail(status, at: .now)
         parts[part] = sending
-        guard sending.attempts < Self.mostAttempts else {
+        guard sending.attempts < Self.mostAttempts, sending.expiries < Self.mostExpiries else {
             throw error ?? SluiceError(.store, ErrorCode("HTTP\(status ?? 0)"), status: status ?? 0)
         }
         work(for: part.id) { try await self.send(part) }

@@ -108,7 +108,9 @@ extension Sluice {
             if let begun, name == nil || isCancelled || (error as? SluiceError)?.code == .fileChanged {
                 await keep(nil, name)
                 // This task may be cancelled. The gateway gives up after a day what nobody aborts.
-                await Task { try? await self.abortParts(begun.id) }.value
+                let aborting = Task { try? await self.abortParts(begun.id) }
+                // Without a network, another upload under the same name would wait for it in vain.
+                if name != nil || (error as? SluiceError)?.source != .network { await aborting.value }
             }
             throw error
         }

@@ -237,7 +237,7 @@ final class Session {
 
     /// Reads unsolicited messages of the server: notifications, or that it has closed the connection.
     func readUnasked() {
-        while !isBroken, SocketWaiter.isReadable(socket) {
+        while !isBroken, unsafe SocketWaiter.isReadable(socket) || sluice_bytes_in_tls(handle.pointer) > 0 {
             if unsafe PQconsumeInput(handle.pointer) == 0 { return }
             // Lets libpq process messages between statements, such as the server's shutdown message.
             _ = unsafe PQisBusy(handle.pointer)

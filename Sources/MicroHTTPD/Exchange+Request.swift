@@ -177,15 +177,17 @@ extension Exchange {
         if consumed { left = 0 }
         guard discarded else { return mayGoOn }
         left = 0
-        // Under TLS nothing can be written directly to the socket, so the answer comes after the body. The client has
-        // the idle time for it.
-        return core.isSecure || endsSoon && discard(data.count) || lingerWithAnswer()
+        return endsSoon && discard(data.count) || lingerWithAnswer()
     }
 
     /// Whether the rest of the body may be short enough to be discarded before the answer.
     private var endsSoon: Bool {
         guard case .length(let length) = framing else { return true }
-        return length - Int64(keptBytes) <= Int64(core.configuration.maxDiscardedBytes)
+        return length - Int64(keptBytes) <= Int64(maxDiscardedBytes)
+    }
+
+    private var maxDiscardedBytes: Int {
+        core.isSecure ? core.configuration.maxDiscardedBytesUnderTLS : core.configuration.maxDiscardedBytes
     }
 
     private func endStream() -> Bool {
@@ -203,7 +205,7 @@ extension Exchange {
     private func discard(_ count: Int) -> Bool {
         state.withLock { state in
             state.discarded += count
-            return state.discarded <= core.configuration.maxDiscardedBytes
+            return state.discarded <= maxDiscardedBytes
         }
     }
 
@@ -266,10 +268,10 @@ extension Exchange {
         // gets the answer at once, and some time to read it.
         if framing != .none, !expectsContinue {
             if !core.isSecure, let bytes = rawBytes(of: response) { return linger(bytes) }
-            var isShort = false
-            if case .length(let length) = framing { isShort = length <= Int64(core.configuration.maxDiscardedBytes) }
-            // Under TLS nothing can be written directly to the socket.
-            if core.isSecure || isShort {
+            // Under TLS nothing can be written directly to the socket, so the answer comes after the body.
+            var isShort = core.isSecure
+            if case .length(let length) = framing { isShort = length <= Int64(maxDiscardedBytes) }
+            if isShort {
                 stage = .streaming
                 answerAfterBody(response)
                 return true

@@ -39,7 +39,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// query parameter and cookie. Larger ones are answered with 431. Default 8 KiB.
     ///
     /// An open connection holds this much and 1.25 KiB more, also while it is idle. The head of an answer takes what
-    /// the request leaves of it. A longer one ends the connection, and under TLS the answer becomes 431.
+    /// the request leaves of it. An answer with a longer head goes directly to the socket, and the connection ends.
+    /// Under TLS, or if the answer has more than 32 KiB, a 431 takes its place.
     public var maxHeadBytes = 8 * 1_024
     /// Memory of a connection in bytes: the longest head of a request, and what an answer to it needs.
     var connectionBytes: Int { maxHeadBytes + 1_280 }
@@ -53,6 +54,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// Maximum number of bytes that are read and discarded, so that a client sees the refusal of a body that it is
     /// still sending. Default 1 MiB.
     public var maxDiscardedBytes = 1_024 * 1_024
+    /// The same under TLS, where an answer cannot precede the end of the body. Default 64 MiB.
+    public var maxDiscardedBytesUnderTLS = 64 * 1_024 * 1_024
     /// How long a connection may be idle: between requests, within a streamed body, or while it reads an answer. In the
     /// last case it may take up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)

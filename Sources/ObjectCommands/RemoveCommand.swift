@@ -103,7 +103,7 @@ public struct RemoveCommand: AsyncParsableCommand {
 
     /// Asks the person at a terminal, if there is anything to delete.
     private func confirm(_ objects: [ObjectAddress], _ stop: StopFlag) async throws(ClientFailure) {
-        guard let first = objects.first, !yes, TerminalQuestion.isPossible else { return }
+        guard let first = objects.first, !yes, TerminalQuestion.isDue else { return }
         let object = objects.count == 1 ? "\(first)" : "\(objects.count) objects"
         let question = "Delete \(object)" + (recursive ? ", all below \(addresses.joined(separator: ", "))?" : "?")
         // The thread that waits for the answer must not hold up Ctrl-C.

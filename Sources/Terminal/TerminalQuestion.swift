@@ -4,7 +4,7 @@ public import LocalFiles
 /// Questions to the person at a terminal.
 public enum TerminalQuestion {
     /// Whether a person is at standard input, and has to be asked.
-    public static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
+    public static var isDue: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// What a command says that has to ask and cannot, and therefore does nothing.
     public static let refusal = """

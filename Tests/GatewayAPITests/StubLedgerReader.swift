@@ -73,8 +73,13 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
         return [GrantUse(grant: grant, use: nil), GrantUse(grant: grant, use: use)]
     }
 
-    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
-        if case .principal(let user) = cause, user.rawValue == "user:unread" { throw .slowDown(retryAfter: 1) }
+    func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
+    ) async throws(GatewayError) -> BlastRadius {
+        // Of this user the ledger has more than can be read in a short time.
+        if case .principal(let user) = cause, user.rawValue == "user:unread", deadline != nil {
+            throw .slowDown(retryAfter: 1)
+        }
         let known: [BlastRadius.Cause] = [.grant(StubPolicy.grantID), .credential(StubPolicy.credentialID)]
         if case .principal = cause {} else if !known.contains(cause) { throw .notFound(.grant) }
         let share = BlastRadius.Share(name: "user:alice", count: 1, aliveUntil: TestGateway.now)

@@ -121,7 +121,9 @@ private final class AskedReports: LedgerReports {
         return []
     }
 
-    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
+    func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
+    ) async throws(GatewayError) -> BlastRadius {
         throw .unavailable(retryAfter: 1)
     }
 }

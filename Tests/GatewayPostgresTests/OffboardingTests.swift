@@ -257,7 +257,9 @@ private struct NothingAlive: LedgerReports {
         throw .unavailable(retryAfter: 1)
     }
 
-    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
+    func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
+    ) async throws(GatewayError) -> BlastRadius {
         BlastRadius(
             count: 0, aliveUntil: nil, principalCount: 0, principals: [], deliveries: [], buckets: [], credentials: [],
             grants: [], sessionCount: 0, sessions: [])

@@ -150,6 +150,29 @@ import Testing
         }
     }
 
+    @Test func `a chunked body without an end is cut off over TLS too`() async throws {
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 1_000)
+        } answer: { _ in
+            .text("no", status: .badRequest)
+        }
+        try await Self.withCertificate { tls in
+            try await TestServer.with(responder) {
+                $0.tls = tls
+                $0.maxDiscardedBytesUnderTLS = 1_000_000
+            } body: { server in
+                let (status, _) = try await Self.run(
+                    "sh",
+                    [
+                        "-c",
+                        "curl -sS -k -H 'Transfer-Encoding: chunked' -H Expect: -T - https://127.0.0.1:$0/ </dev/zero",
+                        "\(server.port)",
+                    ])
+                #expect(status != 0)
+            }
+        }
+    }
+
     @Test(arguments: ["-tls1", "-tls1_1"])
     func `TLS before 1.2 is refused`(version: String) async throws {
         try await Self.withCertificate { tls in

@@ -12,7 +12,7 @@ struct AdminScreen: Sendable {
     init(environment: [String: String]) {
         output = TerminalStream(STDOUT_FILENO, environment: environment)
         errors = TerminalStream(STDERR_FILENO, environment: environment)
-        isInteractive = TerminalQuestion.isPossible
+        isInteractive = TerminalQuestion.isDue
     }
 
     /// Writes a line to standard error, beside the answer.

@@ -61,10 +61,13 @@ public struct Offboarding: Sendable {
         }
     }
 
-    /// Reads what the user still holds. A failure must not hide that the rows are removed, nor delay their removal.
+    /// Reads what the user still holds. A ledger that fails or is slow must not hide that the rows are removed.
     private func alive(of user: Principal) async -> BlastRadius? {
-        try? await reports.blastRadius(of: .principal(user), within: .unlimited)
+        try? await reports.blastRadius(of: .principal(user), within: .unlimited, deadline: .now + Self.patience)
     }
+
+    /// Time for reading what the user still holds.
+    private static let patience = Duration.seconds(3)
 
     private static func check(_ user: Principal) throws(GatewayError) {
         try require(user.isUser, "principal", "Only a user can be offboarded.")

@@ -38,3 +38,8 @@ extension Logger {
         }
     }
 }
+
+extension Duration {
+    /// How long the last write of a service may take. A gateway that stops has little time.
+    static let lastWrite = Duration.seconds(2)
+}

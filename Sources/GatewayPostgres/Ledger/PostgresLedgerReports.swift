@@ -75,19 +75,20 @@ public struct PostgresLedgerReports: LedgerReports {
 
     /// Counts the live issuances that rest on a grant or a storage credential, or that a principal asked for.
     public func blastRadius(
-        of cause: BlastRadius.Cause, within reach: AdminReach
+        of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
     ) async throws(GatewayError) -> BlastRadius {
         let question = BlastRadiusQuestion(cause: cause, reach: reach)
-        let rows = try await ledger.execute(AliveShare.statement, question)
+        let rows = try await ledger.execute(AliveShare.statement, question, deadline: deadline)
         guard let total = rows.first(where: { $0.kind == "all" }) else { throw .noRow(of: "what is alive") }
-        if total.share.count == 0, try await ledger.execute(AliveShare.isKnown, cause).first != true {
+        if total.share.count == 0, try await ledger.execute(AliveShare.isKnown, cause, deadline: deadline).first != true
+        {
             switch cause {
             case .grant: throw .notFound(.grant)
             case .credential: throw .notFound(.storageCredential)
             case .principal: break
             }
         }
-        let sessions = try await ledger.execute(AliveSession.statement, question)
+        let sessions = try await ledger.execute(AliveSession.statement, question, deadline: deadline)
         func shares(_ kind: String) -> [BlastRadius.Share] { rows.filter { $0.kind == kind }.map(\.share) }
         return BlastRadius(
             count: total.share.count, aliveUntil: total.share.count == 0 ? nil : total.share.aliveUntil,

@@ -46,11 +46,8 @@ public final class DenialCounter: DenialCounting, Service {
     /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
         await doRounds(every: Self.interval) { await self.flush() }
-        await flush(deadline: .now + Self.patienceAtEnd)
+        await flush(deadline: .now + .lastWrite)
     }
-
-    /// How long the last write may take. A gateway that stops has little time.
-    private static let patienceAtEnd = Duration.seconds(2)
 
     /// Writes the counts. Keeps them for the next time if nothing was written.
     package func flush(deadline: ContinuousClock.Instant? = nil) async {

@@ -52,11 +52,8 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
         await doRounds(every: interval) { await self.flush() }
-        await flush(deadline: .now + Self.patienceAtEnd)
+        await flush(deadline: .now + .lastWrite)
     }
-
-    /// How long the last write may take. A gateway that stops has little time.
-    private static let patienceAtEnd = Duration.seconds(2)
 
     /// Writes the refusals. Keeps those for the next time that were not written.
     package func flush(deadline: ContinuousClock.Instant? = nil) async {

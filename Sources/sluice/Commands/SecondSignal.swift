@@ -9,7 +9,7 @@ final class SecondSignal {
     private final class Count: Sendable {
         private let number = Atomic(0)
 
-        func increase() -> Int { number.add(1, ordering: .relaxed).newValue }
+        func increase(by signals: Int) -> Int { number.add(signals, ordering: .relaxed).newValue }
     }
 
     private let sources: [any DispatchSourceSignal]
@@ -19,7 +19,10 @@ final class SecondSignal {
         let count = Count()
         sources = [SIGINT, SIGTERM].map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { if count.increase() > 1 { action() } }
+            // Signals that arrive before the handler runs come as one event.
+            source.setEventHandler {
+                if count.increase(by: Int(source.data)) > 1 { action() }
+            }
             source.resume()
             return source
         }

@@ -43,6 +43,8 @@ struct Reloading: Service {
                 ])
             tell(.ready, "Serving.")
         } catch {
+            // The gateway stops.
+            guard !Task.isCancelled else { return }
             let cause = (error as? SettingMistakes)?.mistakes.joined(separator: "; ") ?? "\(error)"
             logger.error("reloading failed; everything stays as it was", metadata: ["cause": "\(cause)"])
             tell(.ready, "Serving. The last reload failed: \(cause)")

@@ -220,10 +220,10 @@ def patient_query(live, expression, deadline):
 
 
 def operands(expression):
-    """The queries between the comparisons and `and`s of an alert; a query that compares nothing is one."""
+    """The queries between the operators of an alert; a query that compares nothing is one."""
     text = re.sub(r"absent\((.*) == 1\)", r"\1", " ".join(expression.split()))
     text = re.sub(r"\(([a-z_]+) (?:and [a-z_]+ )?> 0\)", r"(\1)", text)
-    parts = re.split(r" (?:==|!=|<|>|and) ", text)
+    parts = re.split(r" (?:==|!=|<|>|and|unless on \([a-z, ]+\)) ", text)
     return [part for part in parts if re.search(r"[a-z]", part) and not part.startswith("sluice:")]
 
 

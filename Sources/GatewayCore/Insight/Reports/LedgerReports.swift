@@ -42,5 +42,16 @@ public protocol LedgerReports: Sendable {
     ///
     /// - Throws: `notFound` if the grant never existed, or if the credential does not exist and none of its issuances
     ///   is usable; `slowDown`, `unavailable`. Any principal may have asked.
-    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius
+    func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
+    ) async throws(GatewayError) -> BlastRadius
+}
+
+extension LedgerReports {
+    /// What is alive because of a cause, in whatever time a report may take.
+    public func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach
+    ) async throws(GatewayError) -> BlastRadius {
+        try await blastRadius(of: cause, within: reach, deadline: nil)
+    }
 }

@@ -32,10 +32,9 @@ public struct PastTemplate: Sendable, Equatable {
 }
 
 extension [PastTemplate] {
-    /// The prefix after a change of policy; `nil` if the grant had no template then. Before the first known change, it
-    /// is the first prefix.
+    /// The prefix after a change of policy; `nil` if the grant had no template then.
     func prefix(after sequence: Int64) -> KeyPrefix? {
-        guard let last = self.last(where: { $0.since <= sequence }) else { return first?.prefix }
+        guard let last = self.last(where: { $0.since <= sequence }) else { return nil }
         if let until = last.until, until <= sequence { return nil }
         return last.prefix
     }

@@ -383,20 +383,6 @@ import Testing
         #expect(result.refused == 1 && result.uncertain == 0, "\(result)")
     }
 
-    /// A template that the grant has since change 5 reveals nothing about a row of change 1.
-    @Test func aTemplateOfLaterRevealsNothing() async throws {
-        let template = "tenants/${claim:tenant}/"
-        let world = try World(
-            [
-                Fixture.grant(3, to: "user:alice", on: template), Fixture.grant(4, to: "user:alice", on: template),
-            ], rows: [Self.row("tenants/acme/c", grant: 3)],
-            pastTemplates: [
-                Fixture.id(3): [PastTemplate(prefix: try KeyPrefix(template: template), since: 5, until: nil)]
-            ])
-        let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(3), Fixture.id(4)]))
-        #expect(result.refused == 0, "\(result)")
-    }
-
     @Test func isCutOffAndGoesOn() async throws {
         let world = try World(
             [Fixture.grant(1, on: "team/")], rows: (0..<25).map { Self.row("team/\($0)/x", by: "user:alice") })

@@ -32,9 +32,10 @@ public struct PastTemplate: Sendable, Equatable {
 }
 
 extension [PastTemplate] {
-    /// The prefix after a change of policy; `nil` if the grant had no template then.
+    /// The prefix after a change of policy; `nil` if the grant had no template then. Before the first known change, it
+    /// is the first prefix: a row may rest on a position from before the grant was made, by which its caller was known.
     func prefix(after sequence: Int64) -> KeyPrefix? {
-        guard let last = self.last(where: { $0.since <= sequence }) else { return nil }
+        guard let last = self.last(where: { $0.since <= sequence }) else { return first?.prefix }
         if let until = last.until, until <= sequence { return nil }
         return last.prefix
     }

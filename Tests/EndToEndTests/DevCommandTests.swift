@@ -97,19 +97,23 @@ import Testing
         #expect(!place.hasServer)
     }
 
+    /// Waits until a start makes its week.
+    private func weekHasBegun(at place: Place, by process: RunningProcess) async throws {
+        try await waitUntil("the week has begun", seconds: 60) {
+            guard process.isRunning else {
+                throw ProgramError(status: await process.exitStatus(), output: process.errors)
+            }
+            return try await place.query("SELECT count(*) > 0 FROM demo_past.clock, buckets").contains("t")
+        }
+    }
+
     @Test func `a start that is told to stop leaves no server, and the next one makes the week anew`() async throws {
         var place = Place()
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // A week that was complete before the signal came would be taken up, so each start has a place of its own.
             place = Place()
             let process = try RunningProcess(DevProcess.command(at: place), environment: [:])
-            let sql = "SELECT count(*) > 0 FROM demo_past.clock, buckets"
-            try await waitUntil("the week has begun", seconds: 60) {
-                guard process.isRunning else {
-                    throw ProgramError(status: await process.exitStatus(), output: process.errors)
-                }
-                return try await place.query(sql).contains("t")
-            }
+            try await weekHasBegun(at: place, by: process)
             process.signal(signal)
             #expect(await process.exitStatus() == 0, "\(process.errors)")
             try await waitUntil("the server has ended", seconds: 60) { !place.hasServer }
@@ -163,13 +167,7 @@ import Testing
     @Test func `a second signal ends the program at once, and PostgreSQL by itself`() async throws {
         let place = Place()
         let process = try RunningProcess(DevProcess.command(at: place), environment: [:])
-        let sql = "SELECT count(*) > 0 FROM demo_past.clock, buckets"
-        try await waitUntil("the week has begun", seconds: 60) {
-            guard process.isRunning else {
-                throw ProgramError(status: await process.exitStatus(), output: process.errors)
-            }
-            return try await place.query(sql).contains("t")
-        }
+        try await weekHasBegun(at: place, by: process)
         // A server that does not stop.
         let server = try #require(place.server)
         kill(server, SIGSTOP)

@@ -15,8 +15,6 @@ struct LedgerDay: Sendable {
     var isShort = false
     /// Whether sums of callers or grants tell that few rows are to be read, so that an index finds them soonest.
     var hasFew = false
-    /// The number of the newest rows among which a page is looked for, before an index is asked or all are read.
-    var newest = LedgerPool.usualNewest
     /// Whether the period ends with it.
     var endsPeriod = false
 }
@@ -82,10 +80,8 @@ extension LedgerPool {
         mutating func isAlive() -> String { list.add { $0.filter.isAlive } }
     }
 
-    static let usualNewest: Int64 = 50_000
-
     static let days: Statement<LedgerDaysRequest, LedgerDay> = list(
-        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false, \(usualNewest)::bigint FROM days d WHERE d.starts_at < d.ends_at",
+        "SELECT d.starts_at, d.ends_at, d.ends_at, false, false FROM days d WHERE d.starts_at < d.ends_at",
         DaysParameters())
 
     /// Looks among the sums by the hour, which know callers and grants.
@@ -127,12 +123,9 @@ extension LedgerPool {
         list(
             """
             SELECT p.starts_at, p.ends_at, p.day_ends_at,
-                p.is_over AND p.ends_at - p.starts_at <= interval '1 hour', coalesce(p.is_over AND p.count <= 5000, false),
-                -- A day that is not over has no indexes of callers. All of a small one is read in the time of its newest
-                -- 20,000 rows by identifier, so fewer are tried first.
-                CASE WHEN NOT p.is_over AND pg_relation_size(p.partition) < 200 << 20 THEN 5000 ELSE \(usualNewest) END::bigint
+                p.is_over AND p.ends_at - p.starts_at <= interval '1 hour', coalesce(p.is_over AND p.count <= 5000, false)
             FROM (
-                SELECT d.ends_at AS day_ends_at, d.partition, o.is_over, k.count,
+                SELECT d.ends_at AS day_ends_at, o.is_over, k.count,
                     CASE WHEN o.is_over THEN greatest(d.starts_at, k.first) ELSE d.starts_at END AS starts_at,
                     CASE WHEN o.is_over THEN least(d.ends_at, k.last) ELSE d.ends_at END AS ends_at
                 FROM days d
@@ -157,7 +150,7 @@ extension LedgerPool {
         return Statement(
             """
             WITH days AS MATERIALIZED (
-                SELECT p.day, p.partition, greatest(p.day, \(names.from)) AS starts_at,
+                SELECT p.day, greatest(p.day, \(names.from)) AS starts_at,
                     least(p.day + interval '24 hours', \(names.to)) AS ends_at
                 FROM \(partitions) p
                 WHERE p.day < \(names.to) AND p.day + interval '24 hours' > \(names.from)
@@ -170,7 +163,7 @@ extension LedgerPool {
         } decode: { row throws(PostgresError) in
             LedgerDay(
                 from: try row.next(), to: try row.next(), end: try row.next(), isShort: try row.next(),
-                hasFew: try row.next(), newest: try row.next())
+                hasFew: try row.next())
         }
     }
 }

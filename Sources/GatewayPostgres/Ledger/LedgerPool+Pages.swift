@@ -51,6 +51,25 @@ extension LedgerPool {
         let last = LedgerPlace(range: range, dayEnd: dayEnds[limit - 1], id: id(rows[limit - 1]))
         return LedgerPage(items: Array(rows.prefix(limit)), nextPageToken: last.text(of: list), range: range)
     }
+
+    /// Reads a page of a day from its newest rows, if they fill it: from few, or from many where what is among the few
+    /// makes a full page likely. A frequent caller's page is among them; for others an index is sooner asked.
+    /// - Parameters:
+    ///   - limit: The number of rows that fill the page.
+    ///   - read: Reads what passes of so many of the newest rows.
+    /// - Returns: The page, or `nil` if there may be more rows than were looked at.
+    func newestPage<Row>(
+        of limit: Int, _ read: (_ newest: Int64) async throws(GatewayError) -> [Row]
+    ) async throws(GatewayError) -> [Row]? {
+        let some = try await read(Self.fewNewest)
+        if some.count == limit { return some }
+        guard some.count * Int(Self.manyNewest / Self.fewNewest) >= limit else { return nil }
+        let more = try await read(Self.manyNewest)
+        return more.count == limit ? more : nil
+    }
+
+    private static let fewNewest: Int64 = 5_000
+    private static let manyNewest: Int64 = 50_000
 }
 
 /// The last row of a page.

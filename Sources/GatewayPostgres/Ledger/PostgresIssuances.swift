@@ -32,14 +32,17 @@ public struct PostgresIssuances: IssuanceReader {
             of: PageToken(of: "issuances", filters: filter.texts), after: query.pageToken,
             in: query.range(now: ledger.now()), passing: filter, limit: PageSize.rows(query.pageSize), id: \.id
         ) { request async throws(GatewayError) in
-            let parameters = PageRequest(filter: filter, request: request)
+            var parameters = PageRequest(filter: filter, request: request)
             let day = request.day
             guard filter.mayBeRare || day.isShort else {
                 return try await ledger.execute(Self.page, parameters, deadline: request.deadline)
             }
             if day.endsPeriod, !day.hasFew {
-                let newest = try await ledger.execute(Self.newest, parameters, deadline: request.deadline)
-                if newest.count == request.limit { return newest }
+                let page = try await ledger.newestPage(of: request.limit) { newest async throws(GatewayError) in
+                    parameters.newest = newest
+                    return try await ledger.execute(Self.newest, parameters, deadline: request.deadline)
+                }
+                if let page { return page }
             }
             return try await ledger.execute(Self.rare, parameters, deadline: request.deadline)
         }
@@ -86,6 +89,8 @@ extension PostgresIssuances {
     struct PageRequest: Sendable {
         var filter: IssuanceFilter
         var request: LedgerDayRequest
+        /// The number of the newest rows that ``newest`` looks at.
+        var newest: Int64 = 0
     }
 
     /// The parameters of a page, by their names in SQL.
@@ -117,7 +122,7 @@ extension PostgresIssuances {
     /// Reads what passes of the newest rows of a day. A frequent caller's page is among them.
     static let newest: Statement<PageRequest, RecordedIssuance> = {
         var parameters = names.list
-        let newest = parameters.add { $0.request.day.newest }
+        let newest = parameters.add { $0.newest }
         return page(
             from: """
                 (

@@ -12,7 +12,7 @@ enum LandingTable {
         var before: UUID?
         var limit: Int
         /// The number of the newest rows that ``newest`` looks at.
-        var newest: Int64
+        var newest: Int64 = 0
     }
 
     /// Columns of the view, in the order in which ``ListedUpload/init(_:)`` reads them.

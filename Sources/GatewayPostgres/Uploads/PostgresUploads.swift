@@ -55,9 +55,8 @@ public struct PostgresUploads: UploadRecords {
             in: query.range(now: ledger.now()), passing: query.ledgerFilter, limit: PageSize.rows(query.pageSize),
             id: \.record.id
         ) { request async throws(GatewayError) in
-            let parameters = LandingTable.PageRequest(
-                query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit,
-                newest: request.day.newest)
+            var parameters = LandingTable.PageRequest(
+                query: query, from: request.day.from, to: request.day.to, before: request.before, limit: request.limit)
             guard query.principal != nil || query.reach.onlyUsers != nil else {
                 return try await ledger.execute(LandingTable.page, parameters, deadline: request.deadline)
             }
@@ -65,8 +64,11 @@ public struct PostgresUploads: UploadRecords {
                 return try await ledger.execute(LandingTable.found, parameters, deadline: request.deadline)
             }
             if !request.day.hasFew {
-                let newest = try await ledger.execute(LandingTable.newest, parameters, deadline: request.deadline)
-                if newest.count == request.limit { return newest }
+                let page = try await ledger.newestPage(of: request.limit) { newest async throws(GatewayError) in
+                    parameters.newest = newest
+                    return try await ledger.execute(LandingTable.newest, parameters, deadline: request.deadline)
+                }
+                if let page { return page }
             }
             return try await ledger.execute(LandingTable.rare, parameters, deadline: request.deadline)
         }

@@ -195,6 +195,41 @@ import Testing
         #expect(below.items.count == 1)
     }
 
+    /// One caller in `step` rows has pages among few of the newest rows, among many, or by the index alone.
+    @Test(.database(.migrated), arguments: [2, 300, 7000])
+    func pagesOfFrequentAndRareCallersAreWhole(_ step: Int) async throws {
+        let world = try LedgerWorld()
+        try await world.write([Row()])
+        let noon = Int(LedgerWorld.noon.timeIntervalSince1970)
+        try await world.connection.runScript(
+            """
+            INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
+                delivery, action, method, bucket, object_key, expires_at, request_id)
+            SELECT (lpad(to_hex((\(noon)::bigint + n) * 1000), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
+                to_timestamp(\(noon)) + n * interval '1 s', 1, 'user:' || n % \(step), '*', md5('g')::uuid,
+                md5('c')::uuid, 'presigned-url', 'GetObject', 'GET', 'demo', 'a/' || n,
+                to_timestamp(\(noon)) + interval '1 day', 'r'
+            FROM generate_series(1, 30000) n
+            """)
+        let end = LedgerWorld.noon.addingTimeInterval(30_001)
+        for pageSize in [7, 100] {
+            var query = IssuanceQuery(
+                .lately {
+                    $0.to = end
+                    $0.principal = try? Principal("user:1")
+                }, pageSize: pageSize)
+            var keys: [String] = []
+            repeat {
+                let page = try await world.reader.issuances(query)
+                keys += page.items.map(\.key)
+                query.pageToken = page.nextPageToken
+            } while query.pageToken != nil && keys.count < 500
+            let expected = stride(from: 1, through: 30_000, by: step).reversed().map { "a/\($0)" }
+            #expect(keys == Array(expected.prefix(keys.count)))
+            #expect(keys.count == min(expected.count, (499 / pageSize + 1) * pageSize))
+        }
+    }
+
     /// Prefixes are looked up by whole segments, but may end anywhere.
     @Test(
         .database(.migrated),

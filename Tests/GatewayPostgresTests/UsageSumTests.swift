@@ -304,6 +304,24 @@ import Testing
                 "SELECT count(*) FROM summed_days WHERE summed_to < now() - interval '1 day'") == 1)
     }
 
+    @Test(.database(.migrated)) func `A day whose end a clock has just passed may still get rows`() async throws {
+        let world = try LedgerWorld()
+        let end = LedgerWorld.noon.addingTimeInterval(43_200)
+        let function = try #require(
+            await world.connection.texts("SELECT pg_get_functiondef('sum_issuances(integer)'::regprocedure)").first)
+        func sumUp(secondsAfterEnd seconds: TimeInterval) async throws {
+            let now = "to_timestamp(\(end.addingTimeInterval(seconds).timeIntervalSince1970))"
+            try await world.connection.runScript(function.replacing("clock_timestamp()", with: now))
+            for _ in 0..<200 { _ = try await world.connection.execute(UsageUpkeep.sum, 1) }
+        }
+        try await world.write([Row(at: end.addingTimeInterval(-2))])
+        try await sumUp(secondsAfterEnd: 0.8)
+        // The clock is set back by a second.
+        try await world.write([Row(at: end.addingTimeInterval(-0.1))])
+        for seconds in [1.8, 61, 62] as [TimeInterval] { try await sumUp(secondsAfterEnd: seconds) }
+        #expect(try await world.connection.number("SELECT sum(urls) FROM issuance_sums") == 2)
+    }
+
     @Test(.database(.migrated)) func aDayIsLeftUntilItHasGrown() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let upkeep = UsageUpkeep(connection: connection, leastPages: 2, logger: .silent)

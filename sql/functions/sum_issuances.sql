@@ -56,6 +56,8 @@ BEGIN
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
+        -- A clock that is set back by moments just after a day would add to it once more.
+        AND v_now NOT BETWEEN p.starts_at + interval '24 hours' AND p.starts_at + interval '24 hours 1 minute'
         AND (
             p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
             OR p.pages >= coalesce(d.pages, 0) + p_least_pages

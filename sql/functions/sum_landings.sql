@@ -42,16 +42,18 @@ BEGIN
         RETURN false;
     END IF;
     v_now := clock_timestamp();
+    -- What was noted while the clock was ahead is due: it would hold up what was noted after it.
     v_is_due := (
-        SELECT c.noted_at FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
-    ) <= v_now - 2 * p_patience;
+        SELECT c.noted_at <= v_now - 2 * p_patience OR c.noted_at > v_now
+        FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
+    );
 
     WITH due AS (
         (SELECT c.ordinal FROM landing_changes c WHERE c.issuance_id IS NOT NULL ORDER BY c.ordinal LIMIT p_most)
         UNION ALL
         (
             SELECT c.ordinal FROM landing_changes c
-            WHERE v_is_due AND c.issuance_id IS NULL AND c.noted_at <= v_now - p_patience
+            WHERE v_is_due AND c.issuance_id IS NULL AND (c.noted_at <= v_now - p_patience OR c.noted_at > v_now)
             ORDER BY c.ordinal LIMIT p_most
         )
     ),

@@ -33,7 +33,9 @@ extension SchemeBinding {
             }
         }
         guard let limit, let lengthRangeHeader = lengthRangeHeader(for: request) else { return nil }
-        return SizeBinding(maxBytes: limit, enforcedBy: .signature, header: NamedValue(lengthRangeHeader, "0,\(limit)"))
+        let largest = min(limit, IssueRequest.maxContentLength)
+        return SizeBinding(
+            maxBytes: largest, enforcedBy: .signature, header: NamedValue(lengthRangeHeader, "0,\(largest)"))
     }
 
     /// Whether the scheme would bind a length if the request stated one.

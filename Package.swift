@@ -143,8 +143,8 @@ let package = Package(
             dependencies: ["Bytes", "Figures", "GatewayAPI", "GatewayCore", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
-        // What a terminal can show, and questions to the person at it.
-        .target(name: "Terminal", dependencies: ["LocalFiles"], swiftSettings: strict),
+        // What a terminal can show, questions to the person at it, and Ctrl-C.
+        .target(name: "Terminal", dependencies: ["Bytes", "LocalFiles"], swiftSettings: strict),
         // Requests to a gateway that a user chose, with the user's key, and why they have no answer.
         .target(name: "GatewayTransport", dependencies: ["LibCurl"], swiftSettings: strict),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.

@@ -7,15 +7,25 @@ import { toast } from "./toast.js";
 /** How long a dialog waits for an answer before it can be left without one. */
 const patience = 10_000;
 
+/** What closes each dialog that is open, or that was left before its action has ended. */
+const pending = new Set();
+
+/** Closes all dialogs. What becomes of actions that are under way is not told any more. */
+export function closeAll() {
+  for (const close of [...pending]) close();
+}
+
 /**
  * Opens a dialog, and returns what closes it.
  *
  * @param {string} title
- * @param {object} options `side` puts it at the edge of the window; `wide` makes it wider; `onClose` is called with the
- *   result; `guard` may return `false` to keep it open when Escape is pressed.
+ * @param {object} options `side` puts it at the edge of the window; `wide` makes it wider; `label` stands above the
+ *   title; `guard` may return `false` to keep it open when Escape is pressed.
  * @param {function(function(*): void, {dismiss, hold}): Array} content Receives the function that closes the dialog
- *   with a result, and returns `{body, footer}`. `dismiss` closes the dialog as Escape does; `hold` waits for a call to
- *   answer, and keeps the dialog from being dismissed meanwhile. After ten seconds, it offers to close it.
+ *   with a result, and returns `{body, footer}`. `dismiss` closes the dialog as Escape does. `hold` runs an action, and
+ *   keeps the dialog from being dismissed before it has ended. The action receives a function to call after each of
+ *   several answers. Ten seconds after the last one, the dialog offers to close; the browser's Back closes it at once.
+ *   In both cases, the action goes on: its failure is shown as a message, and its result is that of the dialog.
  * @returns {Promise<*>} The result; `undefined` if it was dismissed.
  */
 export function openDialog(title, { side, wide, guard, label } = {}, content) {
@@ -24,25 +34,53 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     const before = document.activeElement;
     const element = h("dialog", { class: ["dialog", side && "side", wide && "wide"], "aria-labelledby": heading });
     const late = h("div", { class: "dialog-late", role: "status" });
-    let result;
-    let isClosing = false;
-    const close = (value) => {
-      result = value;
-      isClosing = true;
-      element.close();
-    };
     let held = 0;
+    let isLeft = false;
+    let isOver = false;
+    const hide = () => {
+      removeEventListener("hashchange", leave);
+      removeEventListener("keydown", keep);
+      element.close();
+      element.remove();
+      if (before?.isConnected && document.activeElement === document.body) before.focus();
+    };
+    const close = (result) => {
+      isOver = true;
+      pending.delete(close);
+      if (!isLeft) hide();
+      resolve(result);
+    };
+    const leave = () => {
+      if (!held) {
+        close();
+        return;
+      }
+      isLeft = true;
+      hide();
+    };
     const dismiss = () => {
       if (!held && (!guard || guard() !== false)) close();
     };
-    const hold = async (answer) => {
+    const hold = async (action) => {
+      let timer;
+      const wait = () => {
+        clearTimeout(timer);
+        fill(late);
+        timer = setTimeout(() => {
+          const words = "The gateway has not answered yet. If you close this, a message tells you what it answers.";
+          fill(late, message("warn", null, h("p", {}, words), button("Close", { small: true, run: leave })));
+        }, patience);
+      };
       held += 1;
-      const timer = setTimeout(() => {
-        const words = "The gateway has not answered. The change may still be made.";
-        fill(late, message("warn", null, h("p", {}, words), button("Close", { small: true, run: () => close() })));
-      }, patience);
+      wait();
       try {
-        return await answer;
+        return await action(wait);
+      } catch (error) {
+        if (isLeft && !isOver) {
+          toast.problem(error);
+          close();
+        }
+        throw error;
       } finally {
         clearTimeout(timer);
         fill(late);
@@ -73,21 +111,14 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       dismiss();
     });
     element.addEventListener("close", () => {
-      // At the second Back of a phone, a browser closes the dialog as well. One that has left the page stays closed.
-      if (held && !isClosing && element.isConnected) {
-        element.showModal();
-        return;
-      }
-      removeEventListener("hashchange", leave);
-      removeEventListener("keydown", keep);
-      element.remove();
-      // The event comes a task after the dialog has closed. What has got the focus since then keeps it.
-      if (before?.isConnected && document.activeElement === document.body) before.focus();
-      resolve(result);
+      // At the second Back of a phone, a browser closes the dialog by itself.
+      if (!element.isConnected) return;
+      if (held) element.showModal();
+      else close();
     });
-    const leave = () => close();
     addEventListener("hashchange", leave);
     addEventListener("keydown", keep);
+    pending.add(close);
     document.body.append(element);
     element.showModal();
     const first = [
@@ -107,7 +138,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
  *
  * @param {string} title A question: `Delete this grant?`
  * @param {object} options `body` says what follows; `confirm` is the button's word; `danger` makes it red; `typed` is a
- *   text that the person has to type; `run` does it.
+ *   text that the person has to type; `run` does it, and receives a function to call after each of several answers.
  * @returns {Promise<boolean>} Whether it was done.
  */
 export async function confirm(title, { body, confirm: word = "Confirm", danger, typed, run }) {
@@ -122,7 +153,7 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
       run: async () => {
         fill(trouble);
         try {
-          const result = await hold(run?.());
+          const result = await hold((answered) => run?.(answered));
           close(result === undefined ? true : result);
         } catch (error) {
           fill(trouble, problemBox(error));
@@ -149,6 +180,32 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
     };
   });
   return done ?? false;
+}
+
+/**
+ * Asks before something ends for each of some rows. A row that is gone meanwhile counts as done.
+ *
+ * @param {string} title
+ * @param {object} options `rows`; `call` makes the call for one of them, and `ended` is told that it was made. The
+ *   others are those of `confirm`.
+ * @returns {Promise<boolean>} Whether it was done for all of them.
+ */
+export function confirmEach(title, { rows, call, ended, ...options }) {
+  return confirm(title, {
+    danger: true,
+    ...options,
+    run: async (answered) => {
+      for (const row of rows) {
+        try {
+          await call(row);
+        } catch (error) {
+          if (error.status !== 404) throw error;
+        }
+        ended?.(row);
+        answered();
+      }
+    },
+  });
 }
 
 /**

@@ -266,7 +266,7 @@ export function principal(value) {
   );
 }
 
-const acronyms = /^(ttl|md5|sha256|cidrs?|urls?|id|ids|api|arn|uri|json|oss|sts)$/i;
+const acronyms = /^(ttl|md5|sha256|cidrs?|urls?|id|ids|api|arn|uri|json|oss|sts|kms)$/i;
 
 /** Splits a name of the contract into words, as `sluice admin` does: `sourceCIDRs` into `source` and `CIDRs`. */
 export function words(name) {
@@ -293,7 +293,7 @@ function beginsWord(letters, index, before) {
 export function label(name) {
   const all = words(name).map((word) =>
     acronyms.test(word)
-      ? word.replace(/^(id|ids|ttl|api|arn|uri|md5|url|urls)$/i, (part) => part.toUpperCase().replace(/S$/, "s"))
+      ? word.replace(/^(ids?|ttl|api|arn|uri|md5|kms|urls?)$/i, (part) => part.toUpperCase().replace(/([DL])S$/, "$1s"))
       : word.toLowerCase(),
   );
   const joined = all.join(" ");

@@ -1,6 +1,7 @@
 // Starts the console: reads its configuration and the contract, signs the person in, and opens the views.
 
 import { Contract } from "./contract.js";
+import { closeAll } from "./dialog.js";
 import { fill, h, isAbort } from "./dom.js";
 import { bindKey, showKeys, startKeys } from "./keys.js";
 import { Page } from "./page.js";
@@ -62,11 +63,7 @@ class App {
     this.page?.leave();
     this.page = null;
     this.shell = null;
-    for (const dialog of document.querySelectorAll("dialog[open]")) {
-      dialog.close();
-      // One that waits for an answer would open again.
-      dialog.remove();
-    }
+    closeAll();
     document.title = "Sign in · Sluice";
     fill(root, signInView(this, problem));
   }

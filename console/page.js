@@ -4,9 +4,13 @@ import { adminLine, curlLine, longBody } from "./commands.js";
 import { h } from "./dom.js";
 import { address, go } from "./router.js";
 
-/** One visit to a view. It ends when the person goes elsewhere: calls that are under way are then given up. */
+/**
+ * One visit to a view. It ends when the person goes elsewhere. What the visit reads is then given up; changes that are
+ * under way go on for as long as the person is signed in.
+ */
 export class Page extends EventTarget {
   #leave = new AbortController();
+  #signedOut;
   #query = null;
   #recorded = new Map();
 
@@ -20,6 +24,7 @@ export class Page extends EventTarget {
     this.query = query;
     /** Who is signed in. */
     this.session = app.session;
+    this.#signedOut = app.session.signal;
     this.contract = app.contract;
     this.config = app.config;
     /** Aborts when the person goes elsewhere. */
@@ -39,7 +44,12 @@ export class Page extends EventTarget {
   /** Calls an operation, and lists it in "Show command". See `API.call`. */
   call(id, call = {}) {
     this.record(id, call);
-    return this.session.api.call(id, { signal: this.signal, ...call });
+    return this.session.api.call(id, { signal: this.signalOf(id), ...call });
+  }
+
+  /** What gives up a call of an operation. */
+  signalOf(id) {
+    return this.contract.operation(id).readsOnly ? this.signal : this.#signedOut;
   }
 
   /** Returns the pages of a list, and lists the call in "Show command". */
@@ -57,7 +67,7 @@ export class Page extends EventTarget {
   /** Sends a file. See `API.upload`. */
   upload(id, call, progress) {
     this.record(id, { ...call, file: call.file.name ?? "file" });
-    return this.session.api.upload(id, { signal: this.signal, ...call }, progress);
+    return this.session.api.upload(id, { signal: this.signalOf(id), ...call }, progress);
   }
 
   /**
@@ -93,7 +103,12 @@ export class Page extends EventTarget {
 
   /** Changes filters in the address. Without `replace`, the browser's "back" undoes it. */
   setQuery(changes, options) {
-    go(this.here(changes), options);
+    this.go(this.here(changes), options);
+  }
+
+  /** Goes to an address when something is done, unless the person has gone elsewhere meanwhile. See `go`. */
+  go(hash, options) {
+    if (!this.signal.aborted) go(hash, options);
   }
 
   /**

@@ -366,6 +366,19 @@ export function progressBar(label) {
   };
 }
 
+/** Returns a line that says how a view which follows the gateway is doing, and the function that says it. */
+export function liveStatus() {
+  const element = h("span", { class: "live-status", role: "status" });
+  return {
+    element,
+    say(words, { isBad = false } = {}) {
+      // The same words are not read aloud again.
+      if (element.textContent !== words) element.textContent = words;
+      element.classList.toggle("bad", isBad);
+    },
+  };
+}
+
 /** Returns a heading for a number, as on a dashboard. */
 export function tile(title, value, { text, tone, href } = {}) {
   return h(

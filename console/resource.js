@@ -125,7 +125,7 @@ export function editRow(page, options) {
         return;
       }
       try {
-        const answer = await hold(page.call(id, sent));
+        const answer = await hold(() => page.call(id, sent));
         toast(options.saved ?? (row ? "Saved" : "Created"));
         close(answer);
       } catch (error) {

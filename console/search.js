@@ -13,7 +13,7 @@ function readText(text) {
   const trimmed = text.trim();
   if (uuid.test(trimmed)) return { kind: "id", text: trimmed.toLowerCase() };
   if (trimmed === "*" || /^(user|group):./.test(trimmed)) return { kind: "principal", text: trimmed };
-  const object = /^(?:(?:s3|oss|gs):\/\/)?([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(.*)$/s.exec(trimmed);
+  const object = /^(?:(?:s3|oss|gs):\/\/)?([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])\/(.*)$/s.exec(trimmed);
   if (object) return { kind: "object", text: trimmed, bucket: object[1], key: object[2] };
   return { kind: "text", text: trimmed };
 }

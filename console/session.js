@@ -8,6 +8,7 @@ const place = "sluice.session";
 export class Session extends EventTarget {
   #credential = null;
   #contract;
+  #end = new AbortController();
 
   constructor(contract) {
     super();
@@ -19,13 +20,18 @@ export class Session extends EventTarget {
     this.api = new API(
       contract,
       () => this.#credential,
-      (problem) => this.#end(problem),
+      (problem) => this.#close(problem),
       (id) => this.may(id),
     );
   }
 
   get isSignedIn() {
     return this.caller !== null;
+  }
+
+  /** Aborts when the person is signed out. */
+  get signal() {
+    return this.#end.signal;
   }
 
   /** Signs in with what the tab kept. Returns whether there was something that is still accepted. */
@@ -49,6 +55,7 @@ export class Session extends EventTarget {
    */
   async signIn(credential, { keep = false } = {}) {
     const { data } = await this.api.call("getCaller", { bearer: credential });
+    this.#end = new AbortController();
     this.#credential = credential;
     this.caller = data;
     this.expiresAt = data.expiresAt ?? null;
@@ -59,15 +66,16 @@ export class Session extends EventTarget {
 
   /** Forgets the credential. */
   signOut() {
-    this.#end(null);
+    this.#close(null);
   }
 
-  #end(problem) {
+  #close(problem) {
     if (!this.#credential && !this.caller) return;
     this.#credential = null;
     this.caller = null;
     this.expiresAt = null;
     sessionStorage.removeItem(place);
+    this.#end.abort(new DOMException("The person is signed out.", "AbortError"));
     this.dispatchEvent(new CustomEvent("change", { detail: problem }));
   }
 

@@ -160,8 +160,20 @@ export async function exchangeOnce(api, key) {
     const { data } = await api.call("rotateAPIKey", { path: { id: caller.credential.id }, bearer: key });
     return data.key;
   } catch (error) {
-    if (error.status !== 401) throw error;
-    const title = "The link does not work any more";
-    throw new Problem({ title, code: "SignIn", detail: "It works once. Ask for a new one." });
+    if (error.status === 401)
+      throw new Problem({
+        title: "The link does not work any more",
+        code: "SignIn",
+        detail: "It works once. Ask for a new one.",
+      });
+    if (error.status === 403)
+      throw new Problem({
+        title: "The link opens nothing",
+        code: "SignIn",
+        detail:
+          "Only the key of an admin without limits can be in such a link. This key still works: enter it below, or " +
+          "have it rotated or deleted.",
+      });
+    throw error;
   }
 }

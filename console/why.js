@@ -48,7 +48,10 @@ const remedies = {
   unknownTicket: ["The ticket was revoked, or never existed.", "tickets"],
   wrongTicket: ["The name of the ticket is known, but not its secret.", "tickets"],
   ticketExpired: ["The ticket has expired, or all of its uses are taken. The app has to make a new one.", "tickets"],
-  ticketOrphaned: ["The API key or issuer under which the ticket was made is gone.", "tickets"],
+  ticketOrphaned: [
+    "The API key or issuer under which the ticket was made is gone, or the issuer has other prefixes.",
+    "tickets",
+  ],
   ticketNotAccepted: ["The operation accepts no tickets. Use a token or an API key."],
   roleMissing: [
     "The caller lacks the role that the operation needs. Use a credential with the role, or give the role to this one.",

@@ -2100,6 +2100,8 @@ BEGIN
     ) p
     LEFT JOIN summed_days d ON d.starts_at = p.starts_at
     WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
+        -- A clock that is set back by moments just after a day would add to it once more.
+        AND v_now NOT BETWEEN p.starts_at + interval '24 hours' AND p.starts_at + interval '24 hours 1 minute'
         AND (
             p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
             OR p.pages >= coalesce(d.pages, 0) + p_least_pages
@@ -2209,16 +2211,18 @@ BEGIN
         RETURN false;
     END IF;
     v_now := clock_timestamp();
+    -- What was noted while the clock was ahead is due: it would hold up what was noted after it.
     v_is_due := (
-        SELECT c.noted_at FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
-    ) <= v_now - 2 * p_patience;
+        SELECT c.noted_at <= v_now - 2 * p_patience OR c.noted_at > v_now
+        FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
+    );
 
     WITH due AS (
         (SELECT c.ordinal FROM landing_changes c WHERE c.issuance_id IS NOT NULL ORDER BY c.ordinal LIMIT p_most)
         UNION ALL
         (
             SELECT c.ordinal FROM landing_changes c
-            WHERE v_is_due AND c.issuance_id IS NULL AND c.noted_at <= v_now - p_patience
+            WHERE v_is_due AND c.issuance_id IS NULL AND (c.noted_at <= v_now - p_patience OR c.noted_at > v_now)
             ORDER BY c.ordinal LIMIT p_most
         )
     ),
@@ -2481,6 +2485,7 @@ END) STORED NOT NULL,
     permits_symlinks boolean DEFAULT false NOT NULL,
     callback text,
     callback_var text,
+    encryption jsonb,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     public_endpoints jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -2490,6 +2495,7 @@ END) STORED NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
     CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
     CONSTRAINT buckets_cdn_credential_fit_check CHECK ((NOT ((cdn_credential_id)::text IS DISTINCT FROM (public_endpoints #>> '{cdn,signing,credentialID}'::text[])))),
+    CONSTRAINT buckets_encryption_check CHECK (((provider <> 'gcs'::text) OR (encryption IS NULL))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
     CONSTRAINT buckets_public_endpoints_check CHECK ((jsonb_typeof(public_endpoints) = 'object'::text)),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),

@@ -18,10 +18,12 @@ public struct KeySets: KeySetFetcher {
         self.logger = logger
     }
 
-    /// Fetches the document at a URL.
+    /// Fetches the document at a URL. Others wait for it too, and it is not fetched again soon, so the fetch goes on if
+    /// its task is cancelled.
     public func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, timeout: Self.timeout, for: .keySet)
+            let answer = try await client.send(
+                .get, url, maxBytes: Self.maxBytes, timeout: Self.timeout, honoursCancellation: false, for: .keySet)
             guard answer.status == 200 else { throw .status(answer.status) }
             return answer.body
         } catch {

@@ -66,15 +66,17 @@ public struct OutboundClient: Sendable {
     ///   - fields: Further header fields. The client itself sets those of the connection.
     ///   - maxBytes: Maximum length of the answer's body in bytes.
     ///   - timeout: Time for the whole request, including waiting for a turn; by default the client's.
+    ///   - honoursCancellation: Whether the request ends when its task is cancelled.
     ///   - purpose: The purpose of the request.
     func send(
         _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field] = [], maxBytes: Int,
-        timeout: Duration? = nil, for purpose: Purpose = .store
+        timeout: Duration? = nil, honoursCancellation: Bool = true, for purpose: Purpose = .store
     ) async throws(OutboundError) -> HTTPTransfer.Answer {
         let call = figures.began(purpose)
         do throws(OutboundError) {
             let answer = try await perform(
-                method, url, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout, share: purpose.share)
+                method, url, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout,
+                honoursCancellation: honoursCancellation, share: purpose.share)
             call.ended(answer.status < 500 ? .answered : .failed)
             return answer
         } catch {
@@ -92,11 +94,12 @@ public struct OutboundClient: Sendable {
 
     private func perform(
         _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field], maxBytes: Int, timeout: Duration,
-        share: Share
+        honoursCancellation: Bool, share: Share
     ) async throws(OutboundError) -> HTTPTransfer.Answer {
         guard let origin = Origin(of: url), let check = policy.addressCheck(for: origin) else { throw .notPermitted }
         let transfer = HTTPTransfer(
-            method, url, at: origin, fields: fields + Self.traceFields, maxBytes: maxBytes, timeout: timeout
+            method, url, at: origin, fields: fields + Self.traceFields, maxBytes: maxBytes, timeout: timeout,
+            honoursCancellation: honoursCancellation
         ) { bytes in
             IPAddress(networkBytes: bytes).map(check) ?? false
         }

@@ -20,6 +20,9 @@ public struct OutboundReach: Sendable {
         return "\(origin.isSecure ? "https" : "http")://\(origin.host):\(origin.port)"
     }
 
+    /// A sentence for an operator whose servers cannot be reached; `nil` if the environment names no proxy.
+    public static var noteOnProxy: String? { UnusedProxy.note }
+
     /// Asks the server at an origin for its head, without a credential. Any answer will do.
     ///
     /// - Returns: The reason why there is no answer; `nil` if there is one.

@@ -22,28 +22,39 @@ public protocol HTTPResponder: AnyObject, Sendable {
     /// and the task may resume inside the callback for another request.
     func respond(to request: ServerRequest) async -> ServerResponse
 
-    /// Returns the response to a request that never reached ``respond(to:)`` or was given up, in the form that the
-    /// service documents.
+    /// Returns the response to a request whose head the server cannot read, in the form that the service documents.
     ///
     /// It runs on any thread of the server, inside a callback or under the lock of a connection. The rules of
     /// ``begin(_:)`` apply, except that it may count and log if that does not wait. It must not call the server.
     func response(to failure: ServerFailure) -> ServerResponse
 
-    /// Returns the response to a request that the server refuses after ``begin(_:)``. Without an implementation, it is
-    /// ``response(to:)``, whose rules apply.
-    ///
-    /// - Parameter context: The context of the request's ``RequestPlan``.
-    func response(
-        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
-    ) -> ServerResponse
+    /// Returns the response to a request that the server refuses after ``begin(_:)``, or whose answer it gives up.
+    /// Without an implementation, it is ``response(to:)``, whose rules apply.
+    func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse
 }
 
 extension HTTPResponder {
     /// Returns ``response(to:)``.
-    public func response(
-        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
-    ) -> ServerResponse {
+    public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         response(to: failure)
+    }
+}
+
+/// A request that the server itself answers, though its head has arrived.
+public struct RefusedRequest: Sendable {
+    /// Method, target and header fields.
+    public var head: RequestHead
+    /// The context of the request's ``RequestPlan``.
+    public var context: (any AnyObject & Sendable)?
+    /// Whether the responder counts the request already: ``HTTPResponder/respond(to:)`` was called for it, or another
+    /// response was made by ``HTTPResponder/response(to:of:)``.
+    public var isCounted: Bool
+
+    /// Describes a request.
+    public init(head: RequestHead, context: (any AnyObject & Sendable)? = nil, isCounted: Bool = false) {
+        self.head = head
+        self.context = context
+        self.isCounted = isCounted
     }
 }
 

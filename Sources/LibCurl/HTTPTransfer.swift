@@ -105,6 +105,7 @@ public struct HTTPTransfer: Sendable {
     let fields: [Field]
     let maxBytes: Int
     let timeout: Duration
+    let honoursCancellation: Bool
     let permits: AddressCheck
 
     /// Describes a request.
@@ -116,10 +117,12 @@ public struct HTTPTransfer: Sendable {
     ///   - fields: Further header fields.
     ///   - maxBytes: Maximum length of the answer's body.
     ///   - timeout: Time for the whole transfer, from the call to the last byte.
+    ///   - honoursCancellation: Whether the transfer ends when its task is cancelled. Otherwise the task waits for the
+    ///     answer or the timeout.
     ///   - permits: Decides about each address of the name.
     public init(
         _ method: Method, _ url: String, at origin: Origin, fields: [Field] = [], maxBytes: Int, timeout: Duration,
-        permits: @escaping AddressCheck
+        honoursCancellation: Bool = true, permits: @escaping AddressCheck
     ) {
         self.method = method
         self.url = url
@@ -127,6 +130,7 @@ public struct HTTPTransfer: Sendable {
         self.fields = fields
         self.maxBytes = maxBytes
         self.timeout = timeout
+        self.honoursCancellation = honoursCancellation
         self.permits = permits
     }
 }

@@ -55,7 +55,7 @@ public final class HTTPTransfers: Sendable {
                     TransferOrder(ticket: ticket, transfer: transfer, share: share, deadline: deadline, caller: caller))
             }
         } onCancel: {
-            loop.cancel(ticket)
+            if transfer.honoursCancellation { loop.cancel(ticket) }
         }
         return try withExtendedLifetime(self) { () throws(HTTPTransfer.Failure) in try result.get() }
     }

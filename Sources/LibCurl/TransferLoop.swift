@@ -36,7 +36,7 @@ final class TransferLoop: Sendable {
     func begin(_ order: TransferOrder) {
         let failure = inbox.withLock { inbox -> HTTPTransfer.Failure? in
             // Checked under the lock, because a cancellation before this point finds no order to end.
-            if Task.isCancelled { return .cancelled }
+            if order.transfer.honoursCancellation, Task.isCancelled { return .cancelled }
             guard inbox.isOpen, let multi else { return .busy }
             if !inbox.hasThread { inbox.hasThread = startThread { [self] in run(multi) } }
             guard inbox.hasThread else { return .busy }

@@ -1,4 +1,6 @@
 import CLibPQ
+import FoundationEssentials
+import Glibc
 
 /// How to reach a server, and the settings with which each session starts.
 public struct PostgresConfiguration: Sendable {
@@ -22,6 +24,9 @@ public struct PostgresConfiguration: Sendable {
     public var backoff: Backoff
     /// The collector of outages. If `nil`, each failure has its own line in the log.
     public var outage: Outage?
+    /// Tells whether other connections do the work of these meanwhile. A failure to connect is then no outage, and has
+    /// a line of level `debug`.
+    public var isSpare: @Sendable () -> Bool = { false }
     /// Chooses the server to connect to, and judges each connection. If `nil`, the first server of the list that takes
     /// the login is used.
     public var primary: Primary?
@@ -62,6 +67,12 @@ public struct PostgresConfiguration: Sendable {
         self.backoff = Backoff()
     }
 
+    /// A session setting for statements that may take long: once the client is gone, the server ends its statement
+    /// within about a second, and frees the locks. Otherwise it notices only when it next sends or receives something.
+    ///
+    /// - SeeAlso: PostgreSQL 15 documentation, 20.3.2 "TCP Settings", `client_connection_check_interval`.
+    public static let endingWithClient = (name: "client_connection_check_interval", value: "1s")
+
     /// The configuration for a look at one server, whatever that server is.
     func only(_ host: Int) -> Self {
         var one = self
@@ -73,6 +84,14 @@ public struct PostgresConfiguration: Sendable {
         one.cancelTimeout = .milliseconds(500)
         one.backoff = Backoff(base: .milliseconds(50), limit: .milliseconds(200))
         return one
+    }
+
+    /// Removes the variables `PG…` from the environment of this process. From them libpq takes what a connection string
+    /// leaves out.
+    ///
+    /// Call it before anything else reads the environment: C does not guard that.
+    public static func forgetEnvironment() {
+        for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("PG") { unsafe unsetenv(name) }
     }
 
     /// Whether a password was given, in the connection string or separately.

@@ -82,8 +82,7 @@ public final class PostgresPool: Sendable {
         return try await connection.perform(statement, parameters, deadline: deadline)
     }
 
-    /// Runs a transaction on any connection; see
-    /// ``PostgresConnection/withTransaction(isolation:readOnly:deadline:_:)``.
+    /// Runs a transaction on any connection; see ``PostgresConnection/withTransaction(deadline:_:)``.
     public func withTransaction<Result: Sendable>(
         _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {

@@ -38,41 +38,28 @@ public struct PostgresTransaction: ~Copyable {
     }
 }
 
-/// How much a transaction sees of other transactions.
-public enum IsolationLevel: String, Sendable {
-    /// Each statement sees what was committed before it began.
-    case readCommitted = "READ COMMITTED"
-    /// All statements see what was committed before the first one began.
-    case repeatableRead = "REPEATABLE READ"
-    /// Transactions behave as if they ran one after another. They may fail with SQLSTATE 40001.
-    case serializable = "SERIALIZABLE"
-}
-
 extension PostgresConnection {
     /// Runs `body` in a transaction. It commits if `body` returns, and rolls back if `body` throws, the task is
     /// cancelled or the deadline passes.
     ///
-    /// `body` can wait only for the database, so that no transaction stays open during other work.
+    /// Each statement sees what was committed before it began. `body` can wait only for the database, so that no
+    /// transaction stays open during other work.
     ///
     /// - Parameters:
-    ///   - isolation: How much the transaction sees of others.
-    ///   - readOnly: Whether the transaction must not write.
     ///   - deadline: Deadline for the whole transaction; by default, the configuration's response timeout from now.
     ///   - body: Executes the statements.
     /// - Returns: The result of `body`.
     /// - Throws: Whatever `body` throws, or a ``PostgresError``. After ``PostgresError/connectionLost(reason:)`` and
     ///   ``PostgresError/outcomeUnknown(reason:)``, it is unknown whether the transaction was committed.
     public func withTransaction<Result: Sendable>(
-        isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
-        deadline: ContinuousClock.Instant? = nil,
-        _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
+        deadline: ContinuousClock.Instant? = nil, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
         let outcome = try await run(deadline: deadline) { session, deadline throws(PostgresError) in
-            let begin = "BEGIN ISOLATION LEVEL \(isolation.rawValue) \(readOnly ? "READ ONLY" : "READ WRITE")"
+            let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
             try session.runScript(begin, .provisional, deadline: deadline)
             let outcome = Swift.Result { try body(PostgresTransaction(session, deadline: deadline)) }
             switch outcome {
-            case .success: try session.commit(readOnly ? .none : .lasting, deadline: deadline)
+            case .success: try session.commit(deadline: deadline)
             case .failure: session.rollBack()
             }
             return outcome
@@ -84,7 +71,7 @@ extension PostgresConnection {
 extension Session {
     /// Commits the transaction. Rolls it back instead if it has failed, its task is cancelled or its deadline has
     /// passed.
-    fileprivate func commit(_ effect: WriteEffect, deadline: ContinuousClock.Instant) throws(PostgresError) {
+    fileprivate func commit(deadline: ContinuousClock.Instant) throws(PostgresError) {
         // The server answers the COMMIT of a failed transaction with a rollback and without an error.
         guard !isTransactionFailed else {
             rollBack()
@@ -99,7 +86,7 @@ extension Session {
             throw .deadlineExceeded
         }
         try withoutCancellation { () throws(PostgresError) in
-            try runScript("COMMIT", effect, deadline: deadline)
+            try runScript("COMMIT", .lasting, deadline: deadline)
         }
     }
 

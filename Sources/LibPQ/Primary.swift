@@ -24,6 +24,8 @@ public final class Primary: Sendable {
         var waiters: [Weak] = []
         var sleepers: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextSleeper: UInt64 = 0
+        /// What ``onChange(_:)`` was given.
+        var actions: [@Sendable () -> Void] = []
     }
 
     fileprivate struct Weak {
@@ -35,17 +37,21 @@ public final class Primary: Sendable {
     private let epoch = Atomic<UInt64>(0)
     private let timers = DispatchQueue(label: "postgres-primary")
     private let logger: Logger
-    private let onChange: @Sendable () -> Void
 
     /// Creates an object that knows no server yet.
     ///
-    /// - Parameters:
-    ///   - logger: Receives a line when another server or another system becomes the primary, and when a stale server
-    ///     is refused.
-    ///   - onChange: Called when another timeline or system has taken the place of the one before.
-    public init(logger: Logger, onChange: @escaping @Sendable () -> Void = {}) {
+    /// - Parameter logger: Receives a line when another server or another system becomes the primary, and when a stale
+    ///   server is refused.
+    public init(logger: Logger) {
         self.logger = logger
-        self.onChange = onChange
+    }
+
+    /// Adds an action for when another timeline or system takes the place of the one before.
+    ///
+    /// - Parameter action: Runs before any connection to the new one is admitted. It must be short, and must not ask
+    ///   this object anything.
+    public func onChange(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.actions.append(action) }
     }
 
     /// The system and the highest timeline seen; `nil` before the first look.
@@ -114,14 +120,17 @@ extension Primary {
     /// Notes what a look at a host showed, and chooses the server that serves.
     func note(_ sighting: ServerSighting, at host: Int) {
         var woken: [SocketWaiter] = []
-        var (hasMoved, hasChanged) = (false, false)
+        var hasMoved = false
         let lines = state.withLock { state in
             let before = (host: state.host, identity: state.identity)
             state.sightings[host] = sighting
             state.choose()
             if state.host != nil, before.host == nil { state.servesSince = .now }
-            hasChanged = before.identity != nil && state.identity != before.identity
-            if hasChanged { epoch.add(1, ordering: .acquiringAndReleasing) }
+            let hasChanged = before.identity != nil && state.identity != before.identity
+            if hasChanged {
+                epoch.add(1, ordering: .acquiringAndReleasing)
+                for action in state.actions { action() }
+            }
             hasMoved = hasChanged || state.host != before.host
             if hasMoved { woken = state.waiters.compactMap(\.waiter) }
             return state.lines(about: host, before: before.identity)
@@ -129,7 +138,6 @@ extension Primary {
         for line in lines { logger.log(level: line.level, "\(line.text)", metadata: line.metadata) }
         for waiter in woken { waiter.wake() }
         if hasMoved { doubt() }
-        if hasChanged { onChange() }
     }
 
     fileprivate static let standby = "the server is a standby"

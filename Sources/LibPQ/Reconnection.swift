@@ -69,8 +69,10 @@ struct Reconnection {
         nextAttempt = failed + delay
         configuration.primary?.doubt()
         lastFailure = error
+        let isSpare = configuration.isSpare()
         logger.report(
-            error, "no connection to PostgreSQL", in: configuration.outage,
+            error, "no connection to PostgreSQL", in: isSpare ? nil : configuration.outage,
+            level: isSpare ? .debug : .warning,
             metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
     }
 }

@@ -29,10 +29,10 @@ public struct LineRequestLog: RequestLog {
         let principal = request.principal?.rawValue
         let bytes =
             192 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
-            + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
+            + (principal?.utf8.count ?? 0) + (request.row?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
             + (request.cause?.description.utf8.count ?? 0)
         let refusal = LoggedRefusal(of: request)
-        let room = LogLine.room(fields: 10 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
+        let room = LogLine.room(fields: 11 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
         lines.append(addingCapacity: room) { output in
             var line = LogLine(
                 format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
@@ -53,6 +53,7 @@ public struct LineRequestLog: RequestLog {
             if request.refusalCount > 1 { line.field("refusals", Int64(request.refusalCount), in: &output) }
             line.field("request.id", verbatim: request.id, in: &output)
             line.field("route", verbatim: request.route, in: &output)
+            line.field("row", ifSet: request.row, in: &output)
             if let trace = request.trace { line.field("spanId", verbatim: trace.spanID, in: &output) }
             line.field("status", Int64(request.status), in: &output)
             if let trace = request.trace { line.field("traceId", verbatim: trace.traceID, in: &output) }

@@ -24,15 +24,18 @@ public final class FileReplacement: Sendable {
             names = nil
             return
         }
-        let target = Self.resolved(path)
+        let target = FileName.followed(path)
         let partial = target + "." + String(UInt32.random(in: 0 ... .max), radix: 16) + ".partial"
         file = try OpenFile(partial, for: isPrivate ? .creating : .creatingForAll)
         names = (partial, target)
         guard !isPrivate, let old else { return }
-        _ = try OpenFile.attempt { Int(fchmod(file.descriptor, mode_t(old.permissions & 0o777))) }
+        try file.permit(old.permissions)
     }
 
-    deinit {
+    deinit { discard() }
+
+    /// Removes the new file, unless it is complete.
+    public func discard() {
         guard let names, !isComplete.load(ordering: .relaxed) else { return }
         _ = unsafe unlink(names.partial)
     }
@@ -43,12 +46,5 @@ public final class FileReplacement: Sendable {
         try file.synchronize()
         _ = try OpenFile.attempt { unsafe Int(rename(names.partial, names.target)) }
         isComplete.store(true, ordering: .relaxed)
-    }
-
-    /// Follows symbolic links.
-    private static func resolved(_ path: String) -> String {
-        guard let found = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(found) }
-        return unsafe String(cString: found)
     }
 }

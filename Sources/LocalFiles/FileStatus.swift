@@ -37,6 +37,9 @@ public struct FileStatus: Sendable, Equatable {
         self.init(found)
     }
 
+    /// Whether a directory, or a symbolic link to one, has this name.
+    public static func isDirectory(_ path: String) -> Bool { (try? FileStatus(path).kind) == .directory }
+
     /// Why this process cannot read a file, as the end of a sentence that begins with its name; `nil` if it can.
     public static func readingFlaw(of path: String) -> String? {
         do throws(FileError) {

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// An open file, or a standard stream. A file is closed when nothing uses it any more.
 public final class OpenFile: Sendable {
@@ -94,6 +95,25 @@ public final class OpenFile: Sendable {
         _ = try Self.attempt { Int(ftruncate(descriptor, 0)) }
         try seek(to: 0)
     }
+
+    /// Sets who may do what with the file.
+    ///
+    /// - Parameter permissions: The lowest nine bits of the mode; others are ignored.
+    public func permit(_ permissions: UInt32) throws(FileError) {
+        _ = try Self.attempt { Int(fchmod(descriptor, mode_t(permissions & 0o777))) }
+    }
+
+    /// The permissions that the process's umask leaves to a new file.
+    public static var permissionsOfNewFiles: UInt32 {
+        maskReading.withLock { _ in
+            // The mask is read by setting it. What another thread creates meanwhile is private.
+            let mask = umask(0o077)
+            _ = umask(mask)
+            return 0o666 & ~UInt32(mask)
+        }
+    }
+
+    private static let maskReading = Mutex(())
 
     /// Waits until the disk has everything that was written.
     public func synchronize() throws(FileError) {

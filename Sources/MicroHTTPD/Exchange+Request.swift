@@ -40,9 +40,8 @@ extension Exchange {
         framing = guarded.framing
         expectsContinue = guarded.expectsContinue
         isHead = guarded.request.method == .head
-        head = guarded.request
         let plan = core.responder.begin(guarded.request)
-        context = plan.context
+        state.withLock { $0.request = RefusedRequest(head: guarded.request, context: plan.context) }
         switch plan.body {
         case .collect(let maxBytes): return collect(atMost: maxBytes)
         case .stream(let maxBytes, let deadline): return stream(atMost: maxBytes, deadline: deadline)
@@ -241,9 +240,10 @@ extension Exchange {
     private func fitting(_ response: ServerResponse) -> ServerResponse? {
         let limits = core.configuration
         guard headMemory + HeadMemory.ofAnswer(response.head) > limits.connectionBytes else { return response }
-        let refusal = core.responder.response(to: .headerFieldsTooLarge(maxBytes: limits.maxHeadBytes))
-        guard !core.isSecure else { return refusal }
-        let bytes = rawBytes(of: response).flatMap { $0.count <= Self.maxRawBytes ? $0 : nil } ?? rawBytes(of: refusal)
+        let tooLong = ServerFailure.headerFieldsTooLarge(maxBytes: limits.maxHeadBytes)
+        guard !core.isSecure else { return refusal(tooLong) }
+        let bytes =
+            rawBytes(of: response).flatMap { $0.count <= Self.maxRawBytes ? $0 : nil } ?? rawBytes(of: refusal(tooLong))
         if let bytes { client.answer(raw: bytes) }
         return nil
     }
@@ -256,10 +256,15 @@ extension Exchange {
         answerUnread(refusal(failure))
     }
 
-    /// Returns the answer to a request whose task has not begun.
     private func refusal(_ failure: ServerFailure) -> ServerResponse {
-        guard let head = head.take() else { return core.responder.response(to: failure) }
-        return core.responder.response(to: failure, of: head, context: context.take())
+        state.withLock { refusal(failure, of: &$0.request) }
+    }
+
+    /// Returns the server's own answer, and notes that the request is counted. The caller holds the lock.
+    func refusal(_ failure: ServerFailure, of request: inout RefusedRequest?) -> ServerResponse {
+        guard let refused = request else { return core.responder.response(to: failure) }
+        request?.isCounted = true
+        return core.responder.response(to: failure, of: refused)
     }
 
     /// Answers a request whose body was not read. The connection takes no further requests.

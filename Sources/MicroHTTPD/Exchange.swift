@@ -55,6 +55,8 @@ import Synchronization
         var isGivenUp = false
         var isTaskOver = false
         var task: Task<Void, Never>?
+        /// The request, once its head has arrived.
+        var request: RefusedRequest?
         /// When data last moved. The deadline of the answer and the idle time of a streamed body depend on it.
         var progress: Moment
         /// The route's own deadline, if it has one.
@@ -74,10 +76,6 @@ import Synchronization
     let start: Moment
     let state: Mutex<State>
     var stage = Stage.head
-    /// The body, from its arrival until the task takes it.
-    var head: RequestHead?
-    /// What the responder found out from the head, until the task gets it.
-    var context: (any AnyObject & Sendable)?
     /// Bytes of the connection's memory that the head takes.
     var headMemory = 0
     var framing = GuardedHead.Framing.none
@@ -180,16 +178,17 @@ import Synchronization
     /// Starts the task that answers. It runs at once on this thread until it has to wait. Only then does the connection
     /// wait, too: suspended, unless for the answer alone.
     func launch(_ body: RequestBody, pause: Pause) -> Start {
-        guard let head = head.take() else { return .stopping }
-        let request = ServerRequest(
-            head: head, body: body, remoteAddress: client.address.text, context: context.take())
-        let mayStart = state.withLock { state in
-            guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
+        let request = state.withLock { state -> ServerRequest? in
+            guard !core.isStopping.load(ordering: .sequentiallyConsistent), let request = state.request else {
+                return nil
+            }
+            state.request?.isCounted = true
             state.progress = .now
             state.pause = pause
-            return true
+            return ServerRequest(
+                head: request.head, body: body, remoteAddress: client.address.text, context: request.context)
         }
-        guard mayStart else { return .stopping }
+        guard let request else { return .stopping }
         core.runningTasks.add(1, ordering: .relaxed)
         let task = Task.immediate(executorPreference: loop.events) { [self, hasBody = !isHead] in
             await answer(request, hasBody: hasBody)
@@ -297,7 +296,7 @@ import Synchronization
                 let isSlow = state.incoming?.isKept != false && now - start > limits.requestTimeout
                 guard isIdle || isSlow else { return nil }
                 state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
-                return SweepVerdict(farewell: core.rawAnswer(to: .requestTimeout))
+                return SweepVerdict(farewell: rawBytes(of: refusal(.requestTimeout, of: &state.request)))
             }
         }
     }
@@ -312,7 +311,7 @@ import Synchronization
             state.outgoing?.close()?.resume()
         } else {
             let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter, lacking: .time)
-            state.answer = .ready(core.responder.response(to: failure))
+            state.answer = .ready(refusal(failure, of: &state.request))
             state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
         }
         resume(&state)

@@ -17,20 +17,32 @@ public enum ClientFailure: Error, Sendable, Equatable {
     /// The user answered no. The text says what was not done.
     case declined(String)
 
+    /// A refusal of the gateway. Without a `Retry-After`, as in a list, the quota says when to ask again.
+    init(_ problem: Problem, retryAfter: Int? = nil) {
+        self = .gateway(problem, retryAfter: retryAfter ?? problem.quota?.resetsIn)
+    }
+
     /// Whether the same request may succeed if it is sent again after a while.
     var mayPass: Bool {
         switch self {
         case .unreachable: true
         case .gateway(let problem, let seconds):
             // A quota that opens tomorrow, or never, is not worth waiting for.
-            (problem.status == 429 || problem.status >= 500 || problem.code == "IdempotencyKeyInUse")
+            ([408, 429].contains(problem.status) || problem.status >= 500 || problem.code == "IdempotencyKeyInUse")
                 && problem.status != 501 && (seconds ?? 0) <= Retries.longestPause
                 && (problem.code != "QuotaExceeded" || seconds != nil)
         case .store(let refusal, let seconds):
             ([408, 429].contains(refusal.status) || (refusal.status >= 500 && refusal.status != 501)
-                || ["RequestTimeout", "SlowDown"].contains(refusal.code)) && (seconds ?? 0) <= Retries.longestPause
+                || ["ConditionalRequestConflict", "RequestTimeout", "SlowDown"].contains(refusal.code))
+                && (seconds ?? 0) <= Retries.longestPause
         case .usage, .file, .different, .stopped, .declined: false
         }
+    }
+
+    /// Whether the request may have taken effect all the same. After a conflict with another writer it has not.
+    var mayHaveBeenDone: Bool {
+        if case .store(let refusal, _) = self, refusal.status == 409 { return false }
+        return mayPass
     }
 
     /// Seconds to wait before the next attempt, as the other side asked.

@@ -79,7 +79,7 @@ public struct GatewayClient: Sendable {
                 switch result {
                 case .link(let link): links[part.partNumber] = link
                 case .problem(let problem):
-                    refusal = refusal ?? .gateway(problem, retryAfter: problem.quota?.resetsIn)
+                    refusal = refusal ?? ClientFailure(problem)
                 }
             }
             if let refusal { throw refusal }
@@ -137,12 +137,26 @@ extension GatewayClient {
 
     /// Sends a request until it has an answer.
     private func send(_ method: String, _ path: String, _ body: [UInt8]?) async throws(ClientFailure) -> [UInt8] {
+        var fields = Self.fields(method, body)
+        var isAskedAnew = false
+        return try await retries.run { () async throws(ClientFailure) -> [UInt8] in
+            do throws(ClientFailure) { return try await attempt(method, path, fields, body) } catch {
+                // What the lost answer held is of no use any more. Asked anew, once, the gateway makes another one.
+                guard case .gateway(let problem, _) = error, problem.code == "IdempotentAnswerGone", !isAskedAnew else {
+                    throw error
+                }
+            }
+            isAskedAnew = true
+            fields = Self.fields(method, body)
+            return try await attempt(method, path, fields, body)
+        }
+    }
+
+    private static func fields(_ method: String, _ body: [UInt8]?) -> [HTTPTransfer.Field] {
         var fields: [HTTPTransfer.Field] = []
         if body != nil { fields.append(.init("Content-Type", "application/json")) }
         if method == "POST" { fields.append(.init("Idempotency-Key", UUID().uuidString.lowercased())) }
-        return try await retries.run { () async throws(ClientFailure) -> [UInt8] in
-            try await attempt(method, path, fields, body)
-        }
+        return fields
     }
 
     private func attempt(
@@ -170,7 +184,7 @@ extension GatewayClient {
             (try? JSONDecoder().decode(Problem.self, from: Data(answer.body)))
             ?? (try? JSONDecoder().decode(ProtocolRefusal.self, from: Data(answer.body)))?.problem(status)
             ?? Problem(status: status, code: RemoteGateway.unknownAnswerCode, detail: gateway.unknownAnswerText)
-        return .gateway(problem, retryAfter: answer.head["Retry-After"].flatMap { Int($0) })
+        return ClientFailure(problem, retryAfter: answer.head["Retry-After"].flatMap { Int($0) })
     }
 }
 

@@ -126,11 +126,10 @@ struct LinkTransfer: Sendable {
     }
 }
 
-/// A link that is renewed once when it has expired.
+/// A link that is renewed when it has expired.
 struct RenewableLink: Sendable {
     private var link: Link
     private var usableUntil: ContinuousClock.Instant
-    private var mayRenew = true
 
     /// Seconds before the end of its life from which a link is not used any more.
     private static let margin = 5
@@ -140,27 +139,30 @@ struct RenewableLink: Sendable {
         usableUntil = Self.end(of: link, now)
     }
 
-    /// Uses the link. If it has expired, or the store refuses it with 403, asks for another one first; once.
+    /// Uses the link. If it has expired, asks for another one first. If the store refuses it with 403, asks for another
+    /// one and uses that, but no third.
     mutating func use<Value: Sendable>(
         now: ContinuousClock.Instant, fresh: () async throws(ClientFailure) -> Link,
         _ use: (Link) async throws(ClientFailure) -> Value
     ) async throws(ClientFailure) -> Value {
-        if mayRenew, now >= usableUntil { try await renew(fresh) }
-        let failure: ClientFailure
+        let isOver = now >= usableUntil
+        if isOver { try await renew(now, fresh) }
         do throws(ClientFailure) {
             return try await use(link)
         } catch {
-            failure = error
+            guard !isOver, case .store(let refusal, _) = error, refusal.mayBeExpiry else { throw error }
         }
-        guard mayRenew, case .store(let refusal, _) = failure, refusal.mayBeExpiry else { throw failure }
-        try await renew(fresh)
+        // If there is no other link now, the next use asks for one.
+        usableUntil = now
+        try await renew(now, fresh)
         return try await use(link)
     }
 
-    private mutating func renew(_ fresh: () async throws(ClientFailure) -> Link) async throws(ClientFailure) {
-        mayRenew = false
+    private mutating func renew(
+        _ now: ContinuousClock.Instant, _ fresh: () async throws(ClientFailure) -> Link
+    ) async throws(ClientFailure) {
         link = try await fresh()
-        usableUntil = Self.end(of: link, .now)
+        usableUntil = Self.end(of: link, now)
     }
 
     private static func end(of link: Link, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {

@@ -1,10 +1,9 @@
-import FoundationEssentials
 import LibCrypto
 import LocalFiles
 
 /// A file to upload, as it was when the upload began.
 public struct LocalFile: Sendable, Equatable {
-    /// Absolute path.
+    /// Absolute path. Its directory is named without symbolic links.
     public let path: String
     /// Length in bytes.
     public let size: Int64
@@ -16,7 +15,7 @@ public struct LocalFile: Sendable, Equatable {
     ///
     /// - Throws: ``ClientFailure/file(_:)`` for anything but a regular file.
     public init(_ path: String) throws(ClientFailure) {
-        self.path = URL(fileURLWithPath: path).standardizedFileURL.path
+        self.path = FileName.located(path)
         guard let status = try? FileStatus(path) else { throw .file("'\(path)' cannot be read.") }
         switch status.kind {
         case .regular: break

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import LibCrypto
 import LibCurl
 public import LocalFiles
@@ -36,29 +35,29 @@ public struct ObjectDownload: Sendable {
     ///
     /// - Parameters:
     ///   - address: Which object.
-    ///   - path: Name of the file.
-    ///   - replaces: Whether a file that has this name at the end is replaced, in one step.
+    ///   - name: Name of the file.
+    ///   - replaces: Whether a file that has this name at the end is replaced, in one step. The new one keeps its
+    ///     permissions. Where a symbolic link has the name, the file that it leads to is replaced.
     public func fetch(
-        _ address: ObjectAddress, to path: String, replaces: Bool
+        _ address: ObjectAddress, to name: String, replaces: Bool
     ) async throws(ClientFailure) -> Outcome {
-        let target = URL(fileURLWithPath: path).standardizedFileURL.path
-        let part = try PartFile.reserve(for: target)
+        let part = try PartFile.reserve(for: name, replaces: replaces)
         // What is kept belongs to the file, which downloads of different objects have in turn.
-        let name = TransferMemory.name("get", part.path)
+        let kept = TransferMemory.name("get", part.path)
         let source = TransferMemory.name(client.origin, address.bucket, address.key)
         let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
-        if let begun = memory.read(name, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
+        if let begun = memory.read(kept, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
             try sink.takeUp(etag: begun.etag)
         } else {
-            memory.forget(name)
+            memory.forget(kept)
             try part.empty()
         }
         do throws(ClientFailure) {
             let outcome = try await fetch(address, into: sink) { etag in
-                memory.keep(name, BegunDownload(source: source, inode: part.inode, etag: etag))
+                memory.keep(kept, BegunDownload(source: source, inode: part.inode, etag: etag))
             }
-            try part.finish(replaces: replaces)
-            memory.forget(name)
+            try part.finish()
+            memory.forget(kept)
             return outcome
         } catch {
             switch error {
@@ -67,7 +66,7 @@ public struct ObjectDownload: Sendable {
                     "Interrupted. \(sink.bytes) bytes are in '\(part.path)'. Run the same command again to go on.")
             case .different:
                 part.remove()
-                memory.forget(name)
+                memory.forget(kept)
             default:
                 if sink.bytes == 0 { part.remove() }
             }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LibCrypto
+import LocalFiles
 
 extension ObjectUpload {
     /// The parts of a file.
@@ -26,9 +27,12 @@ extension ObjectUpload {
 
     /// Ends an upload in parts that was interrupted, also if the file or the options have changed since.
     ///
+    /// - Parameters:
+    ///   - file: Name of the file, which need not exist any more.
+    ///   - address: Where the object was to be.
     /// - Returns: Whether there was one.
-    public func abort(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Bool {
-        let name = name(file, address)
+    public func abort(_ file: String, to address: ObjectAddress) async throws(ClientFailure) -> Bool {
+        let name = name(FileName.located(file), address)
         guard let begun = memory.read(name, as: BegunUpload.self) else { return false }
         do throws(ClientFailure) { try await client.abort(begun.id) } catch {
             guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
@@ -40,7 +44,7 @@ extension ObjectUpload {
     /// Ends an upload in parts that this one takes the place of: one of another content, or any if none is to be taken
     /// up. If the gateway cannot be asked to end it, it does so when the upload expires.
     func endReplaced(_ file: LocalFile, _ address: ObjectAddress) async {
-        let name = name(file, address)
+        let name = name(file.path, address)
         guard let begun = memory.read(name, as: BegunUpload.self),
             !options.resumes || begun.content != content(file)
         else { return }
@@ -49,7 +53,7 @@ extension ObjectUpload {
     }
 
     func sendParts(of file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
-        let name = name(file, address)
+        let name = name(file.path, address)
         let begun = try await begin(file, address, name)
         do throws(ClientFailure) {
             return try await finish(begun, file, address, name)
@@ -72,8 +76,8 @@ extension ObjectUpload {
         }
     }
 
-    private func name(_ file: LocalFile, _ address: ObjectAddress) -> String {
-        TransferMemory.name("put", client.origin, address.bucket, address.key, file.path)
+    private func name(_ path: String, _ address: ObjectAddress) -> String {
+        TransferMemory.name("put", client.origin, address.bucket, address.key, path)
     }
 
     private func content(_ file: LocalFile) -> String {
@@ -86,14 +90,20 @@ extension ObjectUpload {
     private func begin(
         _ file: LocalFile, _ address: ObjectAddress, _ name: String
     ) async throws(ClientFailure) -> BegunUpload {
-        if let begun = memory.read(name, as: BegunUpload.self) {
+        if var begun = memory.read(name, as: BegunUpload.self) {
             let state: String?
             do throws(ClientFailure) { state = try await client.upload(begun.id).state } catch {
                 guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
                 state = nil
             }
-            // A completion whose answer was lost is repeated.
-            if let state, ["open", "completing", "completed"].contains(state) { return begun }
+            let isAll = begun.tags.count == Partition(of: file.size, partSize: begun.partSize).count
+            // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
+            let isRecent = state == "completed" && begun.beganCompleting(inHourBefore: .now)
+            if isAll, state == "completing" || isRecent { return begun }
+            if state == "open" {
+                begun.completing = nil
+                return begun
+            }
             memory.forget(name)
         }
         let parts = Partition(of: file.size, partSize: options.partSize)
@@ -113,6 +123,7 @@ extension ObjectUpload {
         let parts = Partition(of: file.size, partSize: begun.partSize)
         if begun.tags.count < parts.count {
             begun.tags = try await found(begun, parts, file)
+            memory.keep(name, begun)
             let round = PartRound(self, file, parts, begun, name)
             let missing = (1...parts.count).filter { begun.tags[$0] == nil }
             // Links are asked for just before they are used, so that they do not expire in a queue.
@@ -124,6 +135,8 @@ extension ObjectUpload {
             transfer.meter.found(file.size)
         }
         try file.checkUnchanged()
+        begun.completing = begun.completing ?? .now
+        memory.keep(name, begun)
         let done = try await client.complete(
             begun.id,
             (1...parts.count).map { number in

@@ -73,15 +73,21 @@ public struct ObjectUpload: Sendable {
 
     /// Uploads a file.
     public func send(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
-        let isWhole = file.size <= options.partSize
+        try check(file)
+        await endReplaced(file, address)
+        return try await isWhole(file) ? sendWhole(file, to: address) : sendParts(of: file, to: address)
+    }
+
+    /// Checks that the file can be sent with these options.
+    public func check(_ file: LocalFile) throws(ClientFailure) {
         // The contract binds creation to a link only. Without it, an object that exists would be replaced.
-        guard isWhole || !options.createsOnly else {
+        guard isWhole(file) || !options.createsOnly else {
             throw .usage(
                 "'--create-only' is for files of one part, and '\(file.path)' is longer. Use '--part-size', up to 5G.")
         }
-        await endReplaced(file, address)
-        return try await isWhole ? sendWhole(file, to: address) : sendParts(of: file, to: address)
     }
+
+    private func isWhole(_ file: LocalFile) -> Bool { file.size <= options.partSize }
 
     private func sendWhole(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
         let digests = try await file.digests(of: 0..<file.size, stop: stop)
@@ -107,7 +113,7 @@ public struct ObjectUpload: Sendable {
                 do throws(ClientFailure) {
                     return try await transfer.put(link, file, 0..<file.size)
                 } catch {
-                    isUnanswered = isUnanswered || error.mayPass
+                    isUnanswered = isUnanswered || error.mayHaveBeenDone
                     // The object that exists may be the one whose answer was lost.
                     guard case .store(let refusal, _) = error, refusal.meansExists, isUnanswered else { throw error }
                     lost = refusal

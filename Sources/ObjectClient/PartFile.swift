@@ -1,8 +1,8 @@
-import FoundationEssentials
 import Glibc
 import LocalFiles
 
-/// The beginning of a download: a file beside the target, to which only one download writes at a time.
+/// The beginning of a download: a file beside the target, to which only one download writes at a time, and which only
+/// its owner can read.
 struct PartFile: Sendable {
     /// Absolute path, without symbolic links: two paths are two files.
     let path: String
@@ -11,11 +11,16 @@ struct PartFile: Sendable {
     /// Number of the file within its file system.
     let inode: UInt64
     private let target: String
+    private let replaces: Bool
 
     /// Opens and reserves the file of a target. It may hold what an earlier run left.
-    static func reserve(for target: String) throws(ClientFailure) -> PartFile {
-        let url = URL(fileURLWithPath: target + ".sluice-part")
-        let path = url.deletingLastPathComponent().resolvingSymlinksInPath().path + "/" + url.lastPathComponent
+    ///
+    /// - Parameters:
+    ///   - name: Name of the target.
+    ///   - replaces: Whether a file that has this name is replaced, or the one that a symbolic link leads to.
+    static func reserve(for name: String, replaces: Bool) throws(ClientFailure) -> PartFile {
+        let target = replaces ? FileName.followed(name) : FileName.located(name)
+        let path = Self.path(for: target)
         // Another download may move or remove the file after it was opened and before it is reserved.
         for _ in 0..<10 {
             guard let file = try? OpenFile(path, for: .updating) else { throw .file("'\(path)' cannot be written.") }
@@ -30,20 +35,38 @@ struct PartFile: Sendable {
                 file.removeName(path)
                 continue
             }
-            return PartFile(path: path, file: file, inode: status.inode, target: target)
+            // A run that could not give the file its name has opened it to others. In some file systems nobody can.
+            try? file.permit(0o600)
+            return PartFile(path: path, file: file, inode: status.inode, target: target, replaces: replaces)
         }
         throw .file("'\(path)' cannot be written.")
     }
+
+    /// Names the file after its target, or after a digest of the target's name where that leaves no room.
+    private static func path(for target: String) -> String {
+        let (name, ending) = (FileName.last(target), ".sluice-part")
+        guard name.utf8.count + ending.utf8.count > longestName else { return target + ending }
+        let directory = String(Substring(target.utf8.dropLast(name.utf8.count)))
+        return directory + TransferMemory.name(name) + ending
+    }
+
+    /// The longest name of a file in Linux, in bytes.
+    private static let longestName = 255
 
     /// Drops what an earlier run left.
     func empty() throws(ClientFailure) {
         do throws(FileError) { try file.empty() } catch { throw .file("'\(path)' cannot be written.") }
     }
 
-    /// Gives the file the name of the target, which is never half of each.
-    ///
-    /// - Parameter replaces: Whether a file that has this name by now is replaced.
-    func finish(replaces: Bool) throws(ClientFailure) {
+    /// Gives the file the name of the target, which is never half of each, and the permissions of the file that it
+    /// replaces, or those of a new file.
+    func finish() throws(ClientFailure) {
+        let old = replaces ? (try? FileStatus(target)) : nil
+        guard old?.kind != .other else {
+            throw .file("'\(target)' is not a regular file and was not replaced. The object is in '\(path)'.")
+        }
+        // Some file systems have no permissions.
+        try? file.permit(old?.permissions ?? OpenFile.permissionsOfNewFiles)
         do throws(FileError) {
             // After a crash of the system, too, the target is complete.
             try file.synchronize()

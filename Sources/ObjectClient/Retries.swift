@@ -26,6 +26,8 @@ public struct Retries: Sendable {
     }
 
     /// Calls `attempt` until it succeeds, fails for good or has failed too often.
+    ///
+    /// - Throws: The last failure; ``ClientFailure/stopped(_:)`` if the user asked for the end before another attempt.
     func run<Value: Sendable>(
         _ attempt: () async throws(ClientFailure) -> Value
     ) async throws(ClientFailure) -> Value {
@@ -37,10 +39,10 @@ public struct Retries: Sendable {
             } catch {
                 failure = error
             }
-            guard failure.mayPass, number < limit, !stop.isSet else { throw failure }
+            guard failure.mayPass, number < limit || stop.isSet else { throw failure }
             await wait(Self.pause(after: number, asked: failure.retryAfter, random: .random(in: 0...1)))
+            guard !stop.isSet else { throw .stopped("Interrupted.") }
             number += 1
-            guard !stop.isSet else { throw failure }
         }
     }
 

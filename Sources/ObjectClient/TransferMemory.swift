@@ -53,6 +53,13 @@ struct BegunUpload: Codable {
     var partSize: Int64
     /// Entity tags of the parts that arrived, by part number. The store's own list is asked too.
     var tags: [Int: String]
+    /// When the gateway was first asked to complete it.
+    var completing: Date?
+
+    /// Whether its completion was asked for in the hour before this time.
+    func beganCompleting(inHourBefore now: Date) -> Bool {
+        completing.map { (0..<3600).contains(now.timeIntervalSince($0)) } ?? false
+    }
 }
 
 /// A download that has begun.

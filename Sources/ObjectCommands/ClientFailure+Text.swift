@@ -9,7 +9,7 @@ extension ClientFailure {
         case .file, .declined: 1
         case .unreachable: 7
         case .different: 8
-        case .stopped: 130
+        case .stopped: ExitStatus.interrupted
         case .gateway(let problem, _): ExitStatus.ofRefusal(problem.status)
         case .store(let refusal, _): ExitStatus.ofRefusal(refusal.status)
         }
@@ -34,6 +34,20 @@ extension ClientFailure {
                     + (refusal.message.isEmpty ? "" : ": \(refusal.message)")
             ]
         }
+    }
+
+    /// The JSON document for programs, on a line of its own.
+    ///
+    /// - Parameter stage: The file or object that a command for several is at.
+    func document(at stage: GatewayOptions.Stage? = nil) -> String {
+        let isFile = stage?.path != nil
+        return jsonLine(Envelope(error: told, file: isFile ? stage : nil, object: isFile ? nil : stage))
+    }
+
+    private struct Envelope: Encodable {
+        var error: Told
+        var file: GatewayOptions.Stage?
+        var object: GatewayOptions.Stage?
     }
 
     /// The members of an error in JSON.

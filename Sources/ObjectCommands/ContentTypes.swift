@@ -1,4 +1,4 @@
-import FoundationEssentials
+import LocalFiles
 
 /// Content types by the extension of a file's name.
 enum ContentTypes {
@@ -7,7 +7,7 @@ enum ContentTypes {
 
     /// The type for the name of a file or the key of an object.
     static func type(of name: String) -> String {
-        known[URL(fileURLWithPath: name).pathExtension.lowercased()] ?? unknown
+        FileName.fileExtension(name).flatMap { known[$0] } ?? unknown
     }
 
     private static let known: [String: String] = [

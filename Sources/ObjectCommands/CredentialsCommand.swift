@@ -1,5 +1,4 @@
 public import ArgumentParser
-import LocalFiles
 import ObjectClient
 
 /// `sluice credentials`: prints temporary credentials for tools that sign their own requests.
@@ -48,7 +47,7 @@ public struct CredentialsCommand: AsyncParsableCommand {
     public func run() async throws {
         try await options.run { (stop) async throws(ClientFailure) in
             let credentials = try await options.client(stop: stop).credentials(for: scope)
-            printJSON(Told(credentials), to: .standardOutput)
+            try writeToStandardOutput(jsonLine(Told(credentials)))
         }
     }
 

@@ -56,10 +56,10 @@ struct GatewayOptions: ParsableArguments {
     private func key(_ environment: [String: String]) throws(ClientFailure) -> String {
         if let key = environment["SLUICE_KEY"], !key.isEmpty { return key }
         if let file = environment["SLUICE_KEY_FILE"], !file.isEmpty {
-            guard let data = FileManager.default.contents(atPath: file) else {
+            guard let bytes = try? OpenFile(file, for: .reading).readToEnd() else {
                 throw .usage("SLUICE_KEY_FILE: '\(file)' cannot be read.")
             }
-            return String(decoding: data, as: UTF8.self).trimmed()
+            return String(decoding: bytes, as: UTF8.self).trimmed()
         }
         throw .usage("Set SLUICE_KEY to your key, or SLUICE_KEY_FILE to the name of a file that holds it.")
     }
@@ -71,11 +71,11 @@ struct GatewayOptions: ParsableArguments {
     func warn(_ text: String) { if !quiet { writeToStandardError("warning: \(text)\n") } }
 
     /// Prints the result of a command: JSON, or a line for people.
-    func report(_ result: some Encodable, _ line: String) {
+    func report(_ result: some Encodable, _ line: String) throws(ClientFailure) {
         if json {
-            printJSON(result, to: .standardOutput)
+            try writeToStandardOutput(jsonLine(result))
         } else if !quiet {
-            print(line.visible)
+            try writeToStandardOutput(line.visible + "\n")
         }
     }
 
@@ -86,11 +86,12 @@ struct GatewayOptions: ParsableArguments {
 
     /// Runs a command for several files or objects, and tells its failure and at which of them it was.
     func run(_ body: (_ stop: StopFlag, _ stage: inout Stage?) async throws(ClientFailure) -> Void) async throws {
-        let interrupts = Interrupts()
+        let stop = StopFlag()
+        let interrupts = Interrupts { stop.set() }
         defer { interrupts.end() }
         var stage: Stage?
         do throws(ClientFailure) {
-            try await body(interrupts.stop, &stage)
+            try await body(stop, &stage)
         } catch {
             tell(error, at: stage)
             throw ExitCode(error.exitCode)
@@ -100,10 +101,7 @@ struct GatewayOptions: ParsableArguments {
     /// Writes a failure to standard error, and at which file or object it was.
     func tell(_ failure: ClientFailure, at stage: Stage?) {
         if json {
-            let isFile = stage?.path != nil
-            printJSON(
-                Envelope(error: failure.told, file: isFile ? stage : nil, object: isFile ? nil : stage),
-                to: .standardError)
+            writeToStandardError(failure.document(at: stage))
         } else {
             let lines = failure.lines + (stage?.lines ?? [])
             writeToStandardError(lines.map(\.visible).joined(separator: "\n") + "\n")
@@ -126,18 +124,4 @@ struct GatewayOptions: ParsableArguments {
             return [place, "  done before: \(done) of \(count) \(path == nil ? "objects" : "files")"]
         }
     }
-
-    private struct Envelope: Encodable {
-        var error: ClientFailure.Told
-        var file: Stage?
-        var object: Stage?
-    }
-}
-
-/// Writes a value on a line of its own.
-func printJSON(_ value: some Encodable, to file: OpenFile) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    guard let data = try? encoder.encode(value) else { return }
-    try? file.write(data + Data("\n".utf8))
 }

@@ -1,5 +1,4 @@
 public import ArgumentParser
-import FoundationEssentials
 import Glibc
 import LocalFiles
 import ObjectClient
@@ -63,7 +62,7 @@ public struct GetCommand: AsyncParsableCommand {
             bar.end()
             // Standard output is the object.
             guard !isStream else { return }
-            options.report(
+            try options.report(
                 Told(
                     bucket: object.bucket, key: object.key, file: target, size: outcome.size, etag: outcome.etag,
                     contentType: outcome.contentType, checked: outcome.checked),
@@ -83,22 +82,33 @@ public struct GetCommand: AsyncParsableCommand {
 
     private func target(for object: ObjectAddress) throws(ClientFailure) -> String {
         guard file != "" else { throw .usage("The name of the file is empty.") }
-        var path = file ?? object.name
-        if UploadList.isDirectory(path) {
-            path += (path.hasSuffix("/") ? "" : "/") + object.name
-        } else if path.hasSuffix("/") {
-            throw .file("There is no directory '\(path)'.")
-        }
         // A key may have a last part that a file system reads otherwise.
         guard !["", ".", ".."].contains(object.name) || file != nil else {
             throw .usage("Name a file to write to: the last part of the key cannot be the name of a file.")
         }
-        guard !UploadList.isDirectory(path) else {
-            throw .file("'\(path)' is a directory. Name another file.")
+        var path = file ?? object.name
+        if FileStatus.isDirectory(path) {
+            path += (path.hasSuffix("/") ? "" : "/") + object.name
+        } else if path.hasSuffix("/") {
+            throw .file("There is no directory '\(path)'.")
         }
-        guard force || !FileManager.default.fileExists(atPath: path) else {
-            throw .file("'\(path)' exists. Use '--force' to replace it, or name another file.")
+        switch try kind(of: path) {
+        case nil: break
+        case .directory: throw .file("'\(path)' is a directory. Name another file.")
+        case .other: throw .file("'\(path)' is not a regular file. To write to a program, use '-'.")
+        case .regular:
+            guard force else { throw .file("'\(path)' exists. Use '--force' to replace it, or name another file.") }
         }
         return path
+    }
+
+    /// The kind of the file that has a name; `nil` if there is none, or if only an attempt to write tells.
+    private func kind(of path: String) throws(ClientFailure) -> FileStatus.Kind? {
+        do throws(FileError) { return try FileStatus(path).kind } catch {
+            guard error.number != ENAMETOOLONG else {
+                throw .file("'\(path)' is too long for the name of a file. Name another file.")
+            }
+            return nil
+        }
     }
 }

@@ -1,7 +1,6 @@
 public import ArgumentParser
 import FoundationEssentials
 import Glibc
-import LocalFiles
 import ObjectClient
 import Terminal
 
@@ -64,9 +63,8 @@ public struct ListCommand: AsyncParsableCommand {
             }
             // A document that ends in the middle would be none.
             let found = try await listing.entries(of: place, recursive: recursive)
-            printJSON(
-                Told(bucket: place.bucket, prefix: place.key, folders: found.folders, items: found.objects),
-                to: .standardOutput)
+            try writeToStandardOutput(
+                jsonLine(Told(bucket: place.bucket, prefix: place.key, folders: found.folders, items: found.objects)))
         }
     }
 
@@ -80,9 +78,7 @@ public struct ListCommand: AsyncParsableCommand {
             let text = Self.table(page, in: folder, on: stream, hasHeading: isFirst)
             guard !text.isEmpty else { return }
             isFirst = false
-            do throws(FileError) { try OpenFile.standardOutput.write(text.utf8) } catch {
-                throw .file("Standard output cannot be written: \(error).")
-            }
+            try writeToStandardOutput(text)
         }
     }
 

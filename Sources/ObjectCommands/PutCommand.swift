@@ -82,38 +82,45 @@ public struct PutCommand: AsyncParsableCommand {
             let files = arguments.dropLast()
             let target = try ObjectAddress(arguments[arguments.count - 1])
             let items = try UploadList.items(Array(files), at: target, recursive: recursive)
-            // Standard input comes alone.
-            let input: InputCopy? = try await items.contains(where: \.isInput) ? InputCopy(stop: stop) : nil
-            // The copy is opened by its path, which exists as long as this value.
-            defer { withExtendedLifetime(input) {} }
             let client = try options.client(stop: stop)
             let bar = ProgressBar(isOn: !options.quiet && !options.json)
             defer { bar.end() }
             let meter = bar.meter
-            let sources = try items.map { (item) throws(ClientFailure) in
-                (item, try LocalFile(input?.path ?? item.path))
-            }
-            // Of several files, none is sent if one cannot be. To give an upload up takes only the name of its file.
-            if !abort { for (_, file) in sources { try file.checkReadable() } }
-            meter.expect(sources.reduce(0) { $0 + $1.1.size })
-            for (place, (item, file)) in sources.enumerated() {
-                if sources.count > 1 {
-                    stage = .init(
-                        path: item.path, address: "\(item.address)", done: place, count: sources.count)
-                }
-                let upload = ObjectUpload(
+            let uploads = try items.map { (item) throws(ClientFailure) in
+                ObjectUpload(
                     client: client, memory: options.memory, options: try uploadOptions(for: item), stop: stop,
                     meter: meter)
-                if abort {
-                    try await giveUp(upload, file, item)
+            }
+            // Standard input comes alone. To give an upload up takes only the name of its file.
+            let input: InputCopy? = try await !abort && items.contains(where: \.isInput) ? InputCopy(stop: stop) : nil
+            // The copy is opened by its path, which exists as long as this value.
+            defer { withExtendedLifetime(input) {} }
+            // Of several files, none is sent if one cannot be.
+            var sizes: [Int64] = []
+            for (item, upload) in zip(items, uploads) where !abort {
+                let file = try LocalFile(input?.path ?? item.path)
+                try file.checkReadable()
+                try upload.check(file)
+                sizes.append(file.size)
+            }
+            for (place, (item, upload)) in zip(items, uploads).enumerated() {
+                if items.count > 1 {
+                    stage = .init(path: item.path, address: "\(item.address)", done: place, count: items.count)
+                }
+                guard !abort else {
+                    try await giveUp(upload, item)
                     continue
                 }
+                // The file may have changed while the others were sent.
+                let file = try LocalFile(input?.path ?? item.path)
+                sizes[place] = file.size
+                meter.expect(sizes.reduce(0, +))
                 let outcome: ObjectUpload.Outcome
                 do throws(ClientFailure) { outcome = try await upload.send(file, to: item.address) } catch {
                     throw item.isInput ? await withoutRest(error, file, item, meter) : error
                 }
                 bar.end()
-                tell(outcome, item)
+                try tell(outcome, item)
             }
         }
     }
@@ -137,14 +144,12 @@ public struct PutCommand: AsyncParsableCommand {
         return wanted
     }
 
-    private func giveUp(
-        _ upload: ObjectUpload, _ file: LocalFile, _ item: UploadList.Item
-    ) async throws(ClientFailure) {
-        let wasThere = try await upload.abort(file, to: item.address)
-        options.report(
+    private func giveUp(_ upload: ObjectUpload, _ item: UploadList.Item) async throws(ClientFailure) {
+        let wasThere = try await upload.abort(item.path, to: item.address)
+        try options.report(
             ["aborted": wasThere],
             wasThere
-                ? "\(item.address): aborted" : "\(item.address): there is no interrupted upload of '\(file.path)'")
+                ? "\(item.address): aborted" : "\(item.address): there is no interrupted upload of '\(item.path)'")
     }
 
     /// Removes what an upload of standard input left at the store: no later run can go on with it.
@@ -160,7 +165,7 @@ public struct PutCommand: AsyncParsableCommand {
             let upload = ObjectUpload(
                 client: try options.client(stop: stop), memory: options.memory, options: try uploadOptions(for: item),
                 stop: stop, meter: meter)
-            _ = try await upload.abort(file, to: item.address)
+            _ = try await upload.abort(file.path, to: item.address)
         } catch {
             isRemoved = false
         }
@@ -170,11 +175,11 @@ public struct PutCommand: AsyncParsableCommand {
                 + (isRemoved ? "" : " The gateway removes the parts that have arrived when the upload expires."))
     }
 
-    private func tell(_ outcome: ObjectUpload.Outcome, _ item: UploadList.Item) {
+    private func tell(_ outcome: ObjectUpload.Outcome, _ item: UploadList.Item) throws(ClientFailure) {
         if outcome.state == nil, !noConfirm {
             options.warn("\(item.address): the store took it, but the gateway could not confirm that")
         }
-        options.report(
+        try options.report(
             Told(
                 bucket: outcome.address.bucket, key: outcome.address.key, size: outcome.size, etag: outcome.etag,
                 id: outcome.id, state: outcome.state, parts: outcome.parts),

@@ -74,7 +74,7 @@ public struct RemoveCommand: AsyncParsableCommand {
                 do throws(ClientFailure) {
                     let id = try await deletion.delete(object)
                     done += 1
-                    options.report(Told(bucket: object.bucket, key: object.key, id: id), "\(object): deleted")
+                    try options.report(Told(bucket: object.bucket, key: object.key, id: id), "\(object): deleted")
                 } catch {
                     guard error.concernsOneAddress else { throw error }
                     options.tell(error, at: stage)

@@ -60,11 +60,11 @@ public struct ShareCommand: AsyncParsableCommand {
                 options.warn("the link lives for \(link.expiresIn) seconds, which is what is allowed here")
             }
             if options.json {
-                printJSON(Told(url: link.url, expiresAt: link.expiresAt, id: link.id), to: .standardOutput)
+                try writeToStandardOutput(jsonLine(Told(url: link.url, expiresAt: link.expiresAt, id: link.id)))
             } else {
                 // The link is what was asked for, so it is printed whatever else is not.
-                print(link.url)
-                await show(link)
+                try writeToStandardOutput(link.url + "\n")
+                try await show(link)
             }
         }
     }
@@ -75,12 +75,12 @@ public struct ShareCommand: AsyncParsableCommand {
         var id: String
     }
 
-    private func show(_ link: Link) async {
+    private func show(_ link: Link) async throws(ClientFailure) {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         if isTerminal, !options.quiet { writeToStandardError("expires at \(link.expiresAt.visible)\n") }
         guard qr ?? (isTerminal && !options.quiet) else { return }
         if let drawing = await QRCode.drawing(of: link.url) {
-            print(drawing, terminator: "")
+            try writeToStandardOutput(drawing)
         } else if qr == true {
             options.warn("no QR code: install the package 'qrencode'")
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LocalFiles
 import ObjectClient
 
 /// The files of a command, and the object that each becomes.
@@ -31,15 +32,15 @@ enum UploadList {
                     throw .usage("Standard input has no name: give the address of one object.")
                 }
                 items.append(Item(path: name, address: target, isInput: true))
-            } else if recursive, isDirectory(name) {
+            } else if recursive, FileStatus.isDirectory(name) {
                 guard target.isPlace else {
                     throw .usage("A directory needs an address that ends with '/', such as \(target)/.")
                 }
-                let files = try content(of: name)
+                let files = try content(of: name, below: "").sorted()
                 guard !files.isEmpty else { throw .file("There is no file in '\(name)'.") }
                 items += files.map { Item(path: "\(name)/\($0)", address: target.appending($0)) }
             } else {
-                let file = URL(fileURLWithPath: name).lastPathComponent
+                let file = FileName.last(name)
                 items.append(Item(path: name, address: target.isPlace ? target.appending(file) : target))
             }
         }
@@ -53,21 +54,7 @@ enum UploadList {
         return items
     }
 
-    /// Whether a directory, or a symbolic link to one, has this name.
-    static func isDirectory(_ name: String) -> Bool {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(name))
-        return attributes?[.type] as? FileAttributeType == .typeDirectory
-    }
-
-    private static func resolved(_ name: String) -> String {
-        URL(fileURLWithPath: name).resolvingSymlinksInPath().path
-    }
-
     /// The regular files below a directory, by path. Symbolic links are left out: they may lead anywhere.
-    private static func content(of directory: String) throws(ClientFailure) -> [String] {
-        try content(of: resolved(directory), below: "").sorted()
-    }
-
     private static func content(of directory: String, below place: String) throws(ClientFailure) -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
             throw .file("'\(directory)' cannot be read.")

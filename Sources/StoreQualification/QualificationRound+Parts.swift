@@ -76,9 +76,9 @@ extension QualificationRound {
     }
 
     private func start(_ key: String) async -> String? {
-        let type = NamedValue("content-type", Self.type)
-        guard let url = url("POST", key, [type], [NamedValue("uploads", "")]) else { return nil }
-        let answer = await send(StoreCall(method: "POST", url: url, headers: [type], body: []))
+        let headers = [NamedValue("content-type", Self.type)] + bucket.encryptionHeaders
+        guard let url = url("POST", key, headers, [NamedValue("uploads", "")]) else { return nil }
+        let answer = await send(StoreCall(method: "POST", url: url, headers: headers, body: []))
         guard let id = answer?.element("UploadId"), id.consists(of: .visible, count: 1...1024)
         else { return nil }
         return id

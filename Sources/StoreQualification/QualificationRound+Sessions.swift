@@ -17,7 +17,7 @@ extension QualificationRound {
         do throws(GatewayError) {
             session = try await opener.open(
                 SessionOrder(
-                    credential: credential, role: role, name: "sluice-qualify", policy: role.dialect.policy(of: scope),
+                    credential: credential, role: role, name: "sluice-qualify", policy: role.policy(of: scope),
                     duration: SessionRole.durations.lowerBound, principal: Principal("user:sluice-qualify")))
         } catch {
             let cause = error.cause?.description ?? "no session was opened: \(error)"
@@ -75,7 +75,7 @@ extension QualificationRound {
         holder.secretAccessKey = session.secretAccessKey
         holder.sessionToken = session.sessionToken
         let type = NamedValue("content-type", Self.type)
-        let headers = (method == "PUT" ? [type] : []) + more
+        let headers = (method == "PUT" ? [type] + bucket.encryptionHeaders : []) + more
         guard
             let url = try? URLSigner().url(
                 method, of: key.map { (text) throws(GatewayError) in try ObjectKey(text) }, in: bucket, with: holder,

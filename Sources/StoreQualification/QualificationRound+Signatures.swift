@@ -65,7 +65,7 @@ extension QualificationRound {
                 headers: [
                     NamedValue("content-type", Self.type),
                     NamedValue("content-md5", DigestAlgorithm.md5.digest(of: Self.body).base64),
-                ])
+                ] + bucket.encryptionHeaders)
             let signingKey = try SigningKeyV2(
                 SigningCredential(
                     accessKeyID: credential.accessKeyID, secretAccessKey: credential.secretAccessKey.reveal(),

@@ -5,7 +5,8 @@ public enum JSONEscaping: Sendable {
     /// Escapes only what RFC 8259 requires: quotes, backslashes, and the characters below U+0020. Tab, line feed and
     /// carriage return use their short forms.
     case least
-    /// Like `least`, but also escapes U+007F, which terminals interpret.
+    /// Like `least`, but also escapes what terminals obey: U+007F to U+009F, separators of lines and paragraphs, and
+    /// marks that change the direction of text.
     case terminal
     /// Writes only visible ASCII and the space unescaped. Quotes and backslashes are escaped with a backslash, and all
     /// other characters as `\uXXXX` without short forms. Policies are signed in this form, because its bytes survive
@@ -34,7 +35,7 @@ struct QuotedText {
         self.isPlain =
             switch escaping {
             case .least: isPlain
-            case .terminal: isPlain && !text.utf8.contains(0x7f)
+            case .terminal: isPlain && !text.unicodeScalars.contains(where: \.isObeyedByTerminals)
             case .ascii: isPlain && text.utf8Span.isKnownASCII && text.isFree(ofControlsAnd: 0x7f, 0x7f)
             }
     }
@@ -46,24 +47,33 @@ struct QuotedText {
         output.append(UInt8(ascii: "\""))
         if isPlain {
             output.append(copying: text)
-        } else if escaping == .ascii {
-            for unit in text.utf16 { Self.escape(unit, to: &output) }
         } else {
-            for byte in text.utf8 { escape(byte, to: &output) }
+            switch escaping {
+            case .least: for byte in text.utf8 { Self.escape(byte, to: &output) }
+            case .terminal: for scalar in text.unicodeScalars { Self.escape(scalar, to: &output) }
+            case .ascii: for unit in text.utf16 { Self.escape(unit, to: &output) }
+            }
         }
         output.append(UInt8(ascii: "\""))
     }
 
-    private func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
+    private static func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
         switch byte {
         case UInt8(ascii: "\""): output.append(copying: #"\""#)
         case UInt8(ascii: "\\"): output.append(copying: #"\\"#)
         case 0x0a: output.append(copying: #"\n"#)
         case 0x0d: output.append(copying: #"\r"#)
         case 0x09: output.append(copying: #"\t"#)
-        case 0..<0x20: Self.append(number: UInt16(byte), to: &output)
-        case 0x7f where escaping == .terminal: Self.append(number: UInt16(byte), to: &output)
+        case 0..<0x20: append(number: UInt16(byte), to: &output)
         default: output.append(byte)
+        }
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar, to output: inout OutputSpan<UInt8>) {
+        if scalar.value >= 0x7f, scalar.isObeyedByTerminals {
+            append(number: UInt16(scalar.value), to: &output)
+        } else {
+            for byte in String(scalar).utf8 { escape(byte, to: &output) }
         }
     }
 

@@ -1,3 +1,5 @@
+import Bytes
+
 extension String {
     /// The number of columns that the text takes at a terminal.
     public var terminalWidth: Int { reduce(0) { $0 + ($1.isWide ? 2 : 1) } }
@@ -16,29 +18,26 @@ extension String {
     }
 
     /// The text with control characters escaped, since a terminal would obey them.
-    public var visible: String {
-        guard unicodeScalars.contains(where: \.isObeyed) else { return self }
+    public var visible: String { replacingObeyed { "\\u{\($0)}" } }
+
+    /// A JSON text of one line, with the characters of its strings escaped that a terminal would obey. The value is the
+    /// same.
+    public var visibleJSON: String {
+        replacingObeyed { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
+    }
+
+    /// - Parameter escape: Makes an escape of a hexadecimal number, which has at most four digits.
+    private func replacingObeyed(_ escape: (String) -> String) -> String {
+        guard unicodeScalars.contains(where: \.isObeyedByTerminals) else { return self }
         var text = ""
         for scalar in unicodeScalars {
-            if scalar.isObeyed {
-                text += "\\u{\(String(scalar.value, radix: 16))}"
+            if scalar.isObeyedByTerminals {
+                text += escape(String(scalar.value, radix: 16))
             } else {
                 text.unicodeScalars.append(scalar)
             }
         }
         return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether a terminal obeys the character. These are control characters, and marks that change the direction of
-    /// text.
-    fileprivate var isObeyed: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        case .format: (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
-        default: false
-        }
     }
 }
 

@@ -82,6 +82,12 @@ struct InspectCommandTests {
         #expect(!"\(answers)".contains("ours"))
     }
 
+    @Test func inputThatCannotBeReadIsNoEnd() throws {
+        let run = try Command.run(
+            ["-c", "exec \"$0\" inspect < /", Command.program.path], of: URL(filePath: "/bin/sh"))
+        #expect(run.status == 1 && run.errors.contains("Standard input cannot be read"), "\(run.errors)")
+    }
+
     @Test func aBadLineIsAnsweredAndTheRestGoesOn() throws {
         let good = try JSONSerialization.data(withJSONObject: line("GET\n\n\n1715936400\n/demo/a")) + Data("\n".utf8)
         for bad in ["{", "[]", #"{"name": "n"}"#, String(repeating: "x", count: 1 << 20) + "x", "\u{FF}"] {

@@ -318,4 +318,15 @@ import Testing
         #expect(result.status == mistake.status)
         #expect(result.output == "")
     }
+
+    @Test func `a proxy that is set is told where nothing answers, because it is not asked`() throws {
+        let result = try Command.run(
+            ["admin", "grants", "list"],
+            environment: [
+                "SLUICE_ADMIN_KEY": "k", "SLUICE_ADMIN_URL": "http://127.0.0.1:1", "http_proxy": "",
+                "https_proxy": "http://127.0.0.1:2",
+            ])
+        #expect(result.errors.contains("Sluice uses no proxy: https_proxy has no effect."), "\(result.errors)")
+        #expect(result.status == 7)
+    }
 }

@@ -80,10 +80,93 @@ import Testing
             #expect(run.status == 1, "\(run.errors)")
             #expect(run.errors.contains("/album/b.txt' may not be read by this user."), "\(run.errors)")
         }
-        // To give an upload up, nothing is read.
-        let abort = try Command.run(
-            Array(put.dropFirst()) + ["--abort", "\(folder)/album/b.txt", "demo/a/"],
-            of: URL(fileURLWithPath: put[0]), environment: environment)
-        #expect(abort.status == 0 && abort.output.contains("no interrupted upload"), "\(abort.errors)")
+        // To give an upload up, nothing is read, and the file may be gone.
+        for name in ["b.txt", "gone.txt"] {
+            let abort = try Command.run(
+                Array(put.dropFirst()) + ["--abort", "\(folder)/album/\(name)", "demo/a/"],
+                of: URL(fileURLWithPath: put[0]), environment: environment)
+            #expect(abort.status == 0 && abort.output.contains("no interrupted upload"), "\(abort.errors)")
+        }
+    }
+
+    /// A file that is sent would give the status of a gateway that is not there.
+    @Test func `nothing is sent if one file of several is too long to be only created`() throws {
+        try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/a.bin"))
+        try Data(count: 6 << 20).write(to: URL(fileURLWithPath: "\(folder)/b.bin"))
+        let run = try Command.run(
+            [
+                "put", "--create-only", "--part-size", "5M", "--retries", "0", "\(folder)/a.bin", "\(folder)/b.bin",
+                "demo/a/",
+            ], environment: environment)
+        #expect(run.status == 64 && run.errors.contains("/b.bin' is longer"), "\(run.errors)")
+    }
+
+    /// Standard input never ends. A command that waits for its end is ended, with another status.
+    @Test(
+        arguments: [
+            (["--metadata", "wrong"], "made-up", "not of the form name=value"), ([], "", "Set SLUICE_KEY to your key"),
+        ] as [([String], String, String)])
+    func `what is wrong is told before standard input is read`(options: [String], key: String, text: String) throws {
+        let line = "mkfifo \"$0\" && exec 3<>\"$0\" && exec timeout 60 \"$@\" <&3"
+        let run = try Command.run(
+            ["-c", line, "\(folder)/input", Command.program.path, "put", "-", "demo/a"] + options,
+            of: URL(fileURLWithPath: "/bin/sh"), environment: environment.merging(["SLUICE_KEY": key]) { $1 })
+        #expect(run.status == 64 && run.errors.contains(text), "\(run.status) \(run.errors)")
+    }
+
+    @Test func `a pipe is not replaced, even by force, and a name that no file can have is refused`() throws {
+        let pipe = "\(folder)/pipe"
+        let made = try Command.run([pipe], of: URL(fileURLWithPath: "/usr/bin/mkfifo"))
+        try #require(made.status == 0, "\(made.errors)")
+        for (name, text) in [(pipe, "is not a regular file"), ("\(folder)/\(Self.longName)", "is too long")] {
+            let run = try Command.run(["get", "--force", "demo/k", name], environment: environment)
+            #expect(run.status == 1 && run.errors.contains(text), "\(run.status) \(run.errors)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pipe"])
+        #expect(try Command.run(["-p", pipe], of: URL(fileURLWithPath: "/usr/bin/test")).status == 0)
+    }
+
+    private static let longName = String(repeating: "x", count: 256)
+
+    @Test(arguments: [
+        "get --json", "get --json --retries 999 demo/k", "put --json one", "ls --json --page-size 0 demo/",
+        "rm --json --no-such-option demo/k", "share --json", "credentials --json demo --format none",
+    ])
+    func `what is wrong with a line is one JSON document where --json says so`(line: String) throws {
+        let run = try Command.run(line.split(separator: " ").map(String.init), environment: environment)
+        #expect(run.status == 64 && run.output == "")
+        let document = try JSONSerialization.jsonObject(with: Data(run.errors.utf8)) as? [String: [String: String]]
+        let error = try #require(document?["error"])
+        #expect(error["code"] == "CommandLine" && error["detail"]?.isEmpty == false, "\(run.errors)")
+    }
+
+    @Test func `help and words behind -- are not errors in JSON`() throws {
+        let help = try Command.run(["get", "--json", "--help"], environment: environment)
+        #expect(help.status == 0 && help.output.hasPrefix("OVERVIEW: Download an object."))
+        let plain = try Command.run(["get", "--retries", "999", "--", "--json"], environment: environment)
+        #expect(plain.status == 64 && plain.errors.hasPrefix("Error: "), "\(plain.errors)")
+    }
+
+    /// A gateway that asks for a pause of half a minute, during which the user presses Ctrl-C.
+    private static let patience = #"""
+        import os, signal, socket, subprocess, sys
+        signal.alarm(60)
+        server = socket.create_server(("127.0.0.1", 0))
+        url = "http://127.0.0.1:%d" % server.getsockname()[1]
+        program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_URL": url})
+        connection, _ = server.accept()
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 503 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n")
+        while connection.recv(65536):
+            pass
+        program.send_signal(signal.SIGINT)
+        sys.exit(program.wait())
+        """#
+
+    @Test func `Ctrl-C during a pause is an interruption, not the failure before it`() throws {
+        let run = try Command.run(
+            ["-c", Self.patience, Command.program.path, "share", "demo/k"],
+            of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
+        #expect(run.status == 130 && run.errors.contains("error: Interrupted."), "\(run.status) \(run.errors)")
     }
 }

@@ -38,6 +38,12 @@ struct SignCommandTests {
         #expect(process.terminationStatus == 0)
     }
 
+    @Test func inputThatCannotBeReadIsNoEnd() throws {
+        let run = try Command.run(
+            ["-c", "exec \"$0\" sign < /", Command.program.path], of: URL(filePath: "/bin/sh"))
+        #expect(run.status == 1 && run.errors.contains("Standard input cannot be read"), "\(run.errors)")
+    }
+
     @Test func aBadLineIsAnsweredAndTheRestGoesOn() throws {
         let bad = [
             ("{", "MalformedLine"), ("[]", "MalformedLine"), ("\u{FF}", "MalformedLine"),

@@ -53,7 +53,8 @@ import Testing
     }
 
     private func bash(_ script: String) async throws -> Command.Outcome {
-        try await Command(["/bin/bash"]).run(input: script + "\n")
+        // Nothing listens there.
+        try await Command(["/bin/bash"], variables: ["http_proxy": "http://127.0.0.1:1"]).run(input: script + "\n")
     }
 }
 

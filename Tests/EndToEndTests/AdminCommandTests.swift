@@ -335,6 +335,64 @@ extension AdminCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
     }
 
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `an export that is interrupted leaves the file as it was, and no other`(signal: Int32) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ended-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "grants.csv")
+        try Data("id,whole\n".utf8).write(to: file)
+        // A gateway that stops in the middle of the answer.
+        let script = #"""
+            import os, socket, subprocess, sys
+            server = socket.create_server(("127.0.0.1", 0))
+            url = "http://127.0.0.1:%d" % server.getsockname()[1]
+            program = subprocess.Popen(sys.argv[2:], env={**os.environ, "SLUICE_ADMIN_URL": url})
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nid,half\n\r\n")
+            program.send_signal(int(sys.argv[1]))
+            sys.exit(program.wait())
+            """#
+        let process = try RunningProcess(
+            [
+                "/usr/bin/python3", "-c", script, "\(signal)", Program.path, "admin", "grants", "export", "--output",
+                file.path(percentEncoded: false),
+            ],
+            environment: ["SLUICE_ADMIN_KEY": "made-up"])
+        #expect(await process.exitStatus() == 130, "\(process.errors)")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "id,whole\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
+    }
+
+    @Test func `a key is not rotated if the new one could not be written`() async throws {
+        let site = try Deployment.current
+        let user = try await site.makeUser("unwritten")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "unwritten-\(UUID().uuidString)").path()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["/nowhere/key", folder] {
+            let run = try await admin([
+                "api-keys", "rotate", user.keyID, "--overlap-seconds", "0", "--output", name,
+            ])
+            #expect(run.status == 1 && run.errors.contains("'\(name)' cannot be written"), "\(run.errors)")
+        }
+        #expect(try await user.client.call("GET", "/v1/access").status == 200)
+        // A disk that is full only at the end.
+        let full = try RunningProcess(
+            [
+                "/bin/sh", "-c", "exec \"$0\" admin api-keys rotate \"$1\" --overlap-seconds 0 --print key >/dev/full",
+                Program.path, user.keyID,
+            ],
+            environment: [
+                "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
+            ])
+        #expect(await full.exitStatus() == 1)
+        #expect(full.errors.contains("is not shown again: make another one."), "\(full.errors)")
+    }
+
     @Test func `a file with a new key is readable by its owner alone`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -3,7 +3,8 @@ import HTTPTesting
 import Testing
 
 /// Links to a CDN, checked by the module `secure_link` of a real nginx.
-@Suite(.enabled(if: Nginx.isThere, "nginx is not installed"), .timeLimit(.minutes(3))) struct CDNLinkTests {
+@Suite(.enabled(if: Nginx.isThere || Surroundings.areRequired, "nginx is not installed"), .timeLimit(.minutes(3)))
+struct CDNLinkTests {
     private static let body = Array("the bytes of an object".utf8)
     private static let secret = "shared-\(UUID().uuidString)"
 

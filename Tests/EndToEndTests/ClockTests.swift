@@ -31,9 +31,8 @@ import Testing
         ProcessInfo.processInfo.environment["SLUICE_TEST_CLOCKS"] == nil ? all.filter { $0.gateway == 0 } : all
 
     @Test func `No more bytes land than a quota allows, whosever clock is wrong`() async throws {
-        guard StoreKind.radosgw.isExpected, FakeClock.isThere else {
-            try Test.cancel("needs radosgw and libfaketime; CONTRIBUTING.md says how to get them")
-        }
+        try Surroundings.require(StoreKind.radosgw.isExpected, orElse: "radosgw does not run")
+        try Surroundings.require(FakeClock.isThere, orElse: "libfaketime is not installed")
         var options = ClusterOptions()
         options.hasClock = true
         let cluster = try await TestCluster(options)

@@ -8,7 +8,7 @@ import Testing
 extension LoadTests {
     /// The gateway and PostgreSQL are killed repeatedly while clients ask. Whatever a client received must be recorded.
     @Suite struct CrashTests {
-        private static let clients = 35
+        private static let clients = 36
         private static let kills = setting("SLUICE_TEST_KILLS", default: 6)
         /// Number of credentials issued in each way between two kills.
         private static let issued = 10

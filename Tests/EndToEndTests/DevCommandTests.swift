@@ -126,7 +126,7 @@ import Testing
     }
 
     /// Waits until a cluster is being made, and then types Ctrl-C on the terminal at which the program runs, or sends
-    /// a signal to the program alone.
+    /// signals to the program alone.
     private static let interrupting = #"""
         import os, pty, signal, sys, time
         child, terminal = pty.fork()
@@ -138,7 +138,8 @@ import Testing
         if sys.argv[1] == "Ctrl-C":
             os.write(terminal, b"\x03")
         else:
-            os.kill(child, signal.SIGTERM)
+            for name in sys.argv[1].split():
+                os.kill(child, getattr(signal, name))
         try:
             while piece := os.read(terminal, 4096):
                 os.write(1, piece)
@@ -147,7 +148,7 @@ import Testing
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """#
 
-    @Test(arguments: ["Ctrl-C", "SIGTERM"])
+    @Test(arguments: ["Ctrl-C", "SIGTERM", "SIGHUP", "SIGINT SIGTERM"])
     func `a signal while the first start makes the cluster ends it, quietly, and the next start begins anew`(
         signal: String
     ) async throws {
@@ -162,6 +163,35 @@ import Testing
         #expect(try await next.paste().first == "201")
         #expect(await next.end(by: SIGTERM) == 0)
         #expect(!place.hasServer)
+    }
+
+    /// What a start finds of an earlier one.
+    enum Remains: Sendable {
+        case cluster, server, serverKilled
+    }
+
+    @Test(arguments: [(SIGINT, Remains.cluster), (SIGTERM, .server), (SIGHUP, .serverKilled)])
+    func `a signal during a later start leaves no server either, and the next start takes up`(
+        signal: Int32, remains: Remains
+    ) async throws {
+        let place = Place()
+        let first = try await DevProcess(at: place, "--empty")
+        let old = try #require(place.server)
+        _ = await first.end(by: remains == .cluster ? SIGTERM : SIGKILL)
+        if remains == .serverKilled { kill(old, SIGKILL) }
+        let process = try RunningProcess(
+            DevProcess.command(at: place) + ["--empty", "--log-level", "debug"], environment: [:])
+        try await waitUntil("PostgreSQL starts, or is found", seconds: 60) {
+            let isFound = process.errors.contains("Found PostgreSQL running")
+            return isFound || place.server.map { $0 != old } ?? false || !process.isRunning
+        }
+        process.signal(signal)
+        #expect(await process.exitStatus() == 0, "\(process.errors)")
+        #expect(process.errors.contains("Found PostgreSQL running") == (remains == .server), "\(process.errors)")
+        try await waitUntil("the server has ended", seconds: 60) { !place.hasServer }
+        let next = try await DevProcess(at: place, "--empty")
+        #expect(try await next.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
+        #expect(await next.end(by: SIGTERM) == 0)
     }
 
     @Test func `a second signal ends the program at once, and PostgreSQL by itself`() async throws {
@@ -183,8 +213,37 @@ import Testing
         #expect(await next.end(by: SIGTERM) == 0)
     }
 
+    @Test func `variables for other servers of PostgreSQL do not reach its own`() async throws {
+        let place = Place()
+        let first = try await DevProcess(
+            at: place, "--empty",
+            environment: [
+                "PGOPTIONS": "-c search_path=elsewhere", "PGSERVICE": "elsewhere", "PGCHANNELBINDING": "require",
+                "PGDATESTYLE": "no style",
+            ])
+        #expect(try await first.paste().first == "201")
+        #expect(await first.end(by: SIGTERM) == 0)
+    }
+
+    @Test func `where whoever reads the output ends first, PostgreSQL is stopped all the same`() async throws {
+        let place = Place()
+        // As '2>&1 | tee', which Ctrl-C ends as well.
+        let logged = try await DevProcess(
+            at: place, "--empty", "--log-level", "info",
+            through: ["/bin/bash", "-c", #"exec "$@" 2> >(exec true)"#, "bash"])
+        #expect(place.hasServer)
+        #expect(await logged.end(by: SIGINT) == 0)
+        #expect(!place.hasServer)
+        let greeting = try RunningProcess(
+            ["/bin/bash", "-c", #"exec "$@" > >(exec true)"#, "bash"] + DevProcess.command(at: place), environment: [:])
+        #expect(await greeting.exitStatus() == 1)
+        #expect(greeting.errors.contains("The demo failed"), "\(greeting.errors)")
+        #expect(!place.hasServer)
+    }
+
     /// In a container, root may not look at the processes of other users.
-    @Test(.enabled(if: geteuid() == 0)) func `root needs no capability to trace processes`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root has capabilities to lose"))
+    func `root needs no capability to trace processes`() async throws {
         let place = Place()
         let prefix = ["/usr/bin/setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"]
         let first = try await DevProcess(at: place, "--empty", through: prefix)
@@ -313,8 +372,10 @@ import Testing
             [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory]
         }
 
-        init(at place: Place, _ options: String..., through prefix: [String] = []) async throws {
-            let process = try RunningProcess(prefix + Self.command(at: place) + options, environment: [:])
+        init(
+            at place: Place, _ options: String..., through prefix: [String] = [], environment: [String: String] = [:]
+        ) async throws {
+            let process = try RunningProcess(prefix + Self.command(at: place) + options, environment: environment)
             try await waitUntil("sluice dev is ready", seconds: 120) {
                 guard process.isRunning else {
                     throw ProgramError(status: await process.exitStatus(), output: process.errors)
@@ -329,13 +390,15 @@ import Testing
             return await process.exitStatus()
         }
 
-        /// Pastes the printed commands into a shell; returns its output except links.
+        /// Pastes the printed commands into a shell that names a proxy, which is not there; returns its output except
+        /// links.
         func paste() async throws -> [String] {
             let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
             let start = try #require(lines.firstIndex { $0.contains("is ready at") })
             let end = try #require(lines.firstIndex { $0.hasPrefix("The links allow") })
             let script = "exec 2>&1\n" + lines[(start + 1)..<end].joined(separator: "\n")
-            let shell = try RunningProcess(["/bin/bash", "-c", script], environment: [:])
+            let shell = try RunningProcess(
+                ["/bin/bash", "-c", script], environment: ["http_proxy": "http://127.0.0.1:1", "no_proxy": ""])
             #expect(await shell.exitStatus() == 0)
             return shell.output.split(separator: "\n").filter { !$0.hasPrefix("http://") }.map(String.init)
         }

@@ -286,6 +286,10 @@ import Testing
                 message: "018f0000-0000-7000-8000-0000000000aa", advice: "Restart",
                 begin: announce("{k9}", version: "1.0.0", secondsAhead: 0), end: forget),
             Ailment(
+                name: "a gateway seals with another key", check: "master-key", outcome: "warning",
+                message: "seal with another one: 018f0000-0000-7000-8000-0000000000aa", advice: "the same order",
+                begin: announce("{k9,k1}", version: "1.0.0", secondsAhead: 0), end: forget),
+            Ailment(
                 name: "the clock of a gateway", check: "gateways", outcome: "failed",
                 message: "differs from PostgreSQL's",
                 begin: announce("{k1}", version: "1.0.0", secondsAhead: 60), end: forget),
@@ -315,11 +319,17 @@ import Testing
                 settings: allow.map { ["SLUICE_OUTBOUND_ALLOW": $0] } ?? [:], begin: begin, end: end)
         }
         let database = site.cluster.port
+        let (begin, end) = endpoint("http://127.0.0.1:9")
         return [
             Ailment(
                 name: "not allowed", check: "outbound", outcome: "failed", message: "not allowed",
                 advice: "SLUICE_OUTBOUND_ALLOW", settings: ["SLUICE_OUTBOUND_ALLOW": ""]),
             outbound("closed port", "http://127.0.0.1:9", "nothing accepts", "http://127.0.0.1:9"),
+            Ailment(
+                name: "only a proxy leads there", check: "outbound", outcome: "failed", message: "nothing accepts",
+                advice: "https_proxy has no effect",
+                settings: ["SLUICE_OUTBOUND_ALLOW": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:1"],
+                begin: begin, end: end),
             outbound("no TLS", "https://127.0.0.1:\(port)", "TLS", "https://127.0.0.1:\(port)"),
             outbound("no such name", "https://nosuch.invalid", "the name has no address"),
             outbound("the row is named", "http://127.0.0.1:9", "(bucket near)"),

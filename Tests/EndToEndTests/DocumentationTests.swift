@@ -54,6 +54,32 @@ import Testing
         #expect(stale.isEmpty, "no block is like these: \(stale)")
     }
 
+    @Test func `every variable that sets tests is in CONTRIBUTING`() throws {
+        let repository = ContractDocument.repository
+        let page = try String(contentsOf: repository.appending(path: "CONTRIBUTING.md"), encoding: .utf8)
+        let variable = #/SLUICE_TEST_[A-Z0-9_]*[A-Z0-9](?![A-Z0-9_])/#
+        let named = Set(page.matches(of: variable).map { String($0.output) })
+        // Such as `…_REGION`, for several stores.
+        let endings = page.matches(of: #/…(_[A-Z_]+)/#).map { String($0.output.1) }
+        // A script or a test sets these for what it runs.
+        let own: Set = ["SLUICE_TEST_CONTRACT", "SLUICE_TEST_WORLD", "SLUICE_TEST_WRITE_STATEMENTS"]
+        var read: Set<String> = []
+        for folder in ["Tests", "clients", "script"] {
+            let files = FileManager.default.enumerator(
+                at: repository.appending(path: folder), includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+            while let file = files?.nextObject() as? URL {
+                guard let text = try? String(contentsOf: file, encoding: .utf8), text.contains("SLUICE_TEST_") else {
+                    continue
+                }
+                read.formUnion(text.matches(of: variable).map { String($0.output) })
+            }
+        }
+        #expect(read.contains("SLUICE_TEST_SEED"))
+        let missing = read.subtracting(named).subtracting(own)
+            .filter { name in !endings.contains { name.hasSuffix($0) } }
+        #expect(missing.isEmpty, "\(missing.sorted())")
+    }
+
     /// The pages for people in the repository, by their paths.
     private static func pages() throws -> [String] {
         let repository = ContractDocument.repository
@@ -101,9 +127,7 @@ import Testing
 
     private static func requireNamespaces() async throws {
         let attempt = try RunningProcess(namespaces + ["/bin/true"], environment: [:])
-        guard await attempt.exitStatus() != 0 else { return }
-        try #require(
-            ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] != "1", "\(attempt.errors)")
-        try Test.cancel("unshare makes no network of its own here: \(attempt.errors)")
+        try Surroundings.require(
+            await attempt.exitStatus() == 0, orElse: "unshare makes no network of its own here: \(attempt.errors)")
     }
 }

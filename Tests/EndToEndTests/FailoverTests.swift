@@ -13,7 +13,9 @@ import Testing
                 "host=\(servers.map(\.directory).joined(separator: ","))"
                 + " port=\(servers.map { "\($0.port)" }.joined(separator: ",")) user=postgres"
                 + " dbname=\(site.databaseName) target_session_attrs=read-write"
+            let began = ContinuousClock.now
             for _ in 0..<3 { try await site.startGateway(["SLUICE_DATABASE_URL": url]) }
+            let starts = ContinuousClock.now - began
             try await site.makeBucket("twins")
             let (alice, bob) = (try await site.makeUser("alice"), try await site.makeUser("bob"))
             try await site.grant(["GetObject"], to: alice.principal, in: "twins")
@@ -47,7 +49,8 @@ import Testing
                     let promoted = ContinuousClock.now
                     try await self.waitForLinks(tallies, 1)
                     let away = ContinuousClock.now - promoted
-                    #expect(away < .seconds(3), "the gateways need \(away) after the new primary accepts")
+                    // Three starts, which look for a primary as well, tell how busy this machine is.
+                    #expect(away < max(.seconds(3), starts * 3), "\(away) after the new primary accepts, \(starts)")
                     try await site.delete("grants", grant)
                     isRevoked.raise()
                     // Worse than any failover: the old primary confirms commits alone.

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 private let icebergPython = ProcessInfo.processInfo.environment["SLUICE_TEST_ICEBERG_PYTHON"]
-private let isExpected =
-    icebergPython != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+private let isExpected = icebergPython != nil || Surroundings.areRequired
 
 /// PyIceberg against a store that really verifies, with every request signed by the gateway.
 @Suite(

@@ -95,6 +95,38 @@ import Testing
         }
     }
 
+    @Test func `an item that was refused is issued under the same key, and the others are as they were`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("again")
+            let alice = try await site.makeUser("again-alice")
+            try await site.grant(["GetObject"], to: alice.principal, in: "again")
+            let quota = try await site.quota(1, for: alice.principal)
+            let body: JSON = ["items": [.download("a", from: "again"), .download("b", from: "again")]]
+            func ask() async throws -> Answer {
+                let answer = try await send("/v1/presigned-urls/batch", body, key: "k", as: alice.client)
+                for result in answer.json["results"].items {
+                    if let url = result["url"].text { site.keepSecret(url) }
+                }
+                return answer
+            }
+            let first = try await ask()
+            #expect(first.status == 200 && first["Idempotency-Replayed"] == nil, "\(first.text)")
+            let refused = first.json["results"].items.map { $0["code"].text }
+            #expect(refused == [nil, "QuotaExceeded"])
+            try await site.limit(quota, to: 2)
+            let second = try await ask()
+            #expect(second.status == 200 && second["Idempotency-Replayed"] == "true", "\(second.text)")
+            let issued = second.json["results"].items
+            try #require(issued.count == 2)
+            #expect(issued[0] == first.json["results"].items.first)
+            #expect(issued[1]["url"].text != nil)
+            // Nothing is left to issue.
+            #expect(try await ask().text == second.text)
+            #expect(try await site.number("SELECT count(*) FROM issuances") == 2)
+            #expect(try await site.number("SELECT used FROM quota_usage") == 2)
+        }
+    }
+
     @Test func `a change is made once, and its answer survives the gateway`() async throws {
         try await Deployment.with(gateways: 2) { site in
             let body: JSON = ["name": "key of a machine", "principal": "user:machine", "roles": ["auditor"]]

@@ -237,6 +237,48 @@ import Testing
         #expect(try await links[1].use(body).status == 200)
     }
 
+    @Test("a part that a quota refused gets its link under the same key, and reserves its length once")
+    func refusedPart() async throws {
+        let bench = try StoreBench.at(.radosgw)
+        let site = bench.deployment
+        let carol = try await site.makeUser("carol-\(UUID().uuidString.lowercased())")
+        try await site.grant(["PutObject"], to: carol.principal, in: bench.bucket)
+        // One for the start, and one for a part.
+        let quota = try await site.quota(2, for: carol.principal)
+        var own = bench
+        own.user = carol
+        let upload = try await open(own, bench.freshKey(), ["contentLength": .number(2 * Self.partLength)])
+        let list = (1...2).map { number -> JSON in
+            ["partNumber": .number(number), "contentLength": .number(Self.partLength)]
+        }
+        func ask() async throws -> Answer {
+            let answer = try await carol.client.call(
+                "POST", "\(upload)/parts", ["parts": .array(list)], headers: [(name: "Idempotency-Key", value: "k")])
+            for result in answer.json["results"].items {
+                if let url = result["url"].text { site.keepSecret(url) }
+            }
+            return answer
+        }
+        func reserved() async throws -> Int {
+            try await site.number("SELECT parts_length FROM multipart_uploads WHERE id = '\(upload.suffix(36))'")
+        }
+        let first = try await ask()
+        let refused = first.json["results"].items.map { $0["code"].text }
+        #expect(first.status == 200 && refused == [nil, "QuotaExceeded"], "\(first.text)")
+        #expect(try await reserved() == Self.partLength)
+        try await site.limit(quota, to: 3)
+        let second = try await ask()
+        let issued = second.json["results"].items
+        try #require(second.status == 200 && issued.count == 2, "\(second.text)")
+        #expect(second["Idempotency-Replayed"] == "true")
+        #expect(issued[0] == first.json["results"].items.first)
+        #expect(issued[1]["url"].text != nil)
+        #expect(try await ask().text == second.text)
+        #expect(try await reserved() == 2 * Self.partLength)
+        let rows = "SELECT count(*) FROM issuances WHERE principal = '\(carol.principal)'"
+        #expect(try await site.number(rows) == 1 + 2)
+    }
+
     @Test("equal completions at once all succeed", arguments: StoreKind.allCases)
     func completionsAtOnce(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)

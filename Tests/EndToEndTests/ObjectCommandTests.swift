@@ -259,6 +259,8 @@ import Testing
             try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
             first.signal(SIGKILL)
             _ = await first.exitStatus()
+            // To give it up, the file is not needed any more.
+            try FileManager.default.removeItem(atPath: "\(folder.path)/large.bin")
             let aborted = try await run(bench, folder, ["put", "large.bin", target, "--abort"])
             #expect(aborted.status == 0 && aborted.output.contains("aborted"), "\(aborted.errors)")
             let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
@@ -392,6 +394,101 @@ import Testing
         }
     }
 
+    /// What became of an upload whose completion had no answer, before the next run.
+    enum Unanswered: CaseIterable {
+        /// Nothing.
+        case recent
+        /// The object was deleted hours later.
+        case deleted
+        /// The run was killed before it had kept the tag of each part.
+        case tagLost
+    }
+
+    @Test(arguments: Unanswered.allCases)
+    func `an upload whose completion had no answer is done, unless that was long ago or cannot be known`(
+        unanswered: Unanswered
+    ) async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let proxy = try FaultyProxy(to: bench.user.client.port) { line, earlier in
+            let isFirst = line.contains("/complete ") && !earlier.contains { $0.contains("/complete ") }
+            return isFirst ? .hideAnswer(504) : .pass
+        }
+        defer { proxy.close() }
+        let (key, body) = (bench.freshKey("unanswered.bin"), Self.bytes(6 * Self.mebibyte))
+        _ = try folder.write("unanswered.bin", body)
+        let arguments = [
+            "put", "unanswered.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--url", proxy.origin, "--retries",
+            "0",
+        ]
+        let first = try await run(bench, folder, arguments)
+        #expect(first.status == 6, "\(first.errors)")
+        let place = "\(folder.path)/state/sluice/transfers"
+        let names = try FileManager.default.contentsOfDirectory(atPath: place)
+        let state = URL(filePath: "\(place)/\(try #require(names.first))")
+        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: state))
+        var kept = try #require(json as? [String: Any])
+        switch unanswered {
+        case .recent: break
+        case .deleted:
+            let time = try #require(kept["completing"] as? Double)
+            kept["completing"] = time - 7200
+            #expect(try await bench.asOwner("DELETE", key).status == 204)
+        case .tagLost: kept["tags"] = ["1": try #require((kept["tags"] as? [String: String])?["1"])]
+        }
+        try JSONSerialization.data(withJSONObject: kept).write(to: state)
+        let links = proxy.lines.count { $0.contains("/parts ") }
+        let second = try await run(bench, folder, arguments)
+        #expect(second.status == 0, "\(second.errors)")
+        #expect(try await bench.downloadLink(key).use().body == body)
+        #expect((proxy.lines.count { $0.contains("/parts ") } == links) == (unanswered == .recent))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
+    }
+
+    @Test func `a conflict of two writers is no answer that was lost, and is tried again`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            guard Self.isCreation(line), !earlier.contains(where: Self.isCreation) else { return .pass }
+            return .answer(409, body: "<Error><Code>ConditionalRequestConflict</Code></Error>")
+        } _: { bench, proxy in
+            let (key, body) = (bench.freshKey("contested.bin"), Self.bytes(1000))
+            _ = try folder.write("contested.bin", body)
+            let put = try await run(
+                bench, folder, ["put", "contested.bin", "\(bench.bucket)/\(key)", "--create-only"])
+            #expect(put.status == 0, "\(put.errors)")
+            #expect(try await bench.downloadLink(key).use().body == body)
+            #expect(proxy.lines.count(where: Self.isCreation) == 2)
+        }
+    }
+
+    @Test func `what an answer that is gone had told is asked for once more`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let gone = #"{"status":409,"code":"IdempotentAnswerGone"}"#
+        for (times, status) in [(1, 0), (2, 5)] as [(Int, Int32)] {
+            let proxy = try FaultyProxy(to: bench.user.client.port) { _, earlier in
+                earlier.count < times ? .answer(409, body: gone) : .pass
+            }
+            defer { proxy.close() }
+            let share = try await run(
+                bench, folder, ["share", "\(bench.bucket)/x", "--url", proxy.origin, "--retries", "0", "--json"])
+            if let url = share.json["url"].text { bench.deployment.keepSecret(url) }
+            #expect(share.status == status && proxy.lines.count == 2, "\(share.errors)")
+        }
+    }
+
+    /// A proxy before the gateway drops `Retry-After`.
+    @Test(arguments: [true, false]) func `a single link waits for a quota that opens soon`(opens: Bool) async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let quota = opens ? #"{"resetsIn":1}"# : "{}"
+        let proxy = try FaultyProxy(to: bench.user.client.port) { _, earlier in
+            earlier.isEmpty ? .answer(429, body: #"{"status":429,"code":"QuotaExceeded","quota":\#(quota)}"#) : .pass
+        }
+        defer { proxy.close() }
+        _ = try folder.write("single.bin", Self.bytes(1000))
+        let target = "\(bench.bucket)/\(bench.freshKey("single.bin"))"
+        let put = try await run(bench, folder, ["put", "single.bin", target, "--url", proxy.origin])
+        #expect(put.status == (opens ? 0 : 6), "\(put.status) \(put.errors)")
+    }
+
     /// A part whose link is refused for a moment waits, as a single link does.
     @Test(arguments: [true, false]) func `a part waits for a quota that opens soon`(opens: Bool) async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
@@ -432,6 +529,26 @@ import Testing
                 #expect(put.status == status && put.errors.contains(text), "\(name): \(put.status) \(put.errors)")
                 #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == 1, "\(name)")
             }
+        }
+    }
+
+    @Test func `a file that changes before its turn is sent as it is then`() async throws {
+        let folder = try Folder()
+        try await behind { line, _ in
+            if line.hasPrefix("PUT"), line.contains("first.bin"),
+                let file = FileHandle(forWritingAtPath: "\(folder.path)/second.bin")
+            {
+                _ = try? file.seekToEnd()
+                try? file.write(contentsOf: Data("more".utf8))
+            }
+            return .pass
+        } _: { bench, _ in
+            for name in ["first.bin", "second.bin"] { _ = try folder.write(name, Self.bytes(1000)) }
+            let place = bench.freshKey("")
+            let put = try await run(bench, folder, ["put", "first.bin", "second.bin", "\(bench.bucket)/\(place)"])
+            #expect(put.status == 0, "\(put.errors)")
+            let stored = try await bench.downloadLink(place + "second.bin").use().body
+            #expect(stored == Self.bytes(1000) + Array("more".utf8))
         }
     }
 
@@ -581,6 +698,43 @@ import Testing
             #expect(!folder.files.contains("late.bin.sluice-part"))
             let blocked = try await run(bench, folder, ["get", "\(bench.bucket)/\(place)", "place.bin", "--force"])
             #expect(try blocked.status == 1 && folder.read("place.bin/kept") == [1], "\(blocked.errors)")
+        }
+    }
+
+    @Test func `names of files are those of the system, whatever a key is called`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        _ = try folder.write("a/sub/x", [0])
+        let (there, here) = (Self.bytes(10), Self.bytes(20))
+        _ = try folder.write("a/f", there)
+        _ = try folder.write("f", here)
+        try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: "a/sub")
+        for name in ["~", "~root"] {
+            let target = "\(bench.bucket)/\(bench.freshKey(name))"
+            let put = try await run(bench, folder, ["put", "link/../f", target])
+            #expect(put.status == 0, "\(put.errors)")
+            let get = try await run(bench, folder, ["get", target])
+            #expect(try get.status == 0 && folder.read(name) == there, "\(get.errors)")
+            let back = try await run(bench, folder, ["put", name, target])
+            #expect(back.status == 0, "\(back.errors)")
+            let forced = try await run(bench, folder, ["get", "--force", target, "link/../f"])
+            #expect(try forced.status == 0 && folder.read("a/f") == there && folder.read("f") == here)
+        }
+    }
+
+    @Test func `what was asked for and cannot be written is a failure`() async throws {
+        let (bench, place) = try await keeper(.radosgw)
+        let folder = try Folder()
+        try await upload([place + "a"], to: bench)
+        _ = try folder.write("a.txt", [1])
+        let (address, object) = ("\(bench.bucket)/\(place)", "\(bench.bucket)/\(place)a")
+        for arguments in [
+            ["ls", address], ["ls", "-r", address, "--json"], ["share", object], ["share", object, "--json"],
+            ["get", object, "b.txt"], ["put", "a.txt", address, "--json"], ["rm", "--yes", object],
+        ] {
+            let process = try start(
+                bench, folder, ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full", Program.path] + arguments)
+            #expect(await process.exitStatus() == 1, "\(arguments)")
+            #expect(process.errors.contains("Standard output cannot be written"), "\(process.errors)")
         }
     }
 

@@ -4,7 +4,9 @@ import PostgresTesting
 import Testing
 
 /// The program behind a real PgBouncer.
-@Suite(.enabled(if: Bouncer.isThere), .timeLimit(.minutes(3))) struct PgBouncerTests {
+@Suite(
+    .enabled(if: Bouncer.isThere || Surroundings.areRequired, "pgbouncer is not installed"), .timeLimit(.minutes(3)))
+struct PgBouncerTests {
     @Test func `session mode serves, proves and recovers`() async throws {
         try await Deployment.with(cluster: try await TestCluster(ClusterOptions())) { site in
             let bouncer = try await Bouncer("session", before: site.cluster)

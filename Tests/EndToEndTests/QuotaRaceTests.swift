@@ -3,26 +3,33 @@ import PostgresTesting
 import Testing
 
 extension LoadTests {
-    /// Hundreds of clients of three gateways use up a quota, to the last URL and not one more.
+    /// Hundreds of clients of three gateways use up a quota, to the last URL or byte and not one more.
     @Suite struct QuotaRaceTests {
         private static let limit = 1000
         private static let gateways = 3
         private static let clientsPerGateway = 64
 
-        /// The kinds of limits on URLs.
+        /// The kinds of limits.
         enum Limits: String, CaseIterable, Sendable {
             case one = "one quota of a user"
             case two = "two quotas for each request"
             case shared = "one quota that all users share"
+            case bytes = "a user's quota of bytes"
+
+            /// The ways whose requests count: a redirect carries no bytes of an upload.
+            var ways: [Way] { self == .bytes ? Way.byURL.filter { $0 != .byRedirect } : Way.byURL }
         }
 
-        @Test(arguments: Limits.allCases, Way.byURL)
+        @Test(arguments: Limits.allCases.flatMap { limits in limits.ways.map { (limits, $0) } })
         func `exactly as many URLs and rows as the quota has`(limits: Limits, asking: Way) async throws {
             try await Deployment.with(gateways: Self.gateways) { site in
                 let users = try await makeUsers(limits == .shared ? 16 : 1, at: site)
                 try await limit(users, by: limits, at: site)
                 let tally = Tally()
-                let requests = try users.map { try asking.request(for: "k", by: Asker(user: $0, bucket: "race")) }
+                let keys = Array(repeating: "k", count: asking == .inBatches ? 7 : 1)
+                let requests = try users.map {
+                    try asking.request(for: keys, uploads: limits == .bytes, by: Asker(user: $0, bucket: "race"))
+                }
                 let ports = site.gateways.map(\.port)
                 try await onThreads(Self.gateways * Self.clientsPerGateway) { index in
                     var connection = KeptConnection()
@@ -40,7 +47,8 @@ extension LoadTests {
                 #expect(Set(tally.issued).count == Self.limit)
                 #expect(try await site.number("SELECT count(*) FROM issuances") == Self.limit)
                 #expect(try await site.number("SELECT count(*) FROM audit_quotas()") == 0)
-                #expect(try await site.number("SELECT min(used) FROM quota_usage") == Self.limit)
+                let used = limits == .bytes ? Self.limit * Way.bytes : Self.limit
+                #expect(try await site.number("SELECT min(used) FROM quota_usage") == used)
             }
         }
 
@@ -62,6 +70,9 @@ extension LoadTests {
                 try await site.quota(Self.limit, for: "*", options: ["sharing": "shared", "bucket": "race"])
             case .shared:
                 try await site.quota(Self.limit, for: "*", options: ["sharing": "shared"])
+            case .bytes:
+                try await site.quota(
+                    Self.limit * Way.bytes, for: users[0].principal, options: ["metric": "bytes"])
             }
         }
     }

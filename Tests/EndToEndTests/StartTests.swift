@@ -44,7 +44,7 @@ import Testing
             try await Program.run(["rotate-master-key"], environment: site.environment.merging(both) { $1 })
         }
         #expect(refused.status == 1)
-        #expect(refused.output.contains("without the master key 'k2'"), "\(refused)")
+        #expect(refused.output.contains("do not seal with the master key 'k2'"), "\(refused)")
         #expect(refused.output.contains("\(id), started") && !refused.output.contains(other))
         #expect(try await user.ask(.download("k", from: "sealed")).status == 201)
         await site.end(first) { #expect(await first.terminate() == 0) }
@@ -103,6 +103,42 @@ import Testing
         try await Deployment.with { site in try await expectLastLines(at: site) }
     }
 
+    @Test func `a database of another encoding is refused before anything is made in it`() async throws {
+        let site = try Deployment.current
+        let name = "\(site.databaseName)_plain"
+        try await site.cluster.administrate(
+            "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+        let url = site.cluster.connectionString(database: name)
+        let settings = site.environment.merging(["SLUICE_DATABASE_URL": url]) { $1 }
+        for command in ["migrate", "serve"] {
+            let line = try await lastLine([command], settings)
+            #expect(line["cause"].text?.contains("encoding of the database is SQL_ASCII") == true, "\(line)")
+            #expect(line["advice"].text?.contains("ENCODING 'UTF8'") == true, "\(line)")
+        }
+        let psql = ["/usr/bin/psql", "-XAtq", "-d", url, "-c", "SELECT to_regclass('schema_migrations') IS NULL"]
+        let tables = try RunningProcess(psql, environment: [:])
+        #expect(await tables.exitStatus() == 0)
+        #expect(tables.output == "t\n", "\(tables.errors)")
+        try await site.cluster.dropDatabase(name)
+    }
+
+    @Test func `a command that reads the tables names 'sluice migrate' where there are none`() async throws {
+        let site = try Deployment.current
+        let empty = try await site.cluster.createDatabase()
+        func settings(_ database: String) -> [String: String] {
+            site.environment.merging(["SLUICE_DATABASE_URL": site.cluster.connectionString(database: database)]) { $1 }
+        }
+        for command in [["audit-quotas"], ["rotate-master-key"], ["qualify", "photos"]] {
+            let line = try await lastLine(command, settings(empty))
+            #expect(line["cause"].text?.contains("run 'sluice migrate'") == true, "\(command): \(line)")
+            let nowhere = try await lastLine(command, settings("no_such_database"))
+            #expect(nowhere["advice"].text?.contains("Create the database") == true, "\(command): \(nowhere)")
+            let mistakes = try await lastLine(command, ["SLUICE_DATABASE_URL": ""])
+            #expect(mistakes["advice"].text?.contains("sluice serve --help") == true, "\(command): \(mistakes)")
+        }
+        try await site.cluster.dropDatabase(empty)
+    }
+
     /// Runs a command of the program as the first process of a container.
     private func firstInContainer(_ command: String, _ environment: [String: String]) throws -> RunningProcess {
         try RunningProcess(
@@ -130,11 +166,15 @@ import Testing
                 environment: site.environment.merging(["SLUICE_LISTEN": "127.0.0.1:0"]) { $1 })
             try await waitUntil("it has begun") { process.errors.contains("settings read") }
             #expect(process.isRunning && !process.errors.contains("listening"), "\(process.errors)")
+            // What asks for a reload does not end it, and is done once it serves.
+            process.signal(SIGHUP)
             try await site.cluster.start()
             try await waitUntil("it serves") { process.errors.contains("listening") || !process.isRunning }
+            try await waitUntil("it reloads") { process.errors.contains("] reloaded") || !process.isRunning }
             process.signal(SIGTERM)
             #expect(await process.exitStatus() == 0, "\(process.errors)")
             #expect(process.errors.contains("listening"), "\(process.errors)")
+            #expect(process.errors.split(separator: "\n").count { $0.hasSuffix("] reloaded") } == 1)
         }
     }
 
@@ -163,17 +203,19 @@ import Testing
     }
 
     /// Neither does a command have to be killed that works as the first process of a container.
-    @Test func `a command that is told to stop ends`() async throws {
+    @Test(arguments: [SIGTERM, SIGINT]) func `a command that is told to stop ends`(signal: Int32) async throws {
         try await Deployment.with { site in
             let holder = try site.session()
             // `sluice migrate` waits for whoever else migrates.
             try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
             let process = try firstInContainer("migrate", site.environment)
-            try await waitUntil("it waits") {
-                try await site.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1
-            }
-            #expect(try kill(program(in: process), SIGTERM) == 0)
-            #expect(await process.exitStatus() == 128 + SIGTERM)
+            let waiting = """
+                SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
+                """
+            try await waitUntil("it waits") { try await site.number(waiting) == 1 }
+            #expect(try kill(program(in: process), signal) == 0)
+            #expect(await process.exitStatus() == 128 + signal)
             try await holder.runScript("ROLLBACK")
         }
     }

@@ -96,7 +96,7 @@ enum StoreSDK {
 
     private static let environment = ProcessInfo.processInfo.environment
     static var isAvailable: Bool { environment["SLUICE_TEST_PYTHON"] != nil }
-    static var isRequired: Bool { environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
+    static var isRequired: Bool { Surroundings.areRequired }
 
     /// A private key in the form in which Google issues it with a service account.
     private static func newAccountKey(_ python: String) async throws -> String {

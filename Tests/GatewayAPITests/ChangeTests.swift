@@ -50,6 +50,31 @@ struct ChangeTests {
         #expect(template.string("id") == created.string("id") && template.string("createdBy") == "user:alice")
     }
 
+    /// After a restore, the log tells which rows have to be changed again.
+    @Test("the log names the row of each request of an admin")
+    func rowInLog() async throws {
+        func row() -> String? { gateway.requestLog.requests.withLock { $0.last?.row } }
+        let (path, created) = try await makeGrant()
+        let id = try #require(created.string("id"))
+        #expect(row() == id)
+        _ = await gateway.send(.get, "/admin/v1/grants", token: "admin-token")
+        #expect(row() == nil)
+        for (method, body) in [(.get, nil), (.patch, #"{"note": "new"}"#), (.delete, nil)]
+            as [(HTTPRequest.Method, String?)]
+        {
+            let answer = await gateway.send(
+                method, path, token: "admin-token", headers: [.ifMatch: "*"], json: body)
+            #expect(answer.status < 300)
+            #expect(row() == id)
+        }
+        let member = try await create("groups/group:eng/members", #"{"member": "user:bob"}"#)
+        #expect(row() == "group:eng/user:bob")
+        _ = await gateway.send(.delete, member.path, token: "admin-token", headers: [.ifMatch: "*"])
+        #expect(row() == "group:eng/user:bob")
+        _ = await gateway.send(.get, "/admin/v1/grants/no-such", token: "admin-token")
+        #expect(row() == nil)
+    }
+
     @Test("what was read can be put back, and what is left out gets its default")
     func replace() async throws {
         let (path, created) = try await makeGrant()

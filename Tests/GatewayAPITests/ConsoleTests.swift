@@ -452,6 +452,30 @@ import Testing
         }
     }
 
+    /// Those who have an API key wait too, and the page and its configuration ask one after the other.
+    @Test func `an issuer that hangs is waited for once a page, and not for long`() async throws {
+        let directory = ShakyDirectory()
+        let row = SignInIssuer(
+            id: UUID(), issuer: "https://id.example", console: ConsoleSignIn(clientID: "c", send: .idToken))
+        directory.state.withLock { $0.rows = ConsoleSurroundings(issuers: [row]) }
+        let clock = TestClock(IssuerFixture.start)
+        let documents = StubIssuerDocuments(failures: [Self.discovery: .timedOut]) { limit in
+            clock.value += (limit ?? .seconds(5)) / .seconds(1)
+        }
+        let logs = InMemoryLogHandler()
+        let offers = SignInOffers(
+            directory: directory, documents: documents, now: { Date(timeIntervalSince1970: clock.value) },
+            logger: Logger(label: "test") { _ in logs })
+        for _ in 0..<2 { _ = try await offers.offers() }
+        #expect(clock.value == IssuerFixture.start + 2)
+        clock.value += 4.9
+        _ = try await offers.offers()
+        #expect(documents.urls.count == 1)
+        clock.value += 0.2
+        _ = try await offers.offers()
+        #expect(documents.urls.count == 2)
+    }
+
     @Test func `without the database the page opens, for those who have a key`() async throws {
         let directory = ShakyDirectory()
         directory.state.withLock { $0.isDown = true }

@@ -114,6 +114,40 @@ struct EdgeTests {
         #expect(open.headers[.accessControlAllowOrigin] == "*")
     }
 
+    /// What the server itself answers to a request, without a task.
+    private func refusal(
+        _ failure: ServerFailure, _ gateway: TestGateway, _ method: HTTPRequest.Method, _ target: String,
+        _ fields: HeaderFields
+    ) -> TestAnswer {
+        let head = RequestHead(method: method, target: target, headerFields: fields)
+        let request = RefusedRequest(head: head, context: gateway.responder.begin(head).context)
+        return TestAnswer(gateway.responder.response(to: failure, of: request))
+    }
+
+    @Test func `a page of an allowed origin reads why the server itself refused its request`() {
+        let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
+        let busy = ServerFailure.unavailable(retryAfter: 3, lacking: .requests)
+        for (failure, code) in [(busy, "SlowDown"), (.contentTooLarge(maxBytes: 9), "RequestTooLarge")] {
+            let answer = refusal(failure, gateway, .post, "/v1/presigned-urls", [.origin: "https://app.example"])
+            #expect(answer.status == failure.status.code && answer.string("code") == code)
+            #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
+            #expect(answer.headers[.accessControlExposeHeaders]?.contains("Retry-After") == true)
+            #expect(answer.headers[.vary] == "Origin")
+        }
+        let other = refusal(busy, gateway, .post, "/v1/presigned-urls", [.origin: "https://evil.example"])
+        #expect(other.status == 503 && other.headers[.accessControlAllowOrigin] == nil)
+        let admin = refusal(busy, gateway, .post, "/admin/v1/grants", [.origin: "https://app.example"])
+        #expect(admin.status == 503 && admin.headers[.accessControlAllowOrigin] == nil)
+        // The browser asks first, and tells the page nothing of a refusal of that.
+        let preflight: HeaderFields = [.origin: "https://app.example", .accessControlRequestMethod: "POST"]
+        let asked = refusal(busy, gateway, .options, "/v1/presigned-urls", preflight)
+        #expect(asked.status == 204 && asked.headers[.accessControlAllowMethods] == "POST, OPTIONS")
+        #expect(asked.headers[.requestID] != nil)
+        let long = ServerFailure.contentTooLarge(maxBytes: 0)
+        #expect(refusal(long, gateway, .options, "/v1/presigned-urls", preflight).status == 413)
+        #expect(refusal(busy, gateway, .options, "/nosuch", preflight).status == 503)
+    }
+
     @Test("logs and metrics hold templates and ids, and no token, URL, key, query or secret")
     func nothingLeaks() async {
         let gateway = TestGateway()
@@ -151,8 +185,11 @@ struct EdgeTests {
         // Too many requests are under way.
         let head = RequestHead(method: .post, target: "/v1/post-policies", headerFields: [:])
         let plan = gateway.responder.begin(head)
-        _ = gateway.responder.response(
-            to: .unavailable(retryAfter: 1, lacking: .requests), of: head, context: plan.context)
+        let refused = RefusedRequest(head: head, context: plan.context)
+        _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .requests), of: refused)
+        // The answer to another took too long, but its task counts it when it ends.
+        let late = RefusedRequest(head: head, context: plan.context, isCounted: true)
+        _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late)
         let text = await gateway.send(.get, "/metrics").text
         for line in [
             #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="2xx"} 1"#,

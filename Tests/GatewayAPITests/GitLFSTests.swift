@@ -93,6 +93,26 @@ struct GitLFSTests {
         #expect(await send(broken, batch("upload", [(Self.oid, 9)])).status == 503)
     }
 
+    @Test("what the server itself refuses has the form of the protocol", arguments: ServerFailure.Shortage.allCases)
+    func full(shortage: ServerFailure.Shortage) throws {
+        let gateway = TestGateway()
+        let head = RequestHead(
+            method: .post, target: "/lfs/photos/uploads/repo/objects/batch", headerFields: [.accept: Self.mediaType])
+        let request = RefusedRequest(head: head, context: gateway.responder.begin(head).context)
+        func refusal(_ failure: ServerFailure) -> TestAnswer {
+            TestAnswer(gateway.responder.response(to: failure, of: request))
+        }
+        let busy = refusal(.unavailable(retryAfter: 3, lacking: shortage))
+        #expect(busy.status == 429 && busy.headers[.retryAfter] == "3", "\(busy.text)")
+        let long = refusal(.contentTooLarge(maxBytes: 9))
+        #expect(long.status == 413)
+        for answer in [busy, long] {
+            #expect(answer.headers[.contentType] == Self.mediaType && answer.string("message")?.isEmpty == false)
+            #expect(answer.string("request_id") == answer.headers[.requestID] && answer.string("request_id") != nil)
+        }
+        #expect(gateway.logLines.contains("429"))
+    }
+
     @Test("a download has a link, and its errors are its own")
     func downloads() async throws {
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))

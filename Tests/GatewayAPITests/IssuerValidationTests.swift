@@ -341,6 +341,7 @@ import Testing
                 [
                     (["groups": #"["a","b"]"#], .passed), ([:], .warned), (["groups": #"["a",""]"#], .warned),
                     (["groups": "7"], .failed), (["_claim_names": #"{"groups":"x"}"#], .failed),
+                    (["hasgroups": "true"], .failed),
                 ]
             ),
             (

@@ -83,7 +83,7 @@ struct ProblemTests {
             (.badRequest("why"), "MalformedRequest"), (.requestTimeout, "RequestTimeout"),
             (.contentTooLarge(maxBytes: 9), "RequestTooLarge"), (.uriTooLong, "TargetTooLong"),
             (.expectationFailed, "ExpectationFailed"), (.headerFieldsTooLarge(maxBytes: 9), "HeadersTooLarge"),
-            (.unavailable(retryAfter: 4, lacking: .time), "ServiceUnavailable"),
+            (.unavailable(retryAfter: 4, lacking: .time), "SlowDown"),
         ] as [(ServerFailure, String)]
     )
     func serverFailures(failure: ServerFailure, code: String) {

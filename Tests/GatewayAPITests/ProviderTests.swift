@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import TestSupport
 import Testing
@@ -18,6 +19,12 @@ struct ProviderTests {
         arguments: [
             ("aws", "eu-west-1", "https://s3.eu-west-1.amazonaws.com", "virtual", "aws-v4"),
             ("aws", "cn-north-1", "https://s3.cn-north-1.amazonaws.com.cn", "virtual", "aws-v4"),
+            ("aws", "us-gov-west-1", "https://s3.us-gov-west-1.amazonaws.com", "virtual", "aws-v4"),
+            ("aws", "eusc-de-east-1", "https://s3.eusc-de-east-1.amazonaws.eu", "virtual", "aws-v4"),
+            ("aws", "us-iso-east-1", "https://s3.us-iso-east-1.c2s.ic.gov", "virtual", "aws-v4"),
+            ("aws", "us-isob-east-1", "https://s3.us-isob-east-1.sc2s.sgov.gov", "virtual", "aws-v4"),
+            ("aws", "eu-isoe-west-1", "https://s3.eu-isoe-west-1.cloud.adc-e.uk", "virtual", "aws-v4"),
+            ("aws", "us-isof-south-1", "https://s3.us-isof-south-1.csp.hci.ic.gov", "virtual", "aws-v4"),
             ("oss", "cn-hangzhou", "https://oss-cn-hangzhou.aliyuncs.com", "virtual", "oss-v4"),
             ("gcs", nil, "https://storage.googleapis.com", "path", "gcs-v4-rsa"),
         ] as [(String, String?, String, String, String)])
@@ -132,5 +139,55 @@ struct ProviderTests {
             #expect(refused.status == 400, "\(refused.text)")
             #expect(refused.string("field") == "publicEndpoints.cdn.signing.\(field)", "\(refused.text)")
         }
+    }
+
+    @Test("a bucket names the encryption of its uploads, and a role the key of its sessions")
+    func encryption() async throws {
+        let gateway = TestGateway()
+        func sent(
+            _ method: HTTPRequest.Method, _ path: String, _ body: [String: Any]
+        ) async throws -> TestAnswer {
+            let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+            var headers = HeaderFields()
+            if method == .patch { headers[.ifMatch] = "*" }
+            return await gateway.send(method, "/admin/v1/" + path, token: "admin-token", headers: headers, json: json)
+        }
+        func credential(_ key: String) async throws -> TestAnswer {
+            let role = [
+                "roleARN": "arn:aws:iam::123456789012:role/app", "service": "aws", "region": "eu-west-1",
+                "endpoint": "https://sts.eu-west-1.amazonaws.com", "kmsKeyARN": key,
+            ]
+            return try await sent(
+                .post, "storage-credentials",
+                ["name": "main", "accessKeyID": "AKID", "secretAccessKey": "secret", "sessionRole": role])
+        }
+        let alias = try await credential("arn:aws:kms:eu-west-1:123456789012:alias/photos")
+        #expect(alias.status == 400 && alias.string("field") == "sessionRole.kmsKeyARN", "\(alias.text)")
+        let made = try await credential("arn:aws:kms:eu-west-1:123456789012:key/mrk-1234")
+        #expect(made.status == 201, "\(made.text)")
+        #expect(made.text.contains(#""kmsKeyARN":"arn:aws:kms:eu-west-1:123456789012:key/mrk-1234"}"#), "\(made.text)")
+        let id = try #require(made.string("id"))
+        func bucket(_ encryption: [String: Any]) async throws -> TestAnswer {
+            try await sent(
+                .post, "buckets",
+                [
+                    "name": "encrypted", "provider": "aws", "region": "eu-west-1", "credentialID": id,
+                    "secretAccessKey": "secret", "encryption": encryption,
+                ])
+        }
+        for (encryption, field) in [
+            (["algorithm": "KMS"], "algorithm"), (["algorithm": "none"], "algorithm"), (["keyID": "k"], "algorithm"),
+            (["algorithm": "AES256", "keyID": "k"], "keyID"), (["algorithm": "AES256", "context": "e30="], "context"),
+        ] {
+            let refused = try await bucket(encryption)
+            #expect(refused.status == 400 && refused.string("field") == "encryption.\(field)", "\(refused.text)")
+        }
+        let kept = try await bucket(["algorithm": "aws:kms", "keyID": "alias/photos"])
+        #expect(kept.status == 201, "\(kept.text)")
+        #expect(kept.text.contains(#""encryption":{"algorithm":"aws:kms","keyID":"alias/photos"}"#), "\(kept.text)")
+        let changed = try await sent(.patch, "buckets/encrypted", ["encryption": ["keyID": NSNull()]])
+        #expect(changed.text.contains(#""encryption":{"algorithm":"aws:kms"}"#), "\(changed.text)")
+        let removed = try await sent(.patch, "buckets/encrypted", ["encryption": NSNull()])
+        #expect(removed.status == 200 && !removed.text.contains("encryption"), "\(removed.text)")
     }
 }

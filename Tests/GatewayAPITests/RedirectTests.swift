@@ -31,6 +31,18 @@ struct RedirectTests {
         #expect(!gateway.logLines.contains("b.png"))
     }
 
+    @Test func `is asked for again where the URL works from one address alone`() async throws {
+        for (binds, expected) in [(true, "private, no-cache"), (false, "private, max-age=840")] {
+            var policy = StubPolicy.ofExamples
+            policy.publicEndpoints[.cdn]?.signing?.bindsSourceAddress = binds
+            let answer = await TestGateway(policy: policy).send(
+                .get, "/v1/objects/photos/uploads/a?endpoint=cdn", token: "user-token")
+            #expect(answer.status == 303, "\(answer.text)")
+            #expect(answer.headers[.location]?.hasPrefix("https://cdn.example/uploads/a?") == true)
+            #expect(answer.headers[.cacheControl] == expected)
+        }
+    }
+
     @Test(
         "lets browsers save the object, under a name of its own if the link says so",
         arguments: [

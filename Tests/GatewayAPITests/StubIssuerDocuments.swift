@@ -8,6 +8,7 @@ final class StubIssuerDocuments: IssuerDocuments {
     private let documents: [String: Result<[UInt8], ProbeFailure>]
     private let requested = Mutex<[String]>([])
     private let exchanged = Mutex<[String]>([])
+    private let wait: @Sendable (Duration?) -> Void
     /// What token endpoints answer.
     let tokenAnswer: TokenEndpointAnswer
 
@@ -19,14 +20,16 @@ final class StubIssuerDocuments: IssuerDocuments {
 
     init(
         _ documents: [String: String] = [:], failures: [String: ProbeFailure] = [:],
-        tokenAnswer: TokenEndpointAnswer = .sample()
+        tokenAnswer: TokenEndpointAnswer = .sample(), wait: @escaping @Sendable (Duration?) -> Void = { _ in }
     ) {
+        self.wait = wait
         self.tokenAnswer = tokenAnswer
         self.documents = documents.mapValues { .success(Array($0.utf8)) }
             .merging(failures.mapValues { .failure($0) }) { $1 }
     }
 
-    func document(at url: String) async -> IssuerDocument {
+    func document(at url: String, within limit: Duration?) async -> IssuerDocument {
+        wait(limit)
         requested.withLock { $0.append(url) }
         let content = documents[url] ?? .failure(.refused(status: 404, code: nil))
         var status: Int? = 200

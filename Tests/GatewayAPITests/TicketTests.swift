@@ -129,6 +129,25 @@ struct TicketTests {
         #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
     }
 
+    /// Another issuer may have got the prefix, and then the name is another person's.
+    @Test func `end when their issuer gets another prefix`() async throws {
+        let changes: [@Sendable (inout Issuer) -> Void] = [{ $0.principalPrefix = "x:" }, { $0.groupPrefix = "x:" }]
+        for change in changes {
+            let fixture = IssuerFixture([
+                IssuerFixture.issuer {
+                    $0.principalPrefix = "al"
+                    $0.groupPrefix = "st"
+                }
+            ])
+            let (text, ticket) = try Self.row(on: .issuer("https://id.example"))
+            fixture.policy.add(ticket)
+            #expect(await fixture.refusal(text) == nil)
+            fixture.policy.change(.issuer("https://id.example")) { issuers, _ in change(&issuers[0]) }
+            try await fixture.cache.advance()
+            #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
+        }
+    }
+
     @Test("end when they expire and when they are revoked")
     func ends() async throws {
         let fixture = IssuerFixture()

@@ -10,111 +10,20 @@ import Testing
 
 @testable import GatewayCloud
 
-/// A store that keeps one object, accepts every signature, and misbehaves as the test sets.
-private final class ProbedStore: Sendable {
-    /// Answers that replace the proper ones, by method.
-    let answers: [HTTPRequest.Method: ServerResponse]
-    /// Header fields of every answer.
-    let fields: HeaderFields
-    /// Whether it obeys unsigned headers, and compares no checksum.
-    let isLenient: Bool
-    /// Seconds by which the times of its objects are ahead of its answers' `Date`.
-    let modifiedAhead: TimeInterval
-    /// The answer to who may read the object.
-    let accessList: ServerResponse
-    private let isThere = Mutex(false)
-
-    init(
-        _ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:], isLenient: Bool = false,
-        modifiedAhead: TimeInterval = 0,
-        accessList: ServerResponse = .bytes("<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI>")
-    ) {
-        self.accessList = accessList
-        self.isLenient = isLenient
-        self.modifiedAhead = modifiedAhead
-        self.answers = answers
-        self.fields = fields
-    }
-
-    var holdsObject: Bool { isThere.withLock { $0 } }
-
-    func answer(_ request: RequestHead, _ body: @autoclosure () -> [UInt8]) -> ServerResponse {
-        var response = answers[request.method] ?? usual(request, body())
-        for field in fields { response.head.headerFields.append(field.name, field.value) }
-        return response
-    }
-
-    private func usual(_ request: RequestHead, _ body: [UInt8]) -> ServerResponse {
-        let isThere = isThere.withLock { $0 }
-        switch request.method {
-        case .put where !isLenient && Self.isUnsigned(request):
-            return .error("AccessDenied", 403)
-        case .put where !isLenient && Self.hasField("x-amz-checksum-sha256", request):
-            return .error("BadDigest", 400)
-        case .put where isLenient && Self.hasField("x-delete-at", request):
-            return .error("InvalidArgument", 400)
-        case .get where isLenient && request.target.contains("acl="):
-            return accessList
-        case .put:
-            self.isThere.withLock { $0 = true }
-            return .bytes("")
-        case .get: return ServerResponse(head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(body))
-        case .head:
-            let isPage = isLenient && request.target.contains(".html?")
-            let modifiedAt = Int64(Date().addingTimeInterval(modifiedAhead).timeIntervalSince1970)
-            let fields: HeaderFields = [
-                .contentType: isPage ? "text/html" : "application/octet-stream",
-                .lastModified: SigningInstant(clampingEpochSeconds: modifiedAt).httpDate,
-            ]
-            return ServerResponse(
-                head: ResponseHead(status: isThere ? .ok : .notFound, headerFields: fields),
-                body: .bytes(isThere ? body : []))
-        case .delete:
-            self.isThere.withLock { $0 = false }
-            return .bytes("", status: .noContent)
-        default:
-            let origin = request.headerFields[.origin] ?? ""
-            let fields: HeaderFields = [
-                .accessControlAllowOrigin: origin, .accessControlAllowMethods: "GET, PUT",
-            ]
-            return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
-        }
-    }
-}
-
-extension ProbedStore {
-    private static func isUnsigned(_ request: RequestHead) -> Bool {
-        ["x-amz-acl", "x-amz-copy-source"].contains { name in
-            hasField(name, request) && !request.target.contains(name)
-        }
-    }
-
-    private static func hasField(_ name: String, _ request: RequestHead) -> Bool {
-        HTTPField.Name(name).map { request.headerFields[$0] != nil } ?? false
-    }
-}
-
-extension ServerResponse {
-    fileprivate static func error(_ code: String, _ status: Int) -> ServerResponse {
-        .bytes(
-            "<Error><Code>\(code)</Code><Message>secret words of the store</Message></Error>",
-            status: .init(code: status))
-    }
-}
-
 @Suite struct BucketProbeTests {
-    private static let key = ".sluice-probe/00112233445566778899aabbccddeeff"
-    private static let body = Array("sluice probe \(key)".utf8)
+    static let key = ".sluice-probe/00112233445566778899aabbccddeeff"
+    static let body = Array("sluice probe \(key)".utf8)
 
-    private static func bucket(_ endpoint: String, scheme: Bucket.Scheme = .awsV4) throws -> Bucket {
-        let provider: Bucket.Provider = scheme.rawValue.hasPrefix("oss") ? .oss : .s3
+    static func bucket(_ endpoint: String, scheme: Bucket.Scheme = .awsV4) throws -> Bucket {
+        let provider: Bucket.Provider =
+            scheme.rawValue.hasPrefix("oss") ? .oss : scheme.rawValue.hasPrefix("gcs") ? .gcs : .s3
         return Bucket(
             name: try BucketName("photos"), provider: provider, endpoint: endpoint, region: "eu-west-1",
             addressing: .path, scheme: scheme, credentialID: UUID(), allowedOrigins: ["https://app.example"],
             createdAt: .distantPast)
     }
 
-    private static func validate(
+    static func validate(
         _ bucket: Bucket, allow origins: [String] = [], cdnCredential: StorageCredential? = nil,
         ahead: TimeInterval = 0
     ) async throws -> BucketValidation {
@@ -126,17 +35,19 @@ extension ServerResponse {
             .validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
     }
 
-    private func validate(
-        _ store: ProbedStore, scheme: Bucket.Scheme = .awsV4, ahead: TimeInterval = 0
+    func validate(
+        _ store: ProbedStore, scheme: Bucket.Scheme = .awsV4, ahead: TimeInterval = 0, isClosed: Bool = false
     ) async throws -> (validation: BucketValidation, peer: TestPeer) {
         let peer = TestPeer { store.answer($0, Self.body) }
         let validation = try await peer.serve { origin in
-            try await Self.validate(Self.bucket(origin, scheme: scheme), allow: [origin], ahead: ahead)
+            var bucket = try Self.bucket(origin, scheme: scheme)
+            bucket.honoursUnsignedHeaders = isClosed
+            return try await Self.validate(bucket, allow: [origin], ahead: ahead)
         }
         return (validation, peer)
     }
 
-    private func outcomes(_ validation: BucketValidation) -> [String] {
+    func outcomes(_ validation: BucketValidation) -> [String] {
         validation.findings.map { "\($0.step.rawValue) \($0.outcome.rawValue)" }
     }
 
@@ -194,159 +105,6 @@ extension ServerResponse {
         let hosts = peer.requests.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
         #expect(hosts.filter { $0 == "localhost" }.count == 2, "the object once, and the page's question: \(hosts)")
         #expect(hosts.last == "localhost", "pages use the address of links")
-    }
-
-    /// A CDN in front of a store. It checks what a test lets it check, takes no notice of parameters that are not its
-    /// own, and hands them to the store or drops them. The store obeys those of Alibaba OSS, and the object is no
-    /// image.
-    private static func cdn(
-        _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool
-    ) -> TestPeer {
-        TestPeer { request in
-            if request.method == .put {
-                return allowsUploads ? store.answer(request, body) : .bytes("", status: .methodNotAllowed)
-            }
-            let target = request.target.split(separator: "&x-oss-process=", maxSplits: 1).map(String.init)
-            let sides = target[0].split(separator: "?md5=").map(String.init)
-            let fields = sides.last?.split(separator: "&expires=").map(String.init) ?? []
-            let digest = DigestAlgorithm.md5.digest(of: "\(fields.last ?? "")\(sides[0]) \(secret)")
-            let isSigned = sides.count == 2 && fields.count == 2 && Base64URL.encode(digest.bytes) == fields[0]
-            let isAlive = (fields.last.flatMap { TimeInterval($0) } ?? 0) >= Date().timeIntervalSince1970
-            guard !checks || isSigned && isAlive else { return .bytes("", status: .forbidden) }
-            if passesParameters, target.count == 2 { return .error("InvalidArgument", 400) }
-            return store.answer(request, body)
-        }
-    }
-
-    private func validate(
-        checks: Bool, allowsUploads: Bool = false, secret: String = "shared-secret", passesParameters: Bool = false,
-        dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4
-    ) async throws -> [BucketValidation.Finding] {
-        let store = ProbedStore()
-        let peer = TestPeer { store.answer($0, Self.body) }
-        let cdn = Self.cdn(
-            store, secret: "shared-secret", checks: checks, allowsUploads: allowsUploads,
-            passesParameters: passesParameters)
-        let credential = StorageCredential(
-            id: UUID(), name: "cdn", accessKeyID: "main", secretAccessKey: Secret(secret), createdAt: .distantPast)
-        let validation = try await peer.serve { origin in
-            try await cdn.serve { place in
-                var bucket = try Self.bucket(origin, scheme: scheme)
-                bucket.publicEndpoints[.cdn] = PublicEndpoint(
-                    url: place,
-                    signing: CDNSigning(
-                        scheme: .nginxSecureLink, credentialID: credential.id, dropsParameters: dropsParameters))
-                return try await Self.validate(bucket, allow: [origin, place], cdnCredential: credential)
-            }
-        }
-        #expect(!validation.leavesProbe && !store.holdsObject)
-        let found = validation.findings.filter(\.step.isOfEndpoint)
-        #expect(found.map(\.step) == [.endpoint, .unsignedLink, .expiredLink, .uploadByLink, .addedParameter])
-        #expect(found.allSatisfy { $0.endpoint == .cdn })
-        #expect(validation.isValid == !found.contains { $0.outcome == .failed })
-        return found
-    }
-
-    @Test("finds a CDN that checks nothing, and one that lets uploads pass")
-    func cdnLinks() async throws {
-        #expect(try await validate(checks: true).map(\.outcome) == [.passed, .passed, .passed, .passed, .passed])
-        let lax = try await validate(checks: false)
-        #expect(lax.map(\.outcome) == [.passed, .failed, .failed, .passed, .passed])
-        #expect(lax[1].advice?.contains("without a signature") == true)
-        #expect(lax[2].advice?.contains("'validity'") == true)
-        let writable = try await validate(checks: true, allowsUploads: true)
-        #expect(writable.map(\.outcome) == [.passed, .passed, .passed, .failed, .passed])
-        #expect(writable[3].advice?.contains("GET and HEAD") == true)
-        let wrong = try await validate(checks: true, secret: "another-secret")
-        #expect(wrong.map(\.outcome) == [.failed, .skipped, .skipped, .skipped, .skipped])
-    }
-
-    /// What is known of a CDN that parameters may pass: what it does, what the row says, and where the bucket is.
-    struct ParameterCase: Sendable, CustomTestStringConvertible {
-        var passes: Bool
-        var drops: Bool?
-        var isAtOSS: Bool
-
-        var testDescription: String { "passes \(passes), 'dropsParameters' \(drops as Any), at OSS \(isAtOSS)" }
-
-        /// Links exist where the row says that the network drops parameters, and everywhere but at OSS.
-        var outcome: BucketValidation.Outcome {
-            if passes { return drops == true ? .failed : .warned }
-            return isAtOSS && drops != true ? .warned : .passed
-        }
-
-        static let all = [true, false].flatMap { passes in
-            [nil, true, false].flatMap { drops in
-                [true, false].map { Self(passes: passes, drops: drops, isAtOSS: $0) }
-            }
-        }
-    }
-
-    @Test("finds out whether parameters that a link does not name reach OSS", arguments: ParameterCase.all)
-    func addedParameters(_ given: ParameterCase) async throws {
-        let found = try await validate(
-            checks: true, passesParameters: given.passes, dropsParameters: given.drops,
-            scheme: given.isAtOSS ? .ossV4 : .awsV4)
-        #expect(found.dropLast().allSatisfy { $0.outcome == .passed })
-        let last = try #require(found.last)
-        #expect(last.outcome == given.outcome, "\(last)")
-        #expect((last.advice == nil) == (given.outcome == .passed))
-        if given.isAtOSS, given.outcome == .warned {
-            #expect(last.advice?.contains(given.passes ? "Let the CDN drop" : "The CDN dropped") == true, "\(last)")
-        }
-    }
-
-    /// What a scheme leaves open: AWS version 2 signs the headers of AWS alone.
-    private static func misuses(_ scheme: Bucket.Scheme) -> [BucketValidation.Step] {
-        scheme == .awsV4 ? unsigned : scheme == .awsV2 ? [.unsignedTimes, .unsignedType] : []
-    }
-
-    private static let unsigned: [BucketValidation.Step] = [
-        .unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum,
-    ]
-
-    @Test("warns of a store that obeys what is not signed, says what to do, and removes what it made")
-    func lenient() async throws {
-        let (validation, peer) = try await validate(ProbedStore(isLenient: true))
-        #expect(validation.isValid && !validation.leavesProbe)
-        for step in Self.unsigned {
-            let finding = try #require(validation.findings.first { $0.step == step })
-            let setting = step == .unsignedTimes ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
-            #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
-            let tellsPrice = finding.advice?.contains("'checksumSHA256' and a length") == true
-            #expect(tellsPrice == (step != .unsignedTimes), "\(finding)")
-        }
-        #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
-    }
-
-    @Test func `what another scheme would prevent is told with what that would cost`() async throws {
-        let (validation, _) = try await validate(ProbedStore(isLenient: true), scheme: .awsV2)
-        let finding = try #require(validation.findings.first { $0.step == .unsignedType })
-        for words in ["Use 'aws-v4'", "'checksumSHA256' and a length", "temporary credentials"] {
-            #expect(finding.advice?.contains(words) == true, "\(finding)")
-        }
-    }
-
-    @Test(
-        "judges no access list that the store does not show, and says what is missing",
-        arguments: [
-            ("AccessDenied", 403, "'s3:GetObjectAcl' on 'photos/.sluice-probe/*'"),
-            ("NotImplemented", 501, "'sluice qualify'"),
-        ])
-    func hiddenACL(code: String, status: Int, advice: String) async throws {
-        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: .error(code, status)))
-        let finding = try #require(validation.findings.first { $0.step == .unsignedACL })
-        #expect(finding.outcome == .skipped && finding.status == status && finding.failure?.code == code)
-        #expect(finding.advice?.contains(advice) == true, "\(finding)")
-        #expect(validation.isValid && !validation.leavesProbe)
-        #expect(outcomes(validation).contains("unsigned-copy warned"), "the other steps go on")
-        #expect(!"\(validation)".contains("secret words"))
-    }
-
-    @Test func `a store that takes an unsigned access list and keeps the object private passes`() async throws {
-        let owner = ServerResponse.bytes("<AccessControlPolicy><Owner/></AccessControlPolicy>")
-        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: owner))
-        #expect(outcomes(validation).contains("unsigned-acl passed"))
     }
 
     @Test(
@@ -418,6 +176,17 @@ extension ServerResponse {
         #expect(kept.leavesProbe && outcomes(kept).contains("absent failed"))
     }
 
+    @Test(arguments: [(Bucket.Scheme.awsV4, "x-amz-version-id", "'s3:"), (.ossV4, "x-oss-version-id", "'oss:")])
+    func `names the permission to remove a version, where that is what it did`(
+        scheme: Bucket.Scheme, field: String, vendor: String
+    ) async throws {
+        let name = try #require(HTTPField.Name(field))
+        let store = ProbedStore([.delete: .error("AccessDenied", 403)], fields: [name: "v1"])
+        let advice = try await validate(store, scheme: scheme).validation.findings.first { $0.step == .delete }?.advice
+        #expect(advice?.contains("\(vendor)DeleteObjectVersion'") == true, "\(advice ?? "")")
+        #expect(advice?.contains("Object Lock") == true)
+    }
+
     @Test("removes the version that it made")
     func versions() async throws {
         let store = ProbedStore(fields: [HTTPField.Name("x-amz-version-id")!: "v/1+2"])
@@ -432,18 +201,6 @@ extension ServerResponse {
         #expect(outcomes(wrong).contains("get failed") && !wrong.isValid)
         let (huge, _) = try await validate(ProbedStore([.get: .bytes(String(repeating: "x", count: 1 << 20))]))
         #expect(huge.findings[1].failure == .unreadable && !huge.leavesProbe)
-    }
-
-    @Test("finds pages that the store does not let in")
-    func preflight() async throws {
-        let (refused, _) = try await validate(ProbedStore([.options: .error("AccessForbidden", 403)]))
-        let finding = try #require(refused.findings.first { $0.step == .preflight })
-        #expect(finding.outcome == .failed && finding.origin == "https://app.example")
-        #expect(finding.advice?.contains("CORS rule") == true)
-        let fields: HeaderFields = [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET"]
-        let readOnly = ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
-        let (gets, _) = try await validate(ProbedStore([.options: readOnly]))
-        #expect(outcomes(gets).contains("preflight failed"))
     }
 
     @Test("finds clocks that differ", arguments: [(-200, "warned"), (4000, "failed")])
@@ -496,6 +253,29 @@ extension ServerResponse {
             #expect(plain.findings[0].failure == .blocked)
         }
         #expect(peer.requests.isEmpty)
+    }
+
+    @Test("requests the encryption of the bucket in each upload", arguments: [Bucket.Scheme.awsV4, .awsV2, .ossV4])
+    func encryption(scheme: Bucket.Scheme) async throws {
+        let store = ProbedStore()
+        let peer = TestPeer { store.answer($0, Self.body) }
+        let validation = try await peer.serve { origin in
+            var bucket = try Self.bucket(origin, scheme: scheme)
+            bucket.encryption = ServerSideEncryption(algorithm: scheme == .ossV4 ? .alibabaKMS : .awsKMS, keyID: "k1")
+            return try await Self.validate(bucket, allow: [origin])
+        }
+        #expect(validation.isValid && !validation.leavesProbe)
+        let (header, word, end) =
+            scheme == .ossV4
+            ? ("x-oss-server-side-encryption", "KMS", "-key-id")
+            : ("x-amz-server-side-encryption", "aws:kms", "-aws-kms-key-id")
+        for request in peer.requests {
+            let isUpload = request.method == .put
+            #expect(request.headerFields[HTTPField.Name(header)!] == (isUpload ? word : nil))
+            #expect(request.headerFields[HTTPField.Name(header + end)!] == (isUpload ? "k1" : nil))
+            #expect(request.target.contains(header + end) == (isUpload && scheme == .awsV4), "V4 lists what it signs")
+        }
+        #expect(peer.requests.contains { $0.method == .put })
     }
 
     @Test("tells a store that is down from one that does not answer")

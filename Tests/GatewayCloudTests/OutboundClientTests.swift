@@ -234,6 +234,28 @@ import Testing
         }
     }
 
+    @Test func `a key set is fetched to its end, though whoever asked for it has gone`() async throws {
+        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
+        let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
+        let peer = TestPeer { _ in
+            askedIn.finish()
+            for await _ in gone {}
+            return .bytes("{}")
+        }
+        try await peer.serve { origin in
+            let sets = KeySets(
+                client: try client([origin]), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let document = await withTaskGroup(of: [UInt8]?.self) { tasks in
+                tasks.addTask { try? await sets.keySet(at: origin + "/keys") }
+                for await _ in asked {}
+                tasks.cancelAll()
+                goneIn.finish()
+                return await tasks.next() ?? nil
+            }
+            #expect(document == Array("{}".utf8))
+        }
+    }
+
     /// In a process of its own, as the programs that other tests start would inherit the variables.
     @Test func proxiesOfTheEnvironmentAreIgnored() async throws {
         await #expect(processExitsWith: .success) {

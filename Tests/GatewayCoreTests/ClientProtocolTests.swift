@@ -192,4 +192,20 @@ struct ClientProtocolTests {
             }
         }
     }
+
+    /// How long a grant still lasts, and whether that leaves what the client needs, besides the margin of a minute.
+    @Test(arguments: [(1019.0, false), (1020, true), (1100, true), (1259, true), (1260, true)])
+    func `credentials live for a quarter of an hour also shortly before a grant ends`(
+        seconds: TimeInterval, isEnough: Bool
+    ) async throws {
+        source.set { $0.grants[0].notAfter = Fixture.now.addingTimeInterval(seconds) }
+        let opener = ScriptedOpener()
+        let (sessions, authenticator) = Sessions.scripted(PolicyCache(source: source), ScriptedLedger(), opener)
+        let request = try SessionRequest(
+            bucket: BucketName("demo-bucket"), prefix: "team/", actions: nil, duration: nil, leastLife: 900)
+        let context = RequestContext.test(try await authenticator.authenticate(Secret("key")))
+        let issued = try? await sessions.issue(request, in: context)
+        #expect((issued != nil) == isEnough)
+        #expect(opener.orders.allSatisfy { $0.duration >= 960 })
+    }
 }

@@ -161,7 +161,7 @@ struct RemoteSchemeTests {
             let partsCount = isQuota && words == .ossV4
             #expect(partsCount ? start == nil : start?.code == "NotEnforceable", "start: \(String(describing: start))")
             let part = try await error(
-                string(words, "PUT", query: Self.part), words, tables, uploads: startedUpload())
+                string(words, "PUT", query: Self.part, type: "image/png"), words, tables, uploads: startedUpload())
             #expect(part?.code == "NotEnforceable", "part: \(String(describing: part))")
             guard words == .ossV4 else { continue }
             for (length, fits) in [(10, true), (11, isQuota)] {
@@ -185,7 +185,8 @@ struct RemoteSchemeTests {
         let put = try await error(string(place.words, "PUT", type: "image/png"), place.words, tables)
         #expect(put == .conditionFailed(.contentMD5Required))
         let part = try await error(
-            string(place.words, "PUT", query: Self.part), place.words, tables, uploads: startedUpload())
+            string(place.words, "PUT", query: Self.part, type: "image/png"), place.words, tables,
+            uploads: startedUpload())
         #expect(part == .conditionFailed(.contentMD5Required))
         let start = try await error(
             string(place.words, "POST", query: [("uploads", "")], type: "image/png"), place.words, tables)

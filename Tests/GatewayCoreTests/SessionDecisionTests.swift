@@ -166,10 +166,15 @@ struct SessionDecisionTests {
         #expect(ending.latestEnd == end)
         let soon = try Fixture.sessionGrant(4, until: Fixture.now.addingTimeInterval(959))
         #expect(try decided(request(), [soon]).permitOrNil == nil)
-        #expect(
-            try decided(request(), [Fixture.sessionGrant(5, until: Fixture.now.addingTimeInterval(960))]).permit
-                .duration
-                == 900)
+        // A minute is kept as a margin, and 960 seconds are what SDKs need.
+        for (seconds, duration) in [
+            (960, 900), (1019, 900), (1020, 960), (1259, 960), (1260, 1200), (1559, 1200), (3659, 3300), (3660, 3600),
+        ] {
+            let grant = try Fixture.sessionGrant(5, until: Fixture.now.addingTimeInterval(TimeInterval(seconds)))
+            #expect(try decided(request(), [grant]).permit.duration == duration, "\(seconds)")
+        }
+        let asked = try Fixture.sessionGrant(6, until: Fixture.now.addingTimeInterval(1030))
+        #expect(try decided(request(duration: 930), [asked]).permit.duration == 930)
         for duration in [0, 899, 43_201] {
             #expect(refusedField { try request(duration: duration) } == "durationSeconds")
         }

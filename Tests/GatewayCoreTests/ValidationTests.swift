@@ -99,6 +99,17 @@ import Testing
         #expect(field("https://cdn.example.com", .cname) == nil)
     }
 
+    /// Google Cloud Storage has such names.
+    @Test func `a bucket with an underscore goes into the path`() throws {
+        func field(_ addressing: Bucket.Addressing) -> String? {
+            refusedField { try Fixture.bucket("my_app_uploads", addressing: addressing).validated() }
+        }
+        #expect(field(.virtual) == "addressing")
+        #expect(field(.path) == nil)
+        #expect(field(.cname) == nil)
+        for name in ["_my", "my_", "my-app_", "My_app"] { #expect(throws: GatewayError.self) { try BucketName(name) } }
+    }
+
     @Test func `an endpoint is kept in one form`() throws {
         #expect(
             try Fixture.bucket(endpoint: "HTTPS://S3.Example.com:443/").validated().endpoint == "https://s3.example.com"

@@ -62,6 +62,23 @@ import Testing
         #expect(DatabaseTrial.Flaw(.deadlineExceeded) == nil)
     }
 
+    @Test func `a server that is too old, and a database of another encoding, are found`() async throws {
+        let database = try TestDatabase.current
+        let name = "\(database.name)_plain"
+        let owner = try connection()
+        try await owner.runScript("CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+        let plain = try PostgresConnection(testing: database.cluster.connectionString(database: name))
+        var facts = try await DatabaseDiagnosis(connection: plain).server()
+        await plain.close()
+        try await owner.runScript("DROP DATABASE \(name) WITH (FORCE)")
+        let encoding = DatabaseTrial.Flaw.encodingIsNotUTF8(name: "SQL_ASCII")
+        #expect(facts.basicFlaws == [encoding])
+        facts.version = "14.9"
+        facts.versionNumber = 140_009
+        #expect(facts.basicFlaws == [.isNotPostgreSQL(reason: "its version is 14.9"), encoding])
+        #expect(try await DatabaseDiagnosis(connection: owner).server().basicFlaws == [])
+    }
+
     @Test func `a login, a database or a server whose commits do not wait is refused`() async throws {
         let database = try TestDatabase.current
         let login = "\(database.name)_hasty"

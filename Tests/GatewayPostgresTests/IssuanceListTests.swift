@@ -43,18 +43,26 @@ import Testing
 
     @Test(.database(.migrated)) func aRoleComesBackAsItWasGiven() async throws {
         let world = try AdminWorld()
-        var credential = StorageCredential.sample()
-        credential.sessionRole = SessionRole(
-            roleARN: "acs:ram::1234567890123456:role/uploader", service: .alibabaRPC,
-            endpoint: "https://sts.aliyuncs.com", region: "cn-hangzhou", maxDuration: 7200, externalID: "x1")
-        let made = try await world.stores.credentials.create(credential, by: AdminWorld.change)
-        #expect(made.sessionRole == credential.sessionRole)
-        let load = try await world.source.load([.credential(made.id)], literalGrantLimit: 1)
-        guard case .credential(let row)? = load.rows.first else {
-            Issue.record("There is no row.")
-            return
+        for role in [
+            SessionRole(
+                roleARN: "acs:ram::1234567890123456:role/uploader", service: .alibabaRPC,
+                endpoint: "https://sts.aliyuncs.com", region: "cn-hangzhou", maxDuration: 7200, externalID: "x1"),
+            SessionRole(
+                roleARN: "arn:aws:iam::123456789012:role/uploader", service: .aws,
+                endpoint: "https://sts.eu-west-1.amazonaws.com", region: "eu-west-1",
+                kmsKeyARN: "arn:aws:kms:eu-west-1:123456789012:key/mrk-1234"),
+        ] {
+            var credential = StorageCredential.sample(name: role.service.rawValue)
+            credential.sessionRole = role
+            let made = try await world.stores.credentials.create(credential, by: AdminWorld.change)
+            #expect(made.sessionRole == role)
+            let load = try await world.source.load([.credential(made.id)], literalGrantLimit: 1)
+            guard case .credential(let row)? = load.rows.first else {
+                Issue.record("There is no row.")
+                return
+            }
+            #expect(row?.sessionRole == role)
+            #expect(try await world.audit().last?.contains(role.roleARN) == true)
         }
-        #expect(row?.sessionRole == credential.sessionRole)
-        #expect(try await world.audit().last?.contains("acs:ram::1234567890123456") == true)
     }
 }

@@ -204,6 +204,34 @@ import Testing
         }
     }
 
+    /// Nothing is recorded before the ledger runs, so that proposals wait, more of them than the first connection takes
+    /// while another one is well.
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func aConnectionInDoubtIsPassedOverUnderLoadToo() async throws
+    {
+        let connectionString = try TestDatabase.current.connectionString
+        let connection = try PostgresConnection(testing: connectionString)
+        let ledger = try PostgresLedger(
+            configuration: try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger"),
+            clock: .right, limits: .init(connections: 2, spillsAt: 4), logger: .silent)
+        let position = try await connection.position()
+        ledger.lanes[1].health.recordingFailed(.connectionLost(reason: "a test"))
+        try await withThrowingTaskGroup(of: Void.self) { callers in
+            for number in 0..<20 {
+                callers.addTask {
+                    let proposal = try IssuanceProposal.sample(at: position, principal: "user:\(number)")
+                    #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
+                }
+            }
+            try await eventually { ledger.waiting == 20 }
+            #expect(ledger.lanes.map(\.queue.count) == [20, 0])
+            let running = Task { await ledger.run() }
+            defer { running.cancel() }
+            try await callers.waitForAll()
+        }
+        #expect(ledger.lanes.map { $0.health.current.succeeded != nil } == [true, false])
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 20)
+    }
+
     /// The server's process of the first connection is stopped. After a second, proposals no longer wait for it.
     @Test(.database(.migrated)) func aConnectionThatHangsIsPassedOver() async throws {
         try await withLedger(TestDatabase.current.connectionString) { ledger, connection in

@@ -32,13 +32,52 @@ extension PolicyRows {
             pool: pool, keys: try .sample("k1"), patience: .milliseconds(100), logger: .silent)
         let blocker = try PostgresConnection(testing: database.connectionString)
         try await blocker.runScript("BEGIN; LOCK TABLE policy_log, grants IN ACCESS EXCLUSIVE MODE")
-        let unavailable = GatewayError.unavailable(retryAfter: 1)
-        await #expect(throws: unavailable) {
+        let slow = GatewayError.slowDown(retryAfter: 1)
+        await #expect(throws: slow) {
             try await source.load([.principal(try Principal("user:alice"))], literalGrantLimit: 1)
         }
-        await #expect(throws: unavailable) { try await source.changes(since: nil) }
+        await #expect(throws: slow) { try await source.changes(since: nil) }
         try await blocker.runScript("ROLLBACK")
         _ = try await source.changes(since: nil)
+    }
+
+    /// A pool of one connection that somebody has taken stands for one whose reads are slow.
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func readsOfAreasAndOtherReadsDoNotWaitForEachOther() async throws {
+        let database = try TestDatabase.current
+        func makePool() throws -> PostgresPool {
+            PostgresPool(try database.configuration(), size: 1, waitTimeout: .seconds(600), logger: .silent)
+        }
+        let (pool, areaPool) = (try makePool(), try makePool())
+        let source = PostgresPolicySource(pool: pool, areaPool: areaPool, keys: try .sample("k1"), logger: .silent)
+        let (alice, bucket) = (try Principal("user:alice"), try BucketName("demo"))
+        let readArea: @Sendable () async throws -> Void = {
+            _ = try await source.grants(of: [alice], in: bucket, around: ExactText("team/"), limit: 10)
+            _ = try await source.firstGrants(of: [alice], in: nil, around: ExactText(""), limit: 10)
+        }
+        let blocker = try PostgresConnection(testing: database.connectionString)
+        let lock = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1)")
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+            """
+        /// Runs `body` while the one connection of a pool waits.
+        func taking(_ pool: PostgresPool, _ body: () async throws -> Void) async throws {
+            try await blocker.runScript("SELECT pg_advisory_lock(1)")
+            let holder = Task { try await pool.perform(lock, ()) }
+            try await eventually { try await blocker.number(waiting) == 1 }
+            try await body()
+            try await blocker.runScript("SELECT pg_advisory_unlock(1)")
+            _ = try await holder.value
+        }
+        try await taking(areaPool) {
+            let area = Task { try await readArea() }
+            _ = try await source.load([.principal(alice)], literalGrantLimit: 1)
+            _ = try await source.changes(since: nil)
+            area.cancel()
+            await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await area.value }
+        }
+        // Whoever gave up is not in the way of the next one.
+        try await taking(pool) { try await readArea() }
     }
 
     /// While gateways are replaced, the new ones write what the old ones do not know. It may limit what a row permits.

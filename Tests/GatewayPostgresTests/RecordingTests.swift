@@ -375,12 +375,10 @@ import Testing
         let connection = try Self.connect()
         let batch = RecordBatch([try .sample(at: await connection.position())])
         let statement = function == .one ? RecordBatch.recordOne : RecordBatch.record
-        for isolation in [IsolationLevel.repeatableRead, .serializable] {
-            await #expect(throws: PostgresError.self) {
-                try await connection.withTransaction(isolation: isolation) { transaction in
-                    try transaction.execute(statement, (batch, .right)).count
-                }
-            }
+        for isolation in ["REPEATABLE READ", "SERIALIZABLE"] {
+            try await connection.runScript("BEGIN ISOLATION LEVEL \(isolation)")
+            await #expect(throws: PostgresError.self) { try await connection.execute(statement, (batch, .right)) }
+            try await connection.runScript("ROLLBACK")
         }
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
     }

@@ -162,9 +162,16 @@ import LibCrypto
         var named = bucket.row
         named.publicEndpoints[.internal] = PublicEndpoint(url: "https://s3.example.mine", addressing: .cname)
         named.stableLinkWindow = 3600
+        named.encryption = ServerSideEncryption(algorithm: .awsKMS, keyID: "alias/photos")
         let kept = try await stores.buckets.update(named, from: bucket.revision, by: other)
         #expect(kept.row == named)
         #expect(try await stores.buckets.get(named.name.rawValue).row == named)
+        let load = try await world.source.load([.bucket(named.name)], literalGrantLimit: 1)
+        guard case .bucket(let read)? = load.rows.first else {
+            Issue.record("There is no row.")
+            return
+        }
+        #expect(read == named)
         #expect(try await use(id, "https://s3.example.mine") == CredentialUse(signsForEndpoint: true, soleMaker: nil))
         try await stores.buckets.delete(bucket.row.name.rawValue, by: AdminWorld.change)
         #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
@@ -198,6 +205,21 @@ import LibCrypto
         fourth.row.name = "g"
         _ = try await stores.credentials.update(fourth.row, from: fourth.revision, by: byKey)
         #expect(try await use(fourth.id).soleMaker == nil)
+
+        // Whoever has changed the issuer may have given it keys that sign tokens of any admin.
+        var issuer = try await stores.issuers.create(.sample("https://id.example"), by: other)
+        let fifth = try await stores.credentials.create(.sample(name: "h"), by: byIssuer)
+        let sixth = try await stores.credentials.create(.sample(name: "i"), by: byKey)
+        _ = try await stores.issuers.create(.sample("https://id.example.other", prefix: "b|"), by: other)
+        #expect(try await use(fifth.id).soleMaker == maker)
+        issuer.row.keys = .secret(Secret("another shared secret of 32 bytes"))
+        issuer = try await stores.issuers.update(issuer.row, from: issuer.revision, by: other)
+        #expect(try await use(fifth.id).soleMaker == nil)
+        #expect(try await use(sixth.id).soleMaker != nil)
+        let seventh = try await stores.credentials.create(.sample(name: "j"), by: byIssuer)
+        #expect(try await use(seventh.id).soleMaker == maker)
+        try await stores.issuers.delete(issuer.id.lowercaseText, by: other)
+        #expect(try await use(seventh.id).soleMaker == nil)
         await #expect(throws: GatewayError.notFound(.storageCredential)) { try await use(UUID()) }
     }
 

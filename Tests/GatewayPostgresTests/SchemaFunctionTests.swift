@@ -1,3 +1,4 @@
+import GatewayCore
 import LibPQ
 import PostgresTesting
 import Testing
@@ -112,6 +113,21 @@ import Testing
         await #expect(throws: Migrator.Failure.functionsMissing(names: ["uuid_v7"])) {
             try await Migrator(connection: connection).check()
         }
+    }
+
+    /// Limits that the program has too.
+    @Test(arguments: [
+        ("settle_reservations", "r.dead_at + make_interval(secs => r.amount / \(UploadOverrun.leastRate))"),
+        ("is_unused", "i.issued_at > p_dead_at - \(LedgerLife.longest)"),
+        (
+            "is_unused",
+            "> statement_timestamp() - interval '\(Int(ReservationSweeper.utmostPatience / .seconds(86_400))) days'"
+        ),
+        ("sum_landings", "i.issued_at > v_first - \(LedgerLife.longest)"),
+    ])
+    func `a function has the program's limits`(_ name: String, _ limit: String) throws {
+        let function = try #require(SchemaFunction.all.first { $0.name == name })
+        #expect(String(decoding: function.sql, as: UTF8.self).contains(limit), "\(name) lacks: \(limit)")
     }
 
     @Test func `every function declares what callers rely on`() throws {

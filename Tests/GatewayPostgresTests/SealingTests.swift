@@ -118,8 +118,8 @@ import Testing
         #expect(mistaken.unopened.allSatisfy { $0.reason == .doesNotOpen(keyID: "new") })
     }
 
-    /// Each gateway is live or not, and has the new key, the old one, both or none of the two.
-    @Test(.database(.migrated)) func rotationStopsWhileAGatewayRunsWithoutTheNewKey() async throws {
+    /// Each gateway is live or not, and has the new key, the old one, both in either order or none of the two.
+    @Test(.database(.migrated)) func rotationStopsWhileAGatewayDoesNotSealWithTheNewKey() async throws {
         let world = try AdminWorld(keys: .sample("old"))
         for index in 0..<4 {
             _ = try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change)
@@ -135,12 +135,15 @@ import Testing
                 """)
         }
         let both = try MasterKeyRing.sample("new", "old")
-        let rings = [["old"], ["old", "new"], ["new"], ["other", "old"], ["NEW"], [], ["new "]]
+        let rings = [
+            ["old"], ["old", "new"], ["new", "old"], ["new"], ["other", "old"], ["NEW"], [], ["new "],
+            ["third", "new"],
+        ]
         for keys in rings {
             for secondsAgo in [0, 25, 35] {
                 let id = UUID()
                 try await announce(id, keys, secondsAgo: secondsAgo)
-                let lacks = secondsAgo < 30 && !keys.contains("new")
+                let lacks = secondsAgo < 30 && keys.first != "new"
                 do {
                     let outcome = try await rotate(both, over: gateway)
                     #expect(!lacks, "\(keys) \(secondsAgo)")
@@ -151,6 +154,8 @@ import Testing
                     #expect(refusal.keyID == "new")
                     #expect(refusal.description.contains(id.uuidString.lowercased()))
                     #expect(refusal.description.contains("SLUICE_MASTER_KEY"))
+                    let flaw = keys.contains("new") ? "seals with another one" : "does not have it"
+                    #expect(refusal.description.contains(flaw))
                 }
                 try await world.connection.runScript("DELETE FROM gateways")
             }

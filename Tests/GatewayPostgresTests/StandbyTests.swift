@@ -1,6 +1,7 @@
 import Foundation
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayCore
@@ -17,6 +18,7 @@ import Testing
         let stores: PostgresAdminStores
         /// The same stores, which ask to cancel after a second.
         let impatientStores: PostgresAdminStores
+        let bulk: PostgresGrantBulk
 
         init(_ url: String) throws {
             self.url = url
@@ -33,6 +35,11 @@ import Testing
             }
             self.stores = try stores(patience: .seconds(20))
             impatientStores = try stores(patience: .seconds(1))
+            let configuration = try PostgresConfiguration(
+                connectionString: url, applicationName: "gateway",
+                sessionSettings: BulkConnections.sessionSettings + [("role", "sluice_gateway")])
+            bulk = PostgresGrantBulk(
+                connections: BulkConnections(configuration, limit: 1, logger: .silent), logger: .silent)
         }
 
         /// Grants that may be revoked.
@@ -52,6 +59,23 @@ import Testing
             do throws(GatewayError) {
                 try await (isPatient ? stores : impatientStores).grants.delete(
                     grant, revision: nil, by: AdminWorld.change)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        static func denial(of user: String) throws -> Grant {
+            var grant = try Grant.plain(user)
+            grant.effect = .deny
+            return grant
+        }
+
+        /// Forbids something to a user. Returns the reason why it could not be forbidden.
+        func forbid(_ user: String) async throws -> GatewayError? {
+            let denial = try Self.denial(of: user)
+            do throws(GatewayError) {
+                _ = try await impatientStores.grants.create(denial, by: AdminWorld.change)
                 return nil
             } catch {
                 return error
@@ -113,27 +137,32 @@ import Testing
         var revokes = [await world.revoke(grants[0])]
 
         let (before, after) = try await withLedger(world.url) { ledger, _ in
-            let before = await Self.record(3, at: position, in: ledger, within: .seconds(20))
+            let before = try await Self.record(3, at: position, in: ledger, within: .seconds(20))
             try await pair.standby.stop()
             var after: [String: Answers] = [:]
             for _ in 0..<2 {
-                after["one at a time", default: Answers()] += await Self.record(
+                after["one at a time", default: Answers()] += try await Self.record(
                     1, at: position, in: ledger, within: Self.patience)
             }
-            after["a batch"] = await Self.record(128, at: position, in: ledger, within: Self.patience)
+            after["a batch"] = try await Self.record(128, at: position, in: ledger, within: Self.patience)
             after["cancelled by an admin"] = try await world.cancelling {
-                await Self.record(7, at: position, in: ledger, within: .seconds(20))
+                try await Self.record(7, at: position, in: ledger, within: .seconds(20))
             }
             return (before, after)
         }
         revokes.append(await world.revoke(grants[1], isPatient: false))
         revokes.append(await world.revoke(grants[1], isPatient: false))
         revokes.append(try await world.cancelling { await world.revoke(grants[2]) })
+        // The second time, the grant is there, on this server alone.
+        let denials = [try await world.forbid("user:mallory"), try await world.forbid("user:mallory")]
+        #expect(denials.allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(denials)")
 
         try await pair.failOver()
         let survivor = try PostgresConnection(testing: pair.standby.connectionString(database: name))
         let recorded = Set(try await survivor.texts("SELECT id::text FROM issuances"))
-        #expect(before.recorded.count == 3)
+        #expect(before.recorded.count == 3 && before.refusals.isEmpty)
+        #expect(after.mapValues(\.count) == ["one at a time": 2, "a batch": 128, "cancelled by an admin": 7])
+        #expect(after.values.allSatisfy { !$0.refusals.isEmpty }, "no commit waited for the standby")
         for (how, answers) in after.merging(["before": before], uniquingKeysWith: { $1 }) {
             let lost = answers.recorded.filter { !recorded.contains($0.lowercaseText) }
             #expect(lost.isEmpty, "\(how): \(lost.count) of \(answers.count) were answered as recorded and are lost")
@@ -148,6 +177,37 @@ import Testing
             #expect(!live.contains(grant), "a revoke that was answered with success came back")
         }
         try await pair.standby.kill()
+    }
+
+    /// The commit of an import's tables waits for the standby, which goes only then.
+    @Test func `an import does not tell of a grant that only this server has`() async throws {
+        let pair = try await SynchronousPair()
+        let name = try await pair.primary.createDatabase(template: .migrated)
+        let world = try World(pair.primary.connectionString(database: name))
+        _ = try await world.makeGrants(0)
+        let refusal = try await world.cancelling { () async throws -> GatewayError? in
+            let isOver = Mutex(false)
+            do {
+                _ = try await world.bulk.importGrants(
+                    GrantImportOptions(scope: .init(), prunes: false, isDryRun: false), by: AdminWorld.change,
+                    renewing: { AdminWorld.change }
+                ) {
+                    let isFirst = isOver.withLock { isOver in
+                        defer { isOver = true }
+                        return !isOver
+                    }
+                    guard isFirst else { return nil }
+                    try await pair.standby.stop()
+                    #expect(try await world.forbid("user:mallory").map(Self.mayBeAskedAgain) == true)
+                    return [ProposedGrant(place: 1, id: UUID(), grant: try World.denial(of: "user:mallory"))]
+                }
+                return nil
+            } catch {
+                return error as? GatewayError
+            }
+        }
+        #expect(refusal.map(Self.mayBeAskedAgain) == true, "\(String(describing: refusal))")
+        try await pair.primary.kill()
     }
 
     /// Reserves nine parts of a new upload; returns its identifier.
@@ -173,13 +233,11 @@ import Testing
 
     private static func record(
         _ count: Int, at position: PolicyPosition, in ledger: any IssuanceLedger, within time: Duration
-    ) async -> Answers {
+    ) async throws -> Answers {
         var answers = Answers()
-        guard
-            let proposals = try? (0..<count).map({
-                try IssuanceProposal.sample(at: position, principal: "user:u\($0)", scopes: ["user:nobody"])
-            })
-        else { return answers }
+        let proposals = try (0..<count).map {
+            try IssuanceProposal.sample(at: position, principal: "user:u\($0)", scopes: ["user:nobody"])
+        }
         answers.note(proposals, await ledger.record(proposals, deadline: .now + time))
         return answers
     }

@@ -390,6 +390,7 @@ import Testing
     @Test(.database(.migrated)) func `no recording waits longer than a migration asks for its lock`() async throws {
         let connection = try connect()
         try await fill(day: "clock_timestamp()", over: connection)
+        let margin = try await usualMargin()
         let reader = try connect()
         try await reader.runScript("BEGIN; SELECT FROM issuances LIMIT 1")
         let longest = try await longestRecording {
@@ -409,8 +410,8 @@ import Testing
             try await reader.runScript("COMMIT")
             #expect(try await outcome.applied == [Int(NextRelease.expand.version)])
         }
-        // Half a second, and what a busy machine adds.
-        #expect(longest < .milliseconds(1500), "\(longest)")
+        // Half a second, and what this machine adds.
+        #expect(longest < .milliseconds(500) + margin, "\(longest)")
     }
 
     @Test(.database(.migrated)) func `an index comes to the ledger day by day, beside recordings`() async throws {
@@ -429,6 +430,7 @@ import Testing
             try await connection.texts(
                 "SELECT 'issuances_' || to_char((now() - interval '1 day') AT TIME ZONE 'UTC', 'YYYYMMDD')"
             ).first)
+        let margin = try await usualMargin()
         let longest = try await longestRecording {
             let migrator = Migrator(
                 connection: connection, migrations: Migration.all + [expand])
@@ -436,7 +438,7 @@ import Testing
             try await connection.runScript("CREATE INDEX later_idx ON \(yesterday) (request_id)")
             try await connection.runScript("ALTER INDEX issuances_request_id_idx ATTACH PARTITION later_idx")
         }
-        #expect(longest < .milliseconds(1500), "\(longest)")
+        #expect(longest < .milliseconds(500) + margin, "\(longest)")
         // Yesterday by the step, and the two days that were made afterwards.
         let attached = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances_request_id_idx'::regclass"
         #expect(try await connection.number(attached) == 3)
@@ -454,6 +456,12 @@ import Testing
                 'presigned-url', 'GetObject', 'GET', 'demo', 'key-' || n, \(day), 'request-' || n
             FROM generate_series(1, 200000) AS n
             """)
+    }
+
+    /// How much longer than meant a recording may take on this machine now: a multiple of what one takes without a
+    /// migration, and at least a second.
+    private func usualMargin() async throws -> Duration {
+        try await max(.seconds(1), longestRecording {} * 10)
     }
 
     /// Records over three connections while a body runs; returns how long the slowest recording took.

@@ -30,6 +30,18 @@ import Testing
             logger: .silent)
     }
 
+    /// PostgreSQL would otherwise go on, with its locks, until the statement ends, which may take an hour.
+    @Test(
+        .database,
+        arguments: [
+            UsageUpkeep.sessionSettings, IndexUpkeep.sessionSettings, BulkConnections.sessionSettings,
+        ])
+    func longStatementsEndWithTheirGateway(_ settings: [(name: String, value: String)]) async throws {
+        let connection = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: settings)
+        #expect(try await connection.texts("SHOW client_connection_check_interval") == ["1s"])
+    }
+
     /// A day too large to be emptied in time blocks nothing else.
     @Test(.database(.migrated)) func removesExpiredRowsAlsoWhereADayCannotBeDropped() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

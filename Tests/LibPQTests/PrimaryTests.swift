@@ -41,6 +41,8 @@ import Testing
         let old = try await TestCluster(ClusterOptions())
         let new = try await TestCluster(standbyOf: old)
         let primary = Primary(logger: quiet)
+        let changes = Counter()
+        primary.onChange { changes.add() }
         // The old primary comes first in the list, and it takes writes at every time.
         let configuration = try configuration([old, new], primary)
         let watch = PrimaryWatch(configuration, primary: primary)
@@ -61,12 +63,17 @@ import Testing
         guard case .connectionLost(let reason)? = await cut else { return #expect(Bool(false), "it was not cut") }
         #expect(reason.contains("another server") && ContinuousClock.now - start < .seconds(30))
         #expect(primary.identity == ServerIdentity(system: before.system, timeline: 2))
+        #expect(changes.value == 1)
 
         let direct = try PostgresConnection(self.configuration([new], nil), logger: quiet)
+        // How long a session takes on this machine while a server accepts.
+        var longest = Duration.zero
         for _ in 0..<10 {
             try await direct.endSessions(where: "backend_type = 'client backend'")
+            let start = ContinuousClock.now
             let again = PostgresConnection(configuration, logger: quiet)
             try await expectLead(of: again, to: new)
+            longest = max(longest, ContinuousClock.now - start)
         }
         // With the new one gone, the old one is no substitute.
         try await new.kill()
@@ -81,7 +88,8 @@ import Testing
         try await new.start()
         let accepts = ContinuousClock.now
         try await expectLead(of: connection, to: new)
-        #expect(ContinuousClock.now - accepts < .seconds(1), "\(ContinuousClock.now - accepts)")
+        let took = ContinuousClock.now - accepts
+        #expect(took < max(.seconds(1), longest * 10), "\(took), usually \(longest)")
         watching.cancel()
         await watching.value
         try await old.kill()

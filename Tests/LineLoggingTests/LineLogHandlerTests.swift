@@ -125,6 +125,7 @@ import Testing
                 "client": "192.0.2.7", "spanId": "00f067aa0ba902b7", "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
             ]
             metadata["principal"] = principal.map { .string($0) }
+            metadata["row"] = principal.map { .string($0) }
             metadata["code"] = code.map { .string($0) }
             metadata["cause"] = cause.map { .string($0) }
             let event = LogEvent(
@@ -132,7 +133,7 @@ import Testing
                 function: #function, line: #line)
             #expect(
                 try requestLine(
-                    format, principal: principal.map { try Principal($0) }, code: code,
+                    format, principal: principal.map { try Principal($0) }, row: principal, code: code,
                     cause: cause.map { Cause($0) }, client: "192.0.2.7", trace: trace)
                     == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
         }
@@ -175,8 +176,8 @@ import Testing
     }
 
     private func requestLine(
-        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil,
-        cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
+        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, row: String? = nil,
+        code: String? = nil, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
         client: String? = nil, trace: TraceContext? = nil
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
@@ -185,7 +186,8 @@ import Testing
         log.append(
             AnsweredRequest(
                 id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
-                principal: principal, code: code, cause: cause, refusals: refusals, refusalCount: refusalCount,
+                principal: principal, row: row, code: code, cause: cause, refusals: refusals,
+                refusalCount: refusalCount,
                 sourceAddress: client.flatMap { IPAddress($0) }, trace: trace),
             at: clock.time(of: time), to: &lines)
         return String(decoding: lines, as: UTF8.self)

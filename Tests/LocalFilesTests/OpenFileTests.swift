@@ -48,6 +48,34 @@ import Testing
         }
     }
 
+    @Test func `Permissions are set, and those of a new file are what the umask leaves`() throws {
+        let file = try OpenFile(folder + "/permitted", for: .updating)
+        try file.permit(0o100_751)
+        #expect(try file.status.permissions == 0o751)
+        let new = try OpenFile(folder + "/for-all", for: .creatingForAll)
+        #expect(try new.status.permissions == OpenFile.permissionsOfNewFiles)
+    }
+
+    @Test func `A name is read as the system reads it`() throws {
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder + "/real/sub", withIntermediateDirectories: true)
+        try files.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "real/sub")
+        let place = FileName.followed(folder)
+        #expect(FileName.located(folder + "/link/../new") == place + "/real/new")
+        #expect(FileName.located(folder + "/link/new") == place + "/real/sub/new")
+        #expect(FileName.located(folder + "/link") == place + "/link")
+        #expect(FileName.followed(folder + "/link") == place + "/real/sub")
+        #expect(FileName.followed(folder + "/link/../new") == place + "/real/new")
+        for name in ["~", "~root", "a b", "\u{301}x"] {
+            #expect(FileName.located(name) == FileName.followed(".") + "/" + name)
+        }
+        #expect(FileName.located("/new") == "/new" && FileName.located("/nowhere/../new") == "/nowhere/../new")
+        #expect(FileName.last("a/b.txt/") == "b.txt" && FileName.last("~") == "~" && FileName.last("/") == "")
+        #expect(FileName.last("a/\u{301}x") == "\u{301}x")
+        #expect(FileName.fileExtension("a.b/C.TAR.GZ") == "gz" && FileName.fileExtension("a.b/.profile") == nil)
+        #expect(FileStatus.isDirectory(folder + "/link") && !FileStatus.isDirectory(folder + "/real/new"))
+    }
+
     @Test func `A replacement takes the name when it is complete, and is removed otherwise`() throws {
         let path = folder + "/replaced"
         func content() throws -> String {
@@ -61,6 +89,9 @@ import Testing
             try given.file.write("half".utf8)
             #expect(try names().count == 2)
         }
+        #expect(try content() == "old" && names() == ["replaced"])
+        let discarded = try FileReplacement(of: path, isPrivate: false)
+        discarded.discard()
         #expect(try content() == "old" && names() == ["replaced"])
         let new = try FileReplacement(of: path, isPrivate: false)
         try new.file.write("new".utf8)

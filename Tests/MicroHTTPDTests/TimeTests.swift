@@ -19,6 +19,8 @@ import Testing
             let refused = try await client.response(rest: &rest)
             #expect(refused.status == 408)
             #expect(refused.text == "refused: requestTimeout")
+            // The head of the last one has arrived.
+            #expect(refused.fields["x-refused"] == (part.hasPrefix("PUT") ? "/" : nil))
             #expect(try await client.isClosed())
         }
     }
@@ -65,7 +67,8 @@ import Testing
             let client = try server.client()
             try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf")
             var rest: [UInt8] = []
-            #expect(try await client.response(rest: &rest).status == 408)
+            let refused = try await client.response(rest: &rest)
+            #expect(refused.status == 408 && refused.fields["x-refused"] == "/, again")
             await ended.arrival()
             ended.open()
         }
@@ -88,6 +91,8 @@ import Testing
             let refused = try await client.exchange("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(refused.status == 503)
             #expect(refused.fields["retry-after"] == "7")
+            // The responder has the request, and counts it when its task ends.
+            #expect(refused.fields["x-refused"] == "/slow, again")
             gate.open()
             #expect(try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "quick")
             while cancelled.value == 0 { await Task.yield() }

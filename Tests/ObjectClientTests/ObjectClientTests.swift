@@ -62,11 +62,15 @@ import Testing
         func problem(_ status: Int, _ code: String, after: Int? = nil) -> ClientFailure {
             .gateway(Problem(status: status, code: code), retryAfter: after)
         }
-        func refusal(_ status: Int) -> ClientFailure { .store(StoreRefusal(status: status, body: []), retryAfter: nil) }
+        func refusal(_ status: Int, _ code: String = "") -> ClientFailure {
+            let body = Array("<Error><Code>\(code)</Code></Error>".utf8)
+            return .store(StoreRefusal(status: status, body: body), retryAfter: nil)
+        }
         for failure in [
             problem(503, "ServiceUnavailable"), problem(429, "TooManyRequests", after: 1),
             problem(409, "IdempotencyKeyInUse"), problem(429, "QuotaExceeded", after: 1), refusal(500), refusal(503),
-            refusal(429), .unreachable("cut"),
+            refusal(429), .unreachable("cut"), problem(408, "UnknownAnswer"),
+            refusal(409, "ConditionalRequestConflict"),
         ] {
             #expect(await attempts(failure, succeedsAt: 3) == 3, "\(failure)")
             #expect(await attempts(failure, succeedsAt: 100) == 4, "\(failure)")
@@ -75,7 +79,54 @@ import Testing
             problem(403, "AccessDenied"), problem(429, "QuotaExceeded", after: 40_000), problem(409, "Conflict"),
             problem(429, "QuotaExceeded"),
             problem(501, "StoreRefused"), refusal(403), refusal(412), refusal(501), .different(""), .stopped(""),
+            refusal(409, "FileAlreadyExists"),
         ] { #expect(await attempts(failure, succeedsAt: 3) == 1, "\(failure)") }
+        // After a conflict the object that exists is another writer's.
+        #expect(refusal(503).mayHaveBeenDone && ClientFailure.unreachable("cut").mayHaveBeenDone)
+        #expect(!refusal(409, "ConditionalRequestConflict").mayHaveBeenDone && !refusal(412).mayHaveBeenDone)
+    }
+
+    @Test func `an interruption during a pause is told as one`() async {
+        let stop = StopFlag()
+        let retries = Retries(limit: 3, stop: stop) { _ in stop.set() }
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await retries.run { () async throws(ClientFailure) in throw .unreachable("cut") }
+        }
+        #expect(failure == .stopped("Interrupted."))
+    }
+
+    @Test func `a link is renewed as often as it expires, and again if that failed`() async throws {
+        func link(_ url: String) -> Link {
+            Link(id: "", method: "GET", url: url, headers: [:], expiresAt: "", expiresIn: 900)
+        }
+        let start = ContinuousClock.now
+        var renewable = RenewableLink(link("0"), now: start)
+        var asked = 0
+        for (minutes, url) in [(0, "0"), (15, "1"), (16, "1"), (30, "2")] {
+            let used = try await renewable.use(now: start + .seconds(60 * minutes)) {
+                () async throws(ClientFailure) -> Link in
+                asked += 1
+                return link("\(asked)")
+            } _: { (link) async throws(ClientFailure) -> String in
+                link.url
+            }
+            #expect(used == url, "\(minutes)")
+        }
+        // The store refuses the link, and the gateway does not answer when it is asked for another one.
+        var refused = RenewableLink(link("old"), now: start)
+        var tried: [String] = []
+        for isAnswered in [false, true] {
+            let used = try? await refused.use(now: start) { () async throws(ClientFailure) -> Link in
+                guard isAnswered else { throw .unreachable("cut") }
+                return link("new")
+            } _: { (link) async throws(ClientFailure) -> String in
+                tried.append(link.url)
+                guard link.url == "new" else { throw .store(StoreRefusal(status: 403, body: []), retryAfter: nil) }
+                return link.url
+            }
+            #expect(used == (isAnswered ? "new" : nil))
+        }
+        #expect(tried == ["old", "new"])
     }
 
     @Test func `a link that the store refuses is renewed once, and only once`() async throws {
@@ -337,6 +388,96 @@ import Testing
             #expect(try FileStatus(path).modifiedAt == 1_700_000_000_000_000 && FileStatus(path).size == 3)
             #expect(throws: ClientFailure.self) { try file.checkUnchanged() }
         }
+    }
+
+    /// A directory with a link to `a/sub`, so that `link/..` is `a`, and files `f` in both of them.
+    private func withLink(_ body: (_ folder: String) throws -> Void) throws {
+        let files = FileManager.default
+        let folder = FileName.followed(files.temporaryDirectory.path) + "/sluice-link-\(UUID().uuidString)"
+        try files.createDirectory(atPath: "\(folder)/a/sub", withIntermediateDirectories: true)
+        defer { try? files.removeItem(atPath: folder) }
+        try files.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "a/sub")
+        for (name, text) in [("a/f", "there"), ("f", "here, and kept")] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        }
+        try body(folder)
+    }
+
+    private func text(_ path: String) throws -> String {
+        String(decoding: try OpenFile(path, for: .reading).readToEnd(), as: UTF8.self)
+    }
+
+    @Test func `what is sent is the file that the system finds under the name`() throws {
+        try withLink { folder in
+            let file = try LocalFile("\(folder)/link/../f")
+            #expect(file.path == "\(folder)/a/f" && file.size == 5)
+            #expect(try file.open(at: 0).readToEnd() == Array("there".utf8))
+            try file.checkUnchanged()
+            let place = try ObjectAddress("photos/a/")
+            let items = try UploadList.items(["\(folder)/link/.."], at: place, recursive: true)
+            #expect(items.map(\.address.key) == ["a/f"])
+            #expect(try items.map { try text($0.path) } == ["there"])
+        }
+    }
+
+    /// Downloads a text to a file, as the last step of `get`.
+    private func finish(_ name: String, replaces: Bool = true) throws(ClientFailure) {
+        let part = try PartFile.reserve(for: name, replaces: replaces)
+        do throws(FileError) { try part.file.write("new".utf8) } catch { throw .file("\(error)") }
+        try part.finish()
+    }
+
+    @Test func `what is replaced is the file that the system finds under the name`() throws {
+        try withLink { folder in
+            try finish("\(folder)/link/../f")
+            #expect(try text("\(folder)/a/f") == "new" && text("\(folder)/f") == "here, and kept")
+            try finish("\(folder)/link/../g", replaces: false)
+            #expect(try text("\(folder)/a/g") == "new")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(Set(names) == ["a", "f", "link"])
+        }
+    }
+
+    @Test func `a download has the permissions of a new file, or those of the file that it replaces`() throws {
+        try withLink { folder in
+            let file = "\(folder)/f"
+            let part = try PartFile.reserve(for: file, replaces: true)
+            #expect(try FileStatus(part.path).permissions == 0o600)
+            part.remove()
+            try finish("\(folder)/new", replaces: false)
+            #expect(try FileStatus("\(folder)/new").permissions == OpenFile.permissionsOfNewFiles)
+            try OpenFile(file, for: .reading).permit(0o755)
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/to-f", withDestinationPath: "f")
+            try finish("\(folder)/to-f")
+            #expect(try text(file) == "new" && FileStatus(file).permissions == 0o755)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/to-f") == "f")
+        }
+    }
+
+    @Test func `a download replaces no pipe, and takes names of any length`() throws {
+        try withLink { folder in
+            let isMade = unsafe mkfifo("\(folder)/pipe", 0o600) == 0
+            try #require(isMade)
+            #expect(throws: ClientFailure.self) { try finish("\(folder)/pipe") }
+            #expect(try FileStatus("\(folder)/pipe").kind == .other)
+            #expect(try text("\(folder)/pipe.sluice-part") == "new")
+            for count in [243, 244, 255] {
+                let name = "\(folder)/" + String(repeating: "x", count: count)
+                let part = try PartFile.reserve(for: name, replaces: false)
+                #expect(part.path.hasSuffix(".sluice-part") && part.path.hasPrefix("\(folder)/"))
+                try part.file.write("new".utf8)
+                try part.finish()
+                #expect(try text(name) == "new")
+            }
+        }
+    }
+
+    @Test func `JSON holds nothing that a terminal obeys, and the same value`() throws {
+        let key = "a\u{9b}31m\u{202e}\u{7f}\u{2028}ü.txt"
+        let line = jsonLine(["key": key])
+        #expect(line == #"{"key":"a\u009b31m\u202e\u007f\u2028ü.txt"}"# + "\n")
+        let read = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
+        #expect(read["key"]?.unicodeScalars.elementsEqual(key.unicodeScalars) == true)
     }
 
     @Test func `an upload in parts cannot be bound to creation, so it does not begin`() async throws {

@@ -9,12 +9,15 @@ import Testing
     }
 
     @Test(arguments: [
-        (JSONEscaping.least, "\"a/\\\"\\\\\\u0008\\t\\n\\u000c\\r\\u001f\u{7f}é界😀\""),
-        (.terminal, "\"a/\\\"\\\\\\u0008\\t\\n\\u000c\\r\\u001f\\u007fé界😀\""),
-        (.ascii, "\"a/\\\"\\\\\\u0008\\u0009\\u000a\\u000c\\u000d\\u001f\\u007f\\u00e9\\u754c\\ud83d\\ude00\""),
+        (JSONEscaping.least, "\"a/\\\"\\\\\\u0008\\t\\n\\u000c\\r\\u001f\u{7f}\u{9b}\u{202e}é界😀\""),
+        (.terminal, "\"a/\\\"\\\\\\u0008\\t\\n\\u000c\\r\\u001f\\u007f\\u009b\\u202eé界😀\""),
+        (
+            .ascii,
+            "\"a/\\\"\\\\\\u0008\\u0009\\u000a\\u000c\\u000d\\u001f\\u007f\\u009b\\u202e\\u00e9\\u754c\\ud83d\\ude00\""
+        ),
     ])
     func `each escaping is read back as what was written`(escaping: JSONEscaping, expected: String) throws {
-        let text = "a/\"\\\u{8}\t\n\u{c}\r\u{1f}\u{7f}é界😀"
+        let text = "a/\"\\\u{8}\t\n\u{c}\r\u{1f}\u{7f}\u{9b}\u{202e}é界😀"
         let json = written(.string(text), escaping)
         #expect(String(decoding: json.bytes, as: UTF8.self) == expected)
         #expect(try JSONReader.read(json.bytes) == .string(text))

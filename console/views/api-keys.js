@@ -6,7 +6,7 @@ import { code, principal, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
 import { badge, button, card, codeBlock, facts, menuButton, message, pageHead } from "../parts.js";
 import { editRow } from "../resource.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { showObject } from "../values.js";
 import { rotateDialog } from "./buckets.js";
@@ -155,7 +155,7 @@ function remove(page, row) {
 async function showKey(page, id) {
   const { data: row } = await page.call("getAPIKey", { path: { id } });
   page.title("API key");
-  const again = () => go(address("api-keys", { at: String(Date.now()) }, [id]), { replace: true });
+  const again = () => page.go(address("api-keys", { at: String(Date.now()) }, [id]), { replace: true });
   const scopes = row.adminScopes ?? [];
   return [
     pageHead(code(row.name), {
@@ -197,7 +197,7 @@ async function showKey(page, id) {
                   icon: "trash",
                   tone: "danger",
                   run: async () => {
-                    if (await remove(page, row)) go("#/api-keys");
+                    if (await remove(page, row)) page.go("#/api-keys");
                   },
                 },
               ],

@@ -144,6 +144,7 @@ export function bucketWizard(page) {
       delete rest.callback;
       delete rest.callbackVar;
     }
+    if (provider === "gcs") delete rest.encryption;
     const schemes = { aws: /^aws/, s3: /^aws/, oss: /^oss/, gcs: /^gcs/ }[provider];
     rest.scheme = { ...rest.scheme, enum: rest.scheme.enum.filter((name) => schemes.test(name)) };
     const must = ["name", provider === "s3" && "endpoint", provider !== "gcs" && "region"].filter(Boolean);

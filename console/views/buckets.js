@@ -63,6 +63,7 @@ function showList(page) {
         "permitsSymlinks",
         "callback",
         "callbackVar",
+        "encryption",
         "publicEndpoints",
         "stableLinkWindow",
         "protocols",
@@ -128,7 +129,7 @@ function showList(page) {
 async function showBucket(page, name) {
   const { data: bucket } = await page.call("getBucket", { path: { bucket: name } });
   page.title(name);
-  const again = () => go(address("buckets", { at: String(Date.now()) }, [name]), { replace: true });
+  const again = () => page.go(address("buckets", { at: String(Date.now()) }, [name]), { replace: true });
   const signer = h("span", {}, code(bucket.credentialID));
   const credential = page.link("getStorageCredential", address("credentials", {}, [bucket.credentialID]), signer);
   if (page.may("getStorageCredential"))
@@ -175,7 +176,7 @@ async function showBucket(page, name) {
               icon: "trash",
               tone: "danger",
               run: async () => {
-                if (await remove(page, name)) go("#/buckets");
+                if (await remove(page, name)) page.go("#/buckets");
               },
             },
           ],
@@ -352,7 +353,7 @@ export function rotateDialog(page, { title, operation, path, hasOverlap = true, 
             fill(trouble);
             if (hasOverlap && !form.check()) return;
             try {
-              close((await hold(page.call(operation, call()))).data);
+              close((await hold(() => page.call(operation, call()))).data);
             } catch (error) {
               form.refuse(error);
               fill(trouble, problemBox(error));

@@ -7,7 +7,7 @@ import { code, duration, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
 import { badge, button, card, facts, menuButton, message, pageHead, problemBox, skeleton, tile } from "../parts.js";
 import { editRow } from "../resource.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { commandLines } from "../shell.js";
 import { blastRadiusCard } from "../simulation.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -81,7 +81,7 @@ function showList(page) {
       order: ["name", "accessKeyID", "secretAccessKey"],
       saved: "The credential is stored sealed",
     });
-    if (made) go(address("credentials", {}, [made.data.id]));
+    if (made) page.go(address("credentials", {}, [made.data.id]));
   }
   const mayCreate = page.may("createStorageCredential");
   if (mayCreate) bindKey("n", "New credential", create, page.signal);
@@ -115,7 +115,7 @@ async function showCredential(page, id) {
   const read = () => page.call("getStorageCredential", { path: { id } });
   const { data: row } = await read();
   page.title(`Credential ${row.name}`);
-  const again = () => go(address("credentials", { at: String(Date.now()) }, [id]), { replace: true });
+  const again = () => page.go(address("credentials", { at: String(Date.now()) }, [id]), { replace: true });
   const mayChange = page.may("patchStorageCredential");
   const turn = async () => {
     const fresh = await read();
@@ -162,7 +162,7 @@ async function showCredential(page, id) {
                   icon: "trash",
                   tone: "danger",
                   run: async () => {
-                    if (await remove(page, row)) go("#/credentials");
+                    if (await remove(page, row)) page.go("#/credentials");
                   },
                 },
               ],
@@ -306,7 +306,7 @@ function rotate(page, row, etag) {
             fill(trouble);
             if (!form.check()) return;
             try {
-              const { data } = await hold(callWithSecret(page, "patchStorageCredential", call()));
+              const { data } = await hold(() => callWithSecret(page, "patchStorageCredential", call()));
               toast("The next link is signed with the new key");
               close(data);
             } catch (error) {

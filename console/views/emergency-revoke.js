@@ -181,9 +181,10 @@ async function removal(page, bucket, prefix) {
   };
 }
 
-/** Shows the steps, asks once, and does them in order. */
-function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
-  return openDialog(title, { wide: true }, (close, { dismiss, hold }) => {
+/** Shows the steps, asks once, and does them in order. Returns whether it began to. */
+async function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
+  let hasBegun = false;
+  await openDialog(title, { wide: true }, (close, { dismiss, hold }) => {
     const place = h("div", { class: "stack" });
     const trouble = h("div", { class: "stack" });
     const input = h("input", {
@@ -197,7 +198,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
     let steps = null;
     let latest = null;
     const live = () => (steps ?? []).filter((step) => (!step.isOptional || step.isChosen) && !step.done);
-    const act = button("Revoke", { tone: "danger", disabled: true, run: () => hold(run()) });
+    const act = button("Revoke", { tone: "danger", disabled: true, run });
     const judge = () => {
       act.disabled = input.value !== typed || !live().some((step) => step.calls.length);
     };
@@ -271,30 +272,46 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
       fill(step.words, words ?? "");
     }
 
-    async function run() {
-      fill(trouble);
-      input.disabled = true;
-      for (const step of steps) if (step.box) step.box.disabled = true;
-      let failed = false;
-      for (const step of live()) {
+    /** Does some steps. Throws once all were tried, if one could not be done. */
+    async function take(some, answered) {
+      const problems = [];
+      for (const step of some) {
         state(step, "info", "refresh", "At work …");
         try {
-          const gone = await callAll(page, step);
+          const gone = await callAll(page, step, answered);
           step.done = true;
           state(step, "ok", "check", gone ? `Done; ${count(gone, "row")} had ended meanwhile.` : "Done.");
         } catch (error) {
-          failed = true;
+          if (isAbort(error)) throw error;
+          problems.push({ step, error });
           state(step, "bad", "denial", "Not done.");
-          trouble.append(problemBox(error));
         }
       }
-      input.disabled = false;
-      for (const step of steps) if (step.box) step.box.disabled = step.done;
-      if (failed) {
+      if (!problems.length) return;
+      const detail = problems.map(({ step, error }) => `${step.title}: ${error.title ?? error.message}`).join(". ");
+      throw Object.assign(new Error("Not everything was revoked"), { detail, problems });
+    }
+
+    async function run() {
+      fill(trouble);
+      hasBegun = true;
+      const planned = steps;
+      input.disabled = true;
+      for (const step of planned) if (step.box) step.box.disabled = true;
+      try {
+        await hold((answered) => take(live(), answered));
+      } catch (error) {
+        if (isAbort(error)) return;
+        fill(
+          trouble,
+          (error.problems ?? [{ error }]).map((problem) => problemBox(problem.error)),
+        );
         act.querySelector(".label").textContent = "Try the rest again";
+        input.disabled = false;
+        for (const step of planned) if (step.box) step.box.disabled = step.done;
         return;
       }
-      const isEarly = steps.some((step) => step.calls.some((item) => item.isEarly));
+      const isEarly = planned.some((step) => step.calls.some((item) => item.isEarly));
       toast("Revoked on every gateway", {
         note: isEarly
           ? "The update of the database is not finished. Afterwards, deny the other actions as well."
@@ -324,6 +341,7 @@ function revoke(page, { title, typed, intro, plan, choice, isSelf }) {
       footer: [button("Cancel", { run: dismiss }), act],
     };
   });
+  return hasBegun;
 }
 
 function shownCalls(page, calls) {
@@ -338,7 +356,7 @@ function shownCalls(page, calls) {
 }
 
 /** Makes the calls of a step, some of them at a time. Returns how many rows were gone already. */
-async function callAll(page, step) {
+async function callAll(page, step, answered) {
   const waiting = step.calls.filter((item) => !item.done);
   let gone = 0;
   let problem = null;
@@ -354,6 +372,7 @@ async function callAll(page, step) {
         problem ??= error;
       }
       count += 1;
+      answered();
       if (step.calls.length > 1) fill(step.words, `${count} of ${step.calls.length}`);
     }
   };

@@ -2,7 +2,7 @@
 
 import { h, isAbort } from "../dom.js";
 import { code, number, time } from "../format.js";
-import { badge, pageHead } from "../parts.js";
+import { badge, liveStatus, pageHead } from "../parts.js";
 import { columnsOf, dataTable } from "../table.js";
 
 /** A clock that differs by more makes tokens and links fail at their edges. */
@@ -41,33 +41,28 @@ export function open(page) {
     tone: (row) => (!row.live ? "bad" : Math.abs(row.clockAheadMilliseconds) > tolerable ? "warn" : null),
     empty: { icon: "terminal", title: "No gateway is registered" },
   });
-  const status = h("span", { class: "live-status", role: "status" });
-  const say = (words, isBad = false) => {
-    // The same words are not read aloud again.
-    if (status.textContent !== words) status.textContent = words;
-    status.classList.toggle("bad", isBad);
-  };
+  const status = liveStatus();
   const read = async () => {
     const pages = page.pages("listGateways", { query: { pageSize: 100 } });
     const rows = await pages.next();
     // A menu or a heading that is in use stays where it is until it is left.
     if (table.element.contains(document.activeElement)) {
-      say("Waits until you leave the table");
+      status.say("Waits until you leave the table");
       return;
     }
     newest = Math.max(0, ...rows.map((row) => row.policyPosition?.sequence ?? 0));
     await table.load(rows);
-    say("");
+    status.say("");
   };
   page.every(10, () =>
     read().catch((error) => {
-      if (!isAbort(error)) say(error.title ?? error.message, true);
+      if (!isAbort(error)) status.say(error.title ?? error.message, { isBad: true });
     }),
   );
   return read().then(() => [
     pageHead("Gateways", {
       text: "Each gateway registers every five seconds. One that ended without a word stays listed for a day.",
-      actions: status,
+      actions: status.element,
     }),
     table.element,
   ]);

@@ -265,7 +265,7 @@ export async function bulkChange(page, rows) {
 
     async function apply() {
       try {
-        const { data } = await hold(page.call("applyGrants", { body: { writes: seen } }));
+        const { data } = await hold(() => page.call("applyGrants", { body: { writes: seen } }));
         toast(`Changed ${count(data.updated, "grant")}`);
         close(true);
       } catch (error) {
@@ -326,7 +326,7 @@ export function importGrants(page, filters) {
     const commands = h("div", { class: "stack" });
     let isTried = false;
     let changes = 0;
-    const act = button("Try", { tone: "primary", run: () => (isTried ? hold(send(false)) : send(true)) });
+    const act = button("Try", { tone: "primary", run: () => (isTried ? change() : look()) });
 
     function forget() {
       isTried = false;
@@ -354,26 +354,28 @@ export function importGrants(page, filters) {
     input.addEventListener("change", forget);
     showCommands();
 
-    async function send(dryRun) {
+    /** Sends the file. `moved` is called as it leaves. */
+    async function send(sent, moved) {
       const [file] = input.files;
-      if (!file) {
+      fill(result, bar.element);
+      bar.show(0, "");
+      const { data } = await page.upload(operation, { ...sent, file, type: typeOf(file) }, (part, whole) => {
+        moved?.();
+        if (part < whole) bar.show(part / whole, `${bytes(part)} of ${bytes(whole)} sent`);
+        else bar.show(null, `${bytes(whole)} sent; the gateway compares …`);
+      });
+      return data;
+    }
+
+    async function look() {
+      if (!input.files.length) {
         fill(result, message("warn", "Choose a file first."));
         input.focus();
         return;
       }
-      fill(result, bar.element);
-      bar.show(0, "");
       const at = changes;
       try {
-        const { data } = await page.upload(operation, { ...call(dryRun), file, type: typeOf(file) }, (sent, whole) => {
-          if (sent < whole) bar.show(sent / whole, `${bytes(sent)} of ${bytes(whole)} sent`);
-          else bar.show(null, `${bytes(whole)} sent; the gateway compares …`);
-        });
-        if (!dryRun) {
-          toast(`${number(data.created)} created, ${number(data.updated)} changed, ${number(data.deleted)} deleted`);
-          close(true);
-          return;
-        }
+        const data = await send({ ...call(true), signal: page.signal });
         // What was chosen meanwhile was not tried.
         if (at !== changes) return;
         const total = data.created + data.updated + data.deleted;
@@ -384,20 +386,34 @@ export function importGrants(page, filters) {
           showCommands();
         }
       } catch (error) {
-        if (isAbort(error) || (dryRun && at !== changes)) return;
-        const line = error.document?.line;
-        fill(
-          result,
-          problemBox(error),
-          line
-            ? h(
-                "p",
-                {},
-                `Line ${number(line)} of the file${error.field ? `, member ${error.field}` : ""}. Nothing was changed.`,
-              )
-            : null,
-        );
+        if (at === changes) fail(error);
       }
+    }
+
+    async function change() {
+      try {
+        const data = await hold((moved) => send(call(false), moved));
+        toast(`${number(data.created)} created, ${number(data.updated)} changed, ${number(data.deleted)} deleted`);
+        close(true);
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    function fail(error) {
+      if (isAbort(error)) return;
+      const line = error.document?.line;
+      fill(
+        result,
+        problemBox(error),
+        line
+          ? h(
+              "p",
+              {},
+              `Line ${number(line)} of the file${error.field ? `, member ${error.field}` : ""}. Nothing was changed.`,
+            )
+          : null,
+      );
     }
 
     return {

@@ -6,7 +6,7 @@ import { fill, h, isAbort, saveFile } from "../dom.js";
 import { bytes, code, id as shortID, number, principal, text, time, timeText } from "../format.js";
 import { bindKey } from "../keys.js";
 import { badge, button, card, copyButton, facts, menuButton, pageHead, problemBox } from "../parts.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { blastRadiusCard, simulationCard } from "../simulation.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { toast } from "../toast.js";
@@ -116,7 +116,7 @@ function showList(page) {
   if (draft && page.may("createGrant")) {
     setTimeout(async () => {
       await create(draft);
-      if (!page.signal.aborted) page.setQuery({ new: "" }, { replace: true });
+      page.setQuery({ new: "" }, { replace: true });
     });
   }
 
@@ -203,7 +203,7 @@ async function showGrant(page, id) {
   page.title(`Grant of ${grant.principal}`);
   const edit = async () => {
     const fresh = await page.call("getGrant", { path: { id } });
-    if (await editGrant(page, { row: fresh.data, etag: fresh.etag })) go(page.here(), { replace: true });
+    if (await editGrant(page, { row: fresh.data, etag: fresh.etag })) page.go(page.here(), { replace: true });
   };
   const schema = page.contract.rowOf("getGrant");
   return [
@@ -213,7 +213,7 @@ async function showGrant(page, id) {
         page.may("deleteGrant")
           ? button("Delete", {
               icon: "trash",
-              run: async () => (await removeGrant(page, grant, etag)) && go(address("grants"), { replace: true }),
+              run: async () => (await removeGrant(page, grant, etag)) && page.go(address("grants"), { replace: true }),
             })
           : null,
         page.may("patchGrant") ? button("Edit", { icon: "edit", tone: "primary", run: edit }) : null,

@@ -1,12 +1,12 @@
 // Groups and their members, as rows say. Tokens may name further groups.
 
-import { confirm, openDialog } from "../dialog.js";
+import { confirmEach, openDialog } from "../dialog.js";
 import { fill, h } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { count, number, principal } from "../format.js";
 import { bindKey } from "../keys.js";
 import { button, message, pageHead, problemBox } from "../parts.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { commandLines } from "../shell.js";
 import { suggestions } from "../suggest.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -50,7 +50,7 @@ function showList(page) {
   });
   async function create() {
     const made = await addMember(page, null);
-    if (made) go(address("groups", {}, [made.group]));
+    if (made) page.go(address("groups", {}, [made.group]));
   }
   if (page.may("createGroupMember")) bindKey("n", "New group", create, page.signal);
   return [
@@ -105,8 +105,8 @@ function showGroup(page, group) {
     },
   });
   async function remove(rows) {
-    const done = await confirm(rows.length === 1 ? "Remove this member?" : `Remove ${number(rows.length)} members?`, {
-      danger: true,
+    const title = rows.length === 1 ? "Remove this member?" : `Remove ${number(rows.length)} members?`;
+    const done = await confirmEach(title, {
       confirm: "Remove",
       body: h(
         "div",
@@ -119,16 +119,9 @@ function showGroup(page, group) {
         rows.length > 20 ? h("p", { class: "faint" }, `and ${number(rows.length - 20)} more`) : null,
         h("p", {}, "They lose what the group's grants allow. Tickets keep the groups that they were made with."),
       ),
-      run: async () => {
-        for (const row of rows) {
-          try {
-            await page.call("deleteGroupMember", { path: { group, member: row.member } });
-          } catch (error) {
-            if (error.status !== 404) throw error;
-          }
-          table.remove(row);
-        }
-      },
+      rows,
+      call: (row) => page.call("deleteGroupMember", { path: { group, member: row.member } }),
+      ended: table.remove,
     });
     if (done) toast(`${count(rows.length, "member")} removed`);
   }
@@ -200,7 +193,7 @@ function addMember(page, group) {
             fill(trouble);
             if (!form.check()) return;
             try {
-              const { data } = await hold(page.call("createGroupMember", call()));
+              const { data } = await hold(() => page.call("createGroupMember", call()));
               toast("Added on every gateway");
               close(data);
             } catch (error) {

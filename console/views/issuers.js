@@ -6,7 +6,7 @@ import { code, count } from "../format.js";
 import { bindKey } from "../keys.js";
 import { badge, button, card, menuButton, pageHead, problemBox } from "../parts.js";
 import { editRow } from "../resource.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { showObject } from "../values.js";
 import { stepList, testing, verdict } from "./checks.js";
@@ -75,7 +75,7 @@ function showList(page) {
       value: standard,
       saved: "Its tokens are accepted from now on",
     });
-    if (made) go(address("issuers", page.may("validateIssuer") ? { test: "1" } : {}, [made.data.id]));
+    if (made) page.go(address("issuers", page.may("validateIssuer") ? { test: "1" } : {}, [made.data.id]));
   }
   if (page.may("createIssuer")) bindKey("n", "New issuer", create, page.signal);
   return [
@@ -106,7 +106,7 @@ function remove(page, row) {
 async function showIssuer(page, id) {
   const { data: row } = await page.call("getIssuer", { path: { id } });
   page.title("Issuer");
-  const again = () => go(address("issuers", { at: String(Date.now()) }, [id]), { replace: true });
+  const again = () => page.go(address("issuers", { at: String(Date.now()) }, [id]), { replace: true });
   const test = keysCard(page, row);
   return [
     pageHead(code(row.issuer), {
@@ -144,7 +144,7 @@ async function showIssuer(page, id) {
                   icon: "trash",
                   tone: "danger",
                   run: async () => {
-                    if (await remove(page, row)) go("#/issuers");
+                    if (await remove(page, row)) page.go("#/issuers");
                   },
                 },
               ],

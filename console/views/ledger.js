@@ -4,7 +4,7 @@ import { h, isAbort } from "../dom.js";
 import { exportRows } from "../exports.js";
 import { code, count, number, relative, utc } from "../format.js";
 import { bindKey } from "../keys.js";
-import { badge, button, menuButton, pageHead } from "../parts.js";
+import { badge, button, liveStatus, menuButton, pageHead } from "../parts.js";
 import { moment } from "../ranges.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -118,7 +118,7 @@ function showList(page) {
           actions: page.may("explain") ? [button("Try as a user", { href: "#/try", icon: "try" })] : [],
         },
   });
-  const status = h("span", { class: "live-status", role: "status" });
+  const status = liveStatus();
   if (isLive) follow(page, filters, table, fresh, status);
   const toggle = () => page.setQuery({ live: isLive ? "" : "true", ...(isLive ? {} : { from: "", to: "" }) });
   bindKey("v", isLive ? "Stop the live view" : "Follow the ledger live", toggle, page.signal);
@@ -161,7 +161,7 @@ function showList(page) {
       ],
     }),
     isLive
-      ? filterBar(page, "listIssuances", { omit: ["from", "to"], extra: [status] })
+      ? filterBar(page, "listIssuances", { omit: ["from", "to"], extra: [status.element] })
       : filterBar(page, "listIssuances"),
     table.element,
   ];
@@ -172,7 +172,7 @@ function follow(page, filters, table, fresh, status) {
   const started = new Date(Date.now() - overlap * 1000).toISOString();
   let isBusy = false;
   let total = 0;
-  status.textContent = "Following";
+  status.say("Following");
   page.every(2, async () => {
     if (isBusy) return;
     isBusy = true;
@@ -197,9 +197,9 @@ function follow(page, filters, table, fresh, status) {
       }
       const skipped = data.nextPageToken && arrived.length === data.items.length;
       const missed = skipped ? `, and more than ${number(tailLength)} at once` : "";
-      status.textContent = `${count(total, "new row")}${missed}`;
+      status.say(`${count(total, "new row")}${missed}`);
     } catch (error) {
-      if (!isAbort(error)) status.textContent = `Not reached: ${error.title ?? error.message}`;
+      if (!isAbort(error)) status.say(error.title ?? error.message, { isBad: true });
     } finally {
       isBusy = false;
     }

@@ -1,11 +1,11 @@
 // Uploads in parts: which are open, whose they are, and how to abort them.
 
-import { confirm } from "../dialog.js";
+import { confirmEach } from "../dialog.js";
 import { h } from "../dom.js";
 import { choiceFilter } from "../filters.js";
 import { code, count, number, principal, relative, time } from "../format.js";
 import { badge, button, card, message, pageHead } from "../parts.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { toast } from "../toast.js";
 import { showObject } from "../values.js";
@@ -73,9 +73,7 @@ function showList(page) {
           text: "Large files are sent in parts. Each such upload appears here until its record is removed.",
         },
   });
-  async function end(rows) {
-    if (await abort(page, rows)) for (const row of rows) table.replace({ ...row, state: "aborted" });
-  }
+  const end = (rows) => abort(page, rows, (row) => table.replace({ ...row, state: "aborted" }));
   return [
     pageHead("Uploads in parts", {
       back: { href: "#/uploads", label: "Uploads" },
@@ -89,9 +87,9 @@ function showList(page) {
   ];
 }
 
-async function abort(page, rows) {
-  const done = await confirm(rows.length === 1 ? "Abort this upload?" : `Abort ${number(rows.length)} uploads?`, {
-    danger: true,
+async function abort(page, rows, ended) {
+  const title = rows.length === 1 ? "Abort this upload?" : `Abort ${number(rows.length)} uploads?`;
+  const done = await confirmEach(title, {
     confirm: "Abort",
     body: [
       rows.length === 1
@@ -99,15 +97,9 @@ async function abort(page, rows) {
         : null,
       h("p", {}, "The store discards the parts that it has. The upload cannot be resumed."),
     ],
-    run: async () => {
-      for (const row of rows) {
-        try {
-          await page.call("abortAnyMultipartUpload", { path: { id: row.id } });
-        } catch (error) {
-          if (error.status !== 404) throw error;
-        }
-      }
-    },
+    rows,
+    call: (row) => page.call("abortAnyMultipartUpload", { path: { id: row.id } }),
+    ended,
   });
   // After the dialog has closed, so that the view that follows comes at once.
   if (done) toast(`${count(rows.length, "upload")} aborted`);
@@ -128,7 +120,7 @@ async function showUpload(page, id) {
                 tone: "danger",
                 icon: "trash",
                 run: async () => {
-                  if (await abort(page, [row])) go(address("multipart", { at: String(Date.now()) }, [id]));
+                  if (await abort(page, [row])) page.go(address("multipart", { at: String(Date.now()) }, [id]));
                 },
               }),
             ]

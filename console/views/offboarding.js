@@ -19,6 +19,7 @@ import { address } from "../router.js";
 import { commandLines } from "../shell.js";
 import { showBlastRadius } from "../simulation.js";
 import { columnsOf, dataTable } from "../table.js";
+import { toast } from "../toast.js";
 import { grantLine } from "../values.js";
 import { askForm } from "./ask.js";
 
@@ -249,16 +250,10 @@ async function remove(page, data, etag, place) {
     },
   });
   if (!done) return;
-  await list(
-    page,
-    who,
-    place,
-    answer
-      ? message(
-          "ok",
-          `${count(answer.count, "row")} removed`,
-          h("p", {}, "No gateway issues anything because of them. Stores discard parts of uploads in a few minutes."),
-        )
-      : message("warn", "Nothing was removed", h("p", {}, "The rows changed since they were listed. Look again.")),
-  );
+  const words = answer ? `${count(answer.count, "row")} removed` : "Nothing was removed";
+  const note = answer
+    ? "No gateway issues anything because of them. Stores discard parts of uploads in a few minutes."
+    : "The rows changed since they were listed. Look again.";
+  if (page.signal.aborted) toast(words, { tone: answer ? "ok" : "bad", note });
+  else await list(page, who, place, message(answer ? "ok" : "warn", words, h("p", {}, note)));
 }

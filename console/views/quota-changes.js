@@ -81,7 +81,7 @@ export async function edit(page, id) {
               fill(trouble);
               if (read(input.value) === quota.limit) return close();
               try {
-                const answer = await hold(page.call("patchQuota", call()));
+                const answer = await hold(() => page.call("patchQuota", call()));
                 toast("The limit is in force");
                 return close(answer);
               } catch (error) {

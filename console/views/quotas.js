@@ -6,7 +6,7 @@ import { duration, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
 import { button, card, facts, menuButton, message, meter, pageHead } from "../parts.js";
 import { editRow } from "../resource.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { showObject } from "../values.js";
 import { edit, remove, reset } from "./quota-changes.js";
@@ -111,7 +111,7 @@ function showList(page) {
       labels,
       saved: "The quota counts from now on",
     });
-    if (made) go(address("quotas", {}, [made.data.id]));
+    if (made) page.go(address("quotas", {}, [made.data.id]));
   }
   if (page.may("createQuota")) bindKey("n", "New quota", create, page.signal);
   return [
@@ -148,7 +148,7 @@ async function showQuota(page, id) {
   const { data: quota } = await page.call("getQuota", { path: { id } });
   page.title("Quota");
   const write = writer(quota);
-  const again = () => go(page.here(), { replace: true });
+  const again = () => page.go(page.here(), { replace: true });
   return [
     pageHead("Quota", {
       back: { href: "#/quotas", label: "Quotas" },
@@ -179,7 +179,7 @@ async function showQuota(page, id) {
                   icon: "trash",
                   tone: "danger",
                   run: async () => {
-                    if (await remove(page, quota)) go("#/quotas");
+                    if (await remove(page, quota)) page.go("#/quotas");
                   },
                 },
               ],
@@ -209,7 +209,7 @@ async function showQuota(page, id) {
 /** Returns the holders of a quota with what they used. */
 function holders(page, quota) {
   const write = writer(quota);
-  const again = () => go(page.here(), { replace: true });
+  const again = () => page.go(page.here(), { replace: true });
   const table = dataTable({
     caption: "Use by holder",
     key: (row) => row.holder,

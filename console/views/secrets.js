@@ -8,7 +8,7 @@ import { button, codeBlock, disclosure, message } from "../parts.js";
 /** Calls an operation whose body holds a secret. "Show command" lists it, and the page does not keep the secret. */
 export function callWithSecret(page, id, call) {
   page.record(id, { ...call, body: redacted(page.contract, page.contract.bodyOf(id), call.body) });
-  return page.session.api.call(id, { signal: page.signal, ...call });
+  return page.session.api.call(id, { signal: page.signalOf(id), ...call });
 }
 
 /** Returns what a form needs of a page, such that the page keeps no secret of its calls. */

@@ -1,10 +1,10 @@
 // Tickets: which of them are alive, whom they act for, and how to end them.
 
-import { confirm } from "../dialog.js";
+import { confirm, confirmEach } from "../dialog.js";
 import { h } from "../dom.js";
 import { code, count, number, principal, relative, time } from "../format.js";
 import { actionBadges, badge, button, card, message, pageHead } from "../parts.js";
-import { address, go } from "../router.js";
+import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { toast } from "../toast.js";
 import { showObject } from "../values.js";
@@ -43,7 +43,7 @@ function showList(page) {
         icon: "trash",
         tone: "danger",
         run: async () => {
-          if (await revoke(page, [row])) table.remove(row);
+          await revoke(page, [row], table.remove);
         },
       },
     ],
@@ -54,7 +54,7 @@ function showList(page) {
             small: true,
             icon: "trash",
             run: async () => {
-              if (await revoke(page, rows)) for (const row of rows) table.remove(row);
+              await revoke(page, rows, table.remove);
             },
           }),
         ]
@@ -80,20 +80,14 @@ function showList(page) {
   ];
 }
 
-async function revoke(page, rows) {
-  const done = await confirm(rows.length === 1 ? "Revoke this ticket?" : `Revoke ${number(rows.length)} tickets?`, {
-    danger: true,
+async function revoke(page, rows, ended) {
+  const title = rows.length === 1 ? "Revoke this ticket?" : `Revoke ${number(rows.length)} tickets?`;
+  const done = await confirmEach(title, {
     confirm: "Revoke",
     body: h("p", {}, "No gateway accepts it any longer. Temporary credentials that it fetched work until they expire."),
-    run: async () => {
-      for (const row of rows) {
-        try {
-          await page.call("revokeAnyTicket", { path: { id: row.id } });
-        } catch (error) {
-          if (error.status !== 404) throw error;
-        }
-      }
-    },
+    rows,
+    call: (row) => page.call("revokeAnyTicket", { path: { id: row.id } }),
+    ended,
   });
   // After the dialog has closed, so that the view that follows comes at once.
   if (done) toast(`${count(rows.length, "ticket")} revoked`);
@@ -129,7 +123,7 @@ async function showTicket(page, id) {
               tone: "danger",
               icon: "trash",
               run: async () => {
-                if (await revoke(page, [row])) go("#/tickets");
+                if (await revoke(page, [row])) page.go("#/tickets");
               },
             }),
           ]

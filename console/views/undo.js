@@ -184,7 +184,7 @@ export async function undo(page, record) {
             const call = body ? { ...plan.call, body: { ...body, ...given } } : plan.call;
             fill(trouble);
             try {
-              close({ plan, answer: await hold(withSecrets(page).call(plan.id, call)) });
+              close({ plan, answer: await hold(() => withSecrets(page).call(plan.id, call)) });
             } catch (error) {
               if (isAbort(error)) return;
               secret = body ? secretForm(page, plan.id, error) : null;
@@ -217,5 +217,5 @@ export async function undo(page, record) {
   if (!done) return;
   const id = done.answer.requestId;
   toast("Undone", { action: id ? { label: "Show", run: () => go(address("audit", { requestId: id })) } : undefined });
-  if (page.path.length === 0) go(page.here(), { replace: true });
+  if (page.path.length === 0) page.go(page.here(), { replace: true });
 }

@@ -27,7 +27,12 @@ as_root() {
     if ((EUID == 0)); then
         "$@"
     elif command -v sudo >/dev/null; then
-        sudo "$@"
+        # sudo drops these variables, which apt needs where a proxy is the only way out.
+        local name proxies=()
+        for name in http_proxy https_proxy no_proxy; do
+            if [[ -n ${!name:-} ]]; then proxies+=("$name=${!name}"); fi
+        done
+        sudo ${proxies[@]:+env "${proxies[@]}"} "$@"
     else
         die "needs root for: $* (run as root, or install sudo)"
     fi
@@ -46,9 +51,12 @@ require_debian() {
 }
 
 require_swift() {
-    local version
-    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1) || true
-    [[ -n $version ]] || die "no Swift toolchain on the PATH; install Swift 6.2 or later (https://www.swift.org/install/linux/)"
+    local site=https://www.swift.org/install/linux/ told version
+    command -v swift >/dev/null || die "no Swift toolchain on the PATH; install Swift 6.2 or later ($site)"
+    told=$(swift --version 2>&1) || true
+    version=$(sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' <<<"$told" | head -n 1)
+    [[ -n $version ]] ||
+        die "$(command -v swift) does not run: $(tail -n 1 <<<"$told"); install the packages that $site lists for Debian 12"
     local major=${version%%.*} minor=${version##*.}
     ((major > 6 || (major == 6 && minor >= 2))) || die "Swift 6.2 or later is needed, this is $version"
 }
@@ -72,14 +80,17 @@ install_packages() {
     ((${#missing[@]})) || return 0
     say "installing ${missing[*]}"
     as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >&2
-    local others=()
+    local services=() others=()
     for package in "${missing[@]}"; do
         case $package in
             postgresql-15) install_postgresql ;;
-            nginx | etcd-server | prometheus) install_stopped "$package" ;;
+            nginx | etcd-server | patroni | prometheus | pgbouncer | radosgw | ceph-mon | ceph-osd)
+                services+=("$package")
+                ;;
             *) others+=("$package") ;;
         esac
     done
+    if ((${#services[@]})); then install_stopped "${services[@]}"; fi
     if ((${#others[@]})); then apt_install "${others[@]}"; fi
 }
 
@@ -93,16 +104,24 @@ install_postgresql() {
     with_file "$no_main_cluster" 'create_main_cluster = false' apt_install postgresql-15
 }
 
-# install_stopped PACKAGE: installs a package of Debian that would start a service of its name, now and at each boot:
-# nginx, etcd and Prometheus. This prevents both, unless the machine already has a policy for services.
+# install_stopped PACKAGE…: installs packages of Debian that, or whose dependencies, would start services, now and at
+# each boot. This prevents both, unless the machine already has a policy for services.
 install_stopped() {
-    local package=$1
     if [[ -e $service_policy ]]; then
-        apt_install "$package"
+        apt_install "$@"
         return
     fi
-    with_file "$service_policy" $'#!/bin/sh\nexit 101' apt_install "$package"
-    if [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable "${package%-server}"; fi
+    local before added=()
+    before=$(enabled_units)
+    with_file "$service_policy" $'#!/bin/sh\nexit 101' apt_install "$@"
+    mapfile -t added < <(LC_ALL=C comm -13 <(echo "$before") <(enabled_units))
+    if ((${#added[@]})); then as_root systemctl --quiet disable "${added[@]}"; fi
+}
+
+# Prints the units that systemd starts by itself, sorted.
+enabled_units() {
+    command -v systemctl >/dev/null || return 0
+    systemctl list-unit-files --state=enabled --no-legend --plain | cut -d ' ' -f 1 | LC_ALL=C sort
 }
 
 # with_file FILE TEXT COMMAND…: runs the command while the file has this text, and removes the file however the command
@@ -131,7 +150,7 @@ remove_leftovers() {
 # Installs what the program needs at build time and at run time.
 install_build_packages() {
     install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev libyaml-dev zlib1g-dev pkg-config postgresql-15
-    install_packages libjs-chart.js
+    install_packages libjs-chart.js git
 }
 
 # Prints the path of the program of a release.
@@ -165,6 +184,12 @@ build_release() {
         printf '%s %d\n' "$kind" "$took"
     } >"$release_times.new"
     mv "$release_times.new" "$release_times"
+}
+
+# unreleased SECONDS COMMIT CHANGES: prints what the version of a package ends with if it is not a release: packages of
+# later commits sort after it, and the release after all. CHANGES is what `git status --porcelain` prints.
+unreleased() {
+    printf '~git%s.%s%s' "$(LC_ALL=C date --utc --date="@$1" +%Y%m%d%H%M%S)" "$2" "${3:+.dirty}"
 }
 
 # strip_program FROM TO: copies a program without its symbols and what debuggers read.

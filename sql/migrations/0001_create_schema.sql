@@ -154,6 +154,7 @@ CREATE TABLE buckets (
     permits_symlinks boolean NOT NULL DEFAULT false,
     callback text,
     callback_var text,
+    encryption jsonb,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     revision uuid NOT NULL DEFAULT gen_random_uuid(),
     CONSTRAINT buckets_pkey PRIMARY KEY (name),
@@ -170,7 +171,8 @@ CREATE TABLE buckets (
     CONSTRAINT buckets_session_ttl_check CHECK (max_session_ttl = 0 OR max_session_ttl BETWEEN 900 AND 43200),
     CONSTRAINT buckets_callback_check CHECK (
         (provider = 'oss' OR callback IS NULL) AND (callback IS NOT NULL OR callback_var IS NULL)
-    )
+    ),
+    CONSTRAINT buckets_encryption_check CHECK (provider <> 'gcs' OR encryption IS NULL)
 );
 CREATE INDEX buckets_credential_id_idx ON buckets (credential_id);
 
@@ -193,6 +195,8 @@ COMMENT ON COLUMN buckets.permits_symlinks IS
 COMMENT ON COLUMN buckets.callback IS
     'What OSS calls when an upload by a link is complete: base64 of JSON.';
 COMMENT ON COLUMN buckets.callback_var IS 'The variables of that call: base64 of JSON.';
+COMMENT ON COLUMN buckets.encryption IS
+    'The encryption that uploads request of the store, as the API writes it; NULL where they request none.';
 
 CREATE TABLE event_secrets (
     bucket text COLLATE "C" NOT NULL,

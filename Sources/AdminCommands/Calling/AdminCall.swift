@@ -2,6 +2,7 @@ import Bytes
 import ContractModel
 import FoundationEssentials
 import GatewayTransport
+import Glibc
 import LibCurl
 import LocalFiles
 import Terminal
@@ -21,12 +22,25 @@ struct AdminCall {
     ///
     /// - Returns: The exit status: 1 if the answer says that what was examined is not valid.
     func run() throws(AdminFailure) -> Int32 {
+        // Before anything is sent: an answer may hold what is shown only once.
+        let output = try AdminOutputFile(invocation.output, isPrivate: command.showsSecret(model))
+        let interrupts =
+            output.isReplacement
+            ? Interrupts {
+                output.discard()
+                _exit(ExitStatus.interrupted)
+            } : nil
+        defer { interrupts?.end() }
+        return try run(writingTo: output)
+    }
+
+    private func run(writingTo output: AdminOutputFile) throws(AdminFailure) -> Int32 {
         if command.answersFile {
-            try export()
+            try export(to: output)
             return 0
         }
         if command.isPaged {
-            try list()
+            try list(to: output)
             return 0
         }
         let sent = try value()
@@ -43,10 +57,10 @@ struct AdminCall {
             return 0
         }
         guard let value = answer.json else {
-            try write(answer.body)
+            try write(answer.body, to: output)
             return 0
         }
-        try show(value)
+        try show(value, on: output)
         return command.judges(model) && value["valid"] == .bool(false) ? 1 : 0
     }
 
@@ -177,7 +191,7 @@ struct AdminCall {
             file, length: length, type: type, progress: AdminProgress("Sent", total: length, isOn: showsProgress))
     }
 
-    private func export() throws(AdminFailure) {
+    private func export(to output: AdminOutputFile) throws(AdminFailure) {
         let name = invocation.output ?? "-"
         var query = invocation.query
         let option = command.answerTypes.contains("text/csv") ? "--format" : nil
@@ -186,7 +200,6 @@ struct AdminCall {
         {
             query.append(("format", format))
         }
-        let output = AdminOutputFile(invocation.output)
         // On a terminal, the bar would mix with the lines of the answer.
         let progress = AdminProgress(
             "Received", total: nil, isOn: showsProgress && (name != "-" || !screen.output.isTerminal))
@@ -204,7 +217,7 @@ struct AdminCall {
     }
 
     /// Reads pages until there are enough rows.
-    private func list() throws(AdminFailure) {
+    private func list(to output: AdminOutputFile) throws(AdminFailure) {
         var rows: [ContractValue] = []
         var token: String?
         repeat {
@@ -224,7 +237,7 @@ struct AdminCall {
             token = next
         } while token != nil && rows.count < invocation.limit ?? .max
         if let limit = invocation.limit { rows = Array(rows.prefix(limit)) }
-        try show(rows)
+        try show(rows, on: output)
         if rows.isEmpty, !isJSON { screen.note("There are no rows.") }
         if token != nil { screen.note("There are more rows. Use '--limit' or '--all' to see them.") }
     }
@@ -234,18 +247,18 @@ struct AdminCall {
         invocation.isJSON || (invocation.printed == nil && invocation.output?.hasSuffix(".json") == true)
     }
 
-    private func show(_ rows: [ContractValue]) throws(AdminFailure) {
+    private func show(_ rows: [ContractValue], on output: AdminOutputFile) throws(AdminFailure) {
         if isJSON {
             let page = ContractValue.object([.init("items", .array(rows))])
-            return try write(Array((page.json(isIndented: true) + "\n").utf8))
+            return try write(Array((page.json(isIndented: true) + "\n").utf8), to: output)
         }
         if let members = invocation.printed {
-            return try write(Array(rows.map { Self.line(of: members, in: $0) }.joined().utf8))
+            return try write(Array(rows.map { Self.line(of: members, in: $0) }.joined().utf8), to: output)
         }
         let stream = invocation.output == nil ? screen.output : nil
         let table = TextTable.rows(
             rows, of: command.words[0], chosen: invocation.columns, known: command.answerMembers(model), on: stream)
-        try write(Array((rows.isEmpty ? "" : table).utf8))
+        try write(Array((rows.isEmpty ? "" : table).utf8), to: output)
     }
 
     /// Returns the values of members with tabs between them.
@@ -257,20 +270,24 @@ struct AdminCall {
         return values.joined(separator: "\t") + "\n"
     }
 
-    private func show(_ value: ContractValue) throws(AdminFailure) {
-        if let members = invocation.printed { return try write(Array(Self.line(of: members, in: value).utf8)) }
+    private func show(_ value: ContractValue, on output: AdminOutputFile) throws(AdminFailure) {
+        if let members = invocation.printed {
+            return try write(Array(Self.line(of: members, in: value).utf8), to: output)
+        }
         let text =
             isJSON
             ? value.json(isIndented: true) + "\n"
             : TextTable.members(
                 of: value, by: AnswerShape(command.answerRow(model), model),
                 on: invocation.output == nil ? screen.output : nil)
-        try write(Array(text.utf8))
+        try write(Array(text.utf8), to: output)
     }
 
-    private func write(_ bytes: [UInt8]) throws(AdminFailure) {
-        let output = AdminOutputFile(invocation.output, isPrivate: command.showsSecret(model))
+    private func write(_ bytes: [UInt8], to output: AdminOutputFile) throws(AdminFailure) {
         _ = output.write(bytes)
-        try output.complete()
+        do throws(AdminFailure) { try output.complete() } catch {
+            guard command.showsSecret(model), case .file(let text) = error else { throw error }
+            throw .file("\(text) The command has taken effect, and its secret is not shown again: make another one.")
+        }
     }
 }

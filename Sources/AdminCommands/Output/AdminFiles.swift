@@ -35,11 +35,10 @@ enum AdminFiles {
     ///   - name: The name of the file.
     ///   - option: The option that names a format where the extension does not; `nil` if the command knows only NDJSON.
     static func format(of name: String, option: String?) throws(AdminFailure) -> String? {
-        let file = name.split(separator: "/").last ?? ""
-        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return nil }
-        switch file[dot...].lowercased() {
-        case ".ndjson", ".jsonl": return "ndjson"
-        case ".csv" where option != nil: return "csv"
+        guard let form = FileName.fileExtension(name) else { return nil }
+        switch form {
+        case "ndjson", "jsonl": return "ndjson"
+        case "csv" where option != nil: return "csv"
         default:
             guard let option else {
                 throw .usage("'\(name)' does not end with '.ndjson', and this command writes NDJSON only.")

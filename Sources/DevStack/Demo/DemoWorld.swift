@@ -35,7 +35,7 @@ public enum DemoWorld {
     /// it.
     ///
     /// Each is one line for bash that needs only `curl` and `sed`. Later lines use the links that earlier lines stored
-    /// in variables.
+    /// in variables. They ask no proxy that the user's shell names: it would read the token.
     ///
     /// - Parameters:
     ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a trailing slash.
@@ -50,10 +50,10 @@ public enum DemoWorld {
             """
         return [
             "upload=$(\(request(gateway: gateway, token: token, body: put))) && echo \"$upload\"",
-            "curl -fsS -w '%{http_code}\\n' -X PUT -H 'Content-Type: \(contentType)' "
+            "\(curl) -w '%{http_code}\\n' -X PUT -H 'Content-Type: \(contentType)' "
                 + "--data-binary '\(text)' \"$upload\"",
             "download=$(\(request(gateway: gateway, token: token, body: get))) && echo \"$download\" "
-                + "&& curl -fsS -w '\\n%{http_code}\\n' \"$download\"",
+                + "&& \(curl) -w '\\n%{http_code}\\n' \"$download\"",
         ]
     }
 
@@ -94,10 +94,12 @@ public enum DemoWorld {
         return "\(origin)/distribute-token.json gives credentials of \(user) to whoever asks on this machine.\n"
     }
 
+    private static let curl = "curl -fsS --noproxy 127.0.0.1"
+
     /// Returns a command that prints the link. `sed` is sufficient because the answer is JSON without spaces and a link
     /// contains no quotes. The status goes to standard error.
     private static func request(gateway: String, token: String, body: String) -> String {
-        "curl -fsS -w '%{stderr}%{http_code}\\n' \(quoted("\(gateway)/v1/presigned-urls")) "
+        "\(curl) -w '%{stderr}%{http_code}\\n' \(quoted("\(gateway)/v1/presigned-urls")) "
             + "-H \(quoted("Authorization: Bearer \(token)")) "
             + "-H 'Content-Type: application/json' -d \(quoted(body)) "
             + #"| sed -n 's/.*"url":"\([^"]*\)".*/\1/p'"#

@@ -47,10 +47,8 @@ public final class WebExample: HTTPResponder {
     public func response(to failure: ServerFailure) -> ServerResponse { gateway.response(to: failure) }
 
     /// Answers as the gateway does.
-    public func response(
-        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
-    ) -> ServerResponse {
-        gateway.response(to: failure, of: head, context: context)
+    public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
+        gateway.response(to: failure, of: request)
     }
 
     /// The path of the file that a request asks for; `nil` if it asks for none.

@@ -83,7 +83,7 @@ public final class APIResponder: HTTPResponder {
         } catch {
             response = renderProblems.response(to: error, of: request)
         }
-        crossOrigin.allow(&response, to: request)
+        crossOrigin.allow(&response, to: request.method, request.headers, request.match)
         observe.ends(request, with: &response)
         return response
     }
@@ -143,15 +143,31 @@ public final class APIResponder: HTTPResponder {
 
     /// Answers input that never became a request, in the form of every other problem.
     public func response(to failure: ServerFailure) -> ServerResponse {
-        observe.response(to: Problem(failure), cause: failure.cause, requestID: makeID())
+        observe.response(to: failure, in: .unreadable, requestID: makeID())
     }
 
-    /// Answers a request that the server has refused, and counts it among the requests of its route.
-    public func response(
-        to failure: ServerFailure, of head: RequestHead, context: (any AnyObject & Sendable)?
-    ) -> ServerResponse {
-        let response = response(to: failure)
-        if let match = context as? RouteMatch { observe.refused(head.method, match, status: response.head.status.code) }
+    /// Answers a request that the server refuses or gives up, in the form of its route, and counts it among the route's
+    /// requests.
+    public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
+        guard let match = request.context as? RouteMatch else { return response(to: failure) }
+        let (head, id) = (request.head, makeID())
+        var response =
+            preflightAnswer(despite: failure, head.method, match, requestID: id)
+            ?? observe.response(to: failure, in: match, requestID: id)
+        crossOrigin.allow(&response, to: head.method, head.headerFields, match)
+        if !request.isCounted { observe.refused(head.method, match, status: response.head.status.code) }
+        return response
+    }
+
+    /// Answers a preflight request, which takes nothing that the server lacks. Without an answer to it, a browser sends
+    /// no request, and the page cannot learn that the gateway is busy.
+    private func preflightAnswer(
+        despite failure: ServerFailure, _ method: HTTPRequest.Method, _ match: RouteMatch, requestID: String
+    ) -> ServerResponse? {
+        guard case .unavailable = failure, match.route == nil,
+            var response = try? match.answerWithoutRoute(to: method)
+        else { return nil }
+        response.head.headerFields.append(.requestID, requestID)
         return response
     }
 

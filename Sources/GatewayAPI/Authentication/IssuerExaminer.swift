@@ -48,7 +48,7 @@ struct IssuerExaminer: Sendable {
 
     private func document(at url: String?) async -> IssuerDocument? {
         guard let url else { return nil }
-        return await documents.document(at: url)
+        return await documents.document(at: url, within: nil)
     }
 
     /// The URL of the discovery document; `nil` if the issuer's name is no URL, or if it shares a secret with the

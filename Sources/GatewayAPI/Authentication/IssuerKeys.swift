@@ -40,12 +40,10 @@ final class IssuerKeys: Sendable {
     }
 
     /// Fetches the keys again, if a fetch is due, and returns them. Concurrent callers share one fetch.
+    ///
+    /// - Throws: `unavailable` if the last fetch failed. The issuer may have keys then that are not held.
     func refreshed() async throws(GatewayError) -> KeySet {
-        do throws(GatewayError) {
-            try await loads.run([true])
-        } catch {
-            return try shelf.keys()
-        }
+        try await loads.run([true])
         return try shelf.keys()
     }
 }
@@ -56,7 +54,7 @@ private final class Shelf: Sendable {
     private static let maxAge: TimeInterval = 600
     /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
     private static let minInterval: TimeInterval = 60
-    /// Seconds until an issuer that has never answered is asked again.
+    /// Seconds until a fetch that failed is repeated for a token whose key is not held.
     private static let retry: TimeInterval = 5
 
     private struct State {
@@ -64,6 +62,8 @@ private final class Shelf: Sendable {
         var document: [UInt8] = []
         var fetchedAt: Date?
         var triedAt: Date?
+        /// Why the last fetch failed; `nil` if it succeeded.
+        var failure: GatewayError?
     }
 
     private let issuer: Issuer
@@ -87,7 +87,8 @@ private final class Shelf: Sendable {
         return state.withLock { state in
             guard let keys = state.keys else { return (nil, true) }
             guard case .url = issuer.keys else { return (keys, false) }
-            return (keys, hasPassed(Self.maxAge, since: state.fetchedAt, at: now) && mayTry(state, at: now))
+            let isOld = hasPassed(Self.maxAge, since: state.fetchedAt, at: now)
+            return (keys, isOld && hasPassed(Self.minInterval, since: state.triedAt, at: now))
         }
     }
 
@@ -98,15 +99,18 @@ private final class Shelf: Sendable {
     }
 
     /// Reads the keys; does nothing if that was tried a short while ago.
+    ///
+    /// - Throws: `unavailable` if this fetch, or the one a short while ago, failed.
     func load() async throws(GatewayError) {
         switch issuer.keys {
         case .url(let url):
             let start = now()
-            let isTurn = state.withLock { state in
-                guard mayTry(state, at: start) else { return false }
+            let (isTurn, failure) = state.withLock { state -> (Bool, GatewayError?) in
+                guard mayTry(state, at: start) else { return (false, state.failure) }
                 state.triedAt = start
-                return true
+                return (true, nil)
             }
+            if let failure { throw failure }
             if isTurn { try await fetch(url) }
         case .inline(let text):
             guard state.withLock({ $0.keys == nil }) else { return }
@@ -123,23 +127,29 @@ private final class Shelf: Sendable {
         do throws(GatewayError) {
             document = try await fetcher.keySet(at: url)
         } catch {
-            // A cancelled caller has not learned that the issuer is down.
-            if Task.isCancelled { state.withLock { $0.triedAt = nil } }
             logger.warning("key set not fetched", metadata: ["issuer": "\(issuer.issuer)"])
-            throw missing("cannot be fetched: \(error.cause ?? .unstated)")
+            throw failed("cannot be fetched: \(error.cause ?? .unstated)")
         }
         let time = now()
         let isUnchanged = state.withLock { state in
             guard state.keys != nil, state.document == document else { return false }
             state.fetchedAt = time
+            state.failure = nil
             return true
         }
         if isUnchanged { return }
         guard let keys = KeySet(document: document, algorithms: issuer.algorithms) else {
             logger.warning("key set is malformed", metadata: ["issuer": "\(issuer.issuer)"])
-            throw missing("are malformed")
+            throw failed("are malformed")
         }
         hold(keys, from: document, at: time)
+    }
+
+    /// Notes that a fetch failed.
+    private func failed(_ reason: String) -> GatewayError {
+        let failure = missing(reason)
+        state.withLock { $0.failure = failure }
+        return failure
     }
 
     /// Nobody whom the issuer vouches for can be known until its keys are there.
@@ -157,11 +167,12 @@ private final class Shelf: Sendable {
             state.keys = keys
             state.document = document
             state.fetchedAt = time
+            state.failure = nil
         }
     }
 
     private func mayTry(_ state: State, at time: Date) -> Bool {
-        hasPassed(state.keys == nil ? Self.retry : Self.minInterval, since: state.triedAt, at: time)
+        hasPassed(state.failure == nil ? Self.minInterval : Self.retry, since: state.triedAt, at: time)
     }
 
     /// Whether an interval has passed. A clock that was set back counts as passed; otherwise it would stop fetches

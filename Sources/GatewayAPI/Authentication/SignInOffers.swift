@@ -23,6 +23,8 @@ final class SignInOffers: Sendable {
     private static let documentMinInterval: TimeInterval = 60
     /// Seconds until a document that was never read is fetched again.
     private static let documentRetry: TimeInterval = 5
+    /// Time for a document. The page waits for it, also for those who enter with an API key.
+    private static let patience = Duration.seconds(2)
 
     private struct Held: Sendable {
         var document: DiscoveryDocument?
@@ -70,8 +72,10 @@ final class SignInOffers: Sendable {
                     group.addTask {
                         let document = await Self.document(of: name.rawValue, documents, logger)
                         let time = now()
-                        guard let document else { return }
                         shelf.state.withLock { state in
+                            // The console asks twice for each page, so the pause begins only now.
+                            state.documents[name]?.triedAt = time
+                            guard let document else { return }
                             state.documents[name, default: Held()].document = document
                             state.documents[name]?.fetchedAt = time
                         }
@@ -137,7 +141,7 @@ final class SignInOffers: Sendable {
     ) async -> DiscoveryDocument? {
         guard let url = Issuer.discoveryURL(of: name) else { return nil }
         let reason: String
-        switch await documents.document(at: url).content {
+        switch await documents.document(at: url, within: patience).content {
         case .failure(let failure): reason = failure.word
         case .success(let bytes):
             guard let document = DiscoveryDocument(bytes) else {

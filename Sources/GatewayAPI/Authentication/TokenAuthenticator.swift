@@ -150,13 +150,14 @@ public final class TokenAuthenticator: Authenticator {
         )
     }
 
-    /// Whether the row under which the ticket was made still exists. A row created after the ticket is a different one.
+    /// Whether the row under which the ticket was made still exists, and could give the ticket's names. A row created
+    /// after the ticket is a different one.
     private func stillVouches(_ scope: PolicyScope?, for ticket: Ticket) async throws(GatewayError) -> Bool {
         guard let scope else { return true }
         switch PolicyKey(scope) {
         case .issuer(let issuer):
             guard let row = try await cache.issuer(issuer.rawValue).rows else { return false }
-            return row.createdAt <= ticket.createdAt
+            return row.createdAt <= ticket.createdAt && row.row.canName(ticket.principal, ticket.groups)
         case .apiKey(let prefix):
             guard let row = try await cache.apiKey(prefix: prefix).rows?.key else { return false }
             return row.createdAt <= ticket.createdAt && row.expiresAt.map { now() < $0 } ?? true
@@ -227,6 +228,13 @@ extension Ticket {
 }
 
 extension Issuer {
+    /// Whether names begin as those in tokens of this issuer do. With another prefix, they may be names of another
+    /// issuer.
+    fileprivate func canName(_ principal: Principal, _ groups: [Principal]) -> Bool {
+        principal.rawValue.utf8.starts(with: "user:\(principalPrefix)".utf8)
+            && groups.allSatisfy { $0.rawValue.utf8.starts(with: "group:\(groupPrefix)".utf8) }
+    }
+
     /// Whether tokens may be signed with this algorithm. Shared secrets and public keys are kept apart, whatever the
     /// row says.
     func accepts(_ algorithm: String) -> Bool {

@@ -98,8 +98,8 @@ final class VerifiedToken: Sendable {
     /// The groups that the token names. Names that no group can have are skipped, as no row can refer to them.
     private static func groups(in payload: JSONValue, of issuer: Issuer) throws(GatewayError) -> [Principal] {
         guard let claim = issuer.groupsClaim else { return [] }
-        // OpenID Connect Core, section 5.6.2: the claim is stored elsewhere. Ignoring it would miss a deny for a group.
-        guard payload["_claim_names"]?[claim] == nil else {
+        // Without these groups, a deny for one of them would be missed.
+        guard !isElsewhere(claim, of: payload) else {
             throw issuer.refusal(.claimNotAccepted, "The token refers to its groups elsewhere instead of listing them.")
         }
         guard let value = payload[claim: claim] else { return [] }
@@ -107,6 +107,16 @@ final class VerifiedToken: Sendable {
             throw issuer.refusal(.claimNotAccepted, "The token's groups are not a list of strings.")
         }
         return names.compactMap { $0.isEmpty ? nil : try? .group(issuer.groupPrefix + $0) }
+    }
+
+    /// Whether the issuer keeps the groups elsewhere, because they are too many for a token: by OpenID Connect Core,
+    /// section 5.6.2, or as Microsoft Entra ID says it in tokens of the implicit flow.
+    ///
+    /// - SeeAlso: Microsoft, "Access token claims reference", `hasgroups`.
+    private static func isElsewhere(_ claim: String, of payload: JSONValue) -> Bool {
+        if payload["_claim_names"]?[claim] != nil { return true }
+        guard claim == "groups", payload[claim: claim] == nil else { return false }
+        return payload["hasgroups"] == .bool(true) || payload["hasgroups"] == .string("true")
     }
 }
 

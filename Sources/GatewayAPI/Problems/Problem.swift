@@ -298,7 +298,7 @@ extension Problem {
                     + "An answer with a long link needs some of that.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .unavailable(let seconds, _):
-            self.init(kind: .unavailable)
+            self.init(kind: .slowDown)
             setRetryAfter(seconds)
         }
     }

@@ -134,6 +134,8 @@ final class RequestNotes: RefusalNotes {
 
     struct Facts: Sendable {
         var principal: Principal?
+        /// The identifier of the row that an admin reads or changes; `nil` where there are several or none.
+        var row: String?
         var problemCode: String?
         /// The part that the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
@@ -151,6 +153,10 @@ final class RequestNotes: RefusalNotes {
 
     func note(principal: Principal) {
         facts.withLock { $0.principal = principal }
+    }
+
+    func note(row: String) {
+        facts.withLock { $0.row = row }
     }
 
     func note(problemCode: String) {

@@ -41,6 +41,12 @@ extension RouteMatch {
         return .stream(maxBytes: Int64(maxBytes))
     }
 
+    /// Makes the answer for a problem, in the form of the route.
+    func answer(to problem: Problem, requestID: String) -> ServerResponse {
+        guard let form = route?.refusalForm else { return problem.response(requestID: requestID) }
+        return form(problem, requestID)
+    }
+
     /// Answers where the target leads to no operation. `OPTIONS` is answered with the methods of the path.
     ///
     /// - Throws: The reason why there is no operation.

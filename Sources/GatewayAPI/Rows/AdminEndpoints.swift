@@ -38,6 +38,7 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         let refusal: GatewayError
         do throws(GatewayError) {
             let created = try await writer.create(resource, change)
+            request.notes.note(row: created.stored.row.identifier)
             return Self.located(.created, created.stored, showing: created.shown)
         } catch {
             refusal = error

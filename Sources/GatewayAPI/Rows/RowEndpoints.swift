@@ -47,6 +47,7 @@ extension RowReading {
         guard let identifier = Resource.identifier(from: request.parameter(0)) else {
             throw .notFound(Resource.kind)
         }
+        request.notes.note(row: identifier)
         return identifier
     }
 

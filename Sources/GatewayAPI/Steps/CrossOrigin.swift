@@ -8,18 +8,18 @@ struct CrossOrigin: Sendable {
     let allowedOrigins: Set<String>
 
     /// Adds the header fields that the browser looks for.
-    func allow(_ response: inout ServerResponse, to request: APIRequest) {
-        guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return }
+    func allow(
+        _ response: inout ServerResponse, to method: HTTPRequest.Method, _ headers: HeaderFields, _ match: RouteMatch
+    ) {
+        guard !allowedOrigins.isEmpty, let path = match.crossOriginPath else { return }
         let allowsAny = allowedOrigins.contains("*")
         if !allowsAny {
             let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
             response.head.headerFields[.vary] = others + "Origin"
         }
-        guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
-            return
-        }
+        guard let origin = headers[.origin], allowsAny || allowedOrigins.contains(origin) else { return }
         response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin
-        if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+        if method == .options, headers[.accessControlRequestMethod] != nil {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
             response.head.headerFields[.accessControlAllowHeaders] =
@@ -36,10 +36,10 @@ struct CrossOrigin: Sendable {
     }
 }
 
-extension APIRequest {
-    /// The path of the request, where browsers may use it.
+extension RouteMatch {
+    /// The path, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        guard let path = match.path,
+        guard let path,
             ["/v1/", "/companion/"].contains(where: { path.template.utf8.starts(with: $0.utf8) })
         else { return nil }
         return path

@@ -56,8 +56,8 @@ final class Observe: Sendable {
         requestLog.answered(
             AnsweredRequest(
                 id: request.id, method: method, route: request.match.template, status: status,
-                microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode,
-                cause: facts.cause, refusals: facts.refusals, refusalCount: facts.refusalCount,
+                microseconds: nanoseconds / 1000, principal: facts.principal, row: facts.row,
+                code: facts.problemCode, cause: facts.cause, refusals: facts.refusals, refusalCount: facts.refusalCount,
                 sourceAddress: request.sourceAddress, trace: request.trace))
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
     }
@@ -83,15 +83,16 @@ final class Observe: Sendable {
         }
     }
 
-    /// Answers input that never became a request.
-    func response(to problem: Problem, cause: Cause?, requestID: String) -> ServerResponse {
+    /// Makes the answer to a failure of the server, in the form of the route.
+    func response(to failure: ServerFailure, in match: RouteMatch, requestID: String) -> ServerResponse {
+        let problem = Problem(failure)
+        var response = match.answer(to: problem, requestID: requestID)
         metrics.refused(code: problem.code)
         var metadata: Logger.Metadata = [
-            "request.id": "\(requestID)", "status": "\(problem.kind.status.code)", "code": "\(problem.code)",
+            "request.id": "\(requestID)", "status": "\(response.head.status.code)", "code": "\(problem.code)",
         ]
-        if let cause { metadata["cause"] = "\(cause)" }
+        if let cause = failure.cause { metadata["cause"] = "\(cause)" }
         logger.info("Request refused", metadata: metadata)
-        var response = problem.response(requestID: requestID)
         response.head.headerFields.append(.requestID, requestID)
         return response
     }

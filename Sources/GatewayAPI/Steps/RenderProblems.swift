@@ -12,8 +12,7 @@ struct RenderProblems: Sendable {
         let problem = problem(for: error, of: request)
         request.notes.note(problemCode: problem.code)
         note(error, of: request, as: problem)
-        if let form = request.match.route?.refusalForm { return form(problem, request.id) }
-        return problem.response(requestID: request.id)
+        return request.match.answer(to: problem, requestID: request.id)
     }
 
     /// Notes why the request was refused, unless the decision has noted it with what was asked for.

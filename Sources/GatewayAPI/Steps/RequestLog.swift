@@ -20,6 +20,8 @@ public struct AnsweredRequest: Sendable {
     public let microseconds: Int64
     /// The principal of the caller; `nil` where it is not known.
     public let principal: Principal?
+    /// The identifier of the row that an admin reads or changes; `nil` where there are several or none.
+    public let row: String?
     /// The code of the problem in the answer; `nil` for an answer that is not a problem.
     public let code: String?
     /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
@@ -36,7 +38,7 @@ public struct AnsweredRequest: Sendable {
     /// Puts the line together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
-        code: String?, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
+        row: String? = nil, code: String?, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
         sourceAddress: IPAddress? = nil, trace: TraceContext? = nil
     ) {
         self.id = id
@@ -45,6 +47,7 @@ public struct AnsweredRequest: Sendable {
         self.status = status
         self.microseconds = microseconds
         self.principal = principal
+        self.row = row
         self.code = code
         self.cause = cause
         self.refusals = refusals

@@ -12,10 +12,10 @@ public struct IssuerProbe: IssuerDocuments {
     }
 
     /// Requests the document at a URL.
-    public func document(at url: String) async -> IssuerDocument {
+    public func document(at url: String, within limit: Duration?) async -> IssuerDocument {
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let answer = try await client.send(.get, url, maxBytes: KeySets.maxBytes, for: .keySet)
+            let answer = try await client.send(.get, url, maxBytes: KeySets.maxBytes, timeout: limit, for: .keySet)
             let content: Result<[UInt8], ProbeFailure> =
                 switch answer.status {
                 case 200: .success(answer.body)

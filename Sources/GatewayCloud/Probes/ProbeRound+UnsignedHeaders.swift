@@ -59,12 +59,13 @@ extension ProbeRound {
         judge(.unsignedCopy, copied, isObeyed: isCopy)
     }
 
-    /// OpenStack Swift refuses a time that is over; MinIO takes a time of writing. Others ignore the headers.
+    /// OpenStack Swift refuses a time that is over, and nothing else; MinIO takes a time of writing. Others ignore the
+    /// headers.
     private mutating func tryTimes() async {
         let headers = headers(of: body)
         let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
         let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
-        var isObeyed = ended.answer?.status == 400
+        var isObeyed = ended.answer?.status == 400 && dated.isDone
         if !isObeyed, dated.isDone {
             let year = await ask("HEAD", .head).answer?.field("last-modified") ?? ""
             isObeyed = year.contains(" 2001 ")
@@ -96,10 +97,11 @@ extension ProbeRound {
 
     /// Returns the headers of an upload, as its link binds them.
     private func headers(of bytes: [UInt8], claiming hash: Digest? = nil) -> [NamedValue] {
+        let headers = basicHeaders + (demandsMD5 ? [Self.md5(of: bytes)] : [])
         // AWS version 2 binds no length.
-        guard bucket.scheme == .awsV4 else { return [Self.type] }
+        guard bucket.scheme == .awsV4 else { return headers }
         let hash = hash ?? DigestAlgorithm.sha256.digest(of: bytes)
-        return [Self.type] + bucket.uploadHeaders(length: bytes.count, sha256: hash.hex)
+        return headers + bucket.uploadHeaders(length: bytes.count, sha256: hash.hex)
     }
 
     /// Uploads with a link that binds some headers, and sends a header that it does not bind.

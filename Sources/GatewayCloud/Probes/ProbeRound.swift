@@ -15,6 +15,8 @@ struct ProbeRound {
     let linked: Bucket
     /// Whether a server answered there.
     var wasReached = false
+    /// Whether the store takes only uploads whose link binds an MD5.
+    var demandsMD5 = false
     /// Versions of the probe object that the store made while unsigned headers were tested.
     var trialVersions: [NamedValue] = []
     /// Whether the tested copy of the probe object may still exist.
@@ -39,14 +41,12 @@ struct ProbeRound {
 
     /// Steps on the probe object.
     mutating func tryObject() async {
-        let md5 = NamedValue("content-md5", DigestAlgorithm.md5.digest(of: body).base64)
         let sentAt = probe.now()
-        let put = await ask("PUT", .put(body: body), headers: [Self.type, md5])
+        let put = await tryPut()
         let answeredAt = probe.now()
-        let isWritten = note(.put, put) { 200..<300 ~= $0.status }
         // If nothing can have been written, there is nothing to remove.
         validation.leavesProbe = put.mayHaveWritten
-        if isWritten {
+        if put.isDone {
             let body = body
             note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
             let length = Int64(body.count)
@@ -67,7 +67,9 @@ struct ProbeRound {
         }
         let deletion = await ask(
             "DELETE", .delete, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout)
-        let isGone = note(.delete, deletion) { 200..<300 ~= $0.status || $0.status == 404 }
+        let isGone = note(.delete, deletion, ofVersion: version != nil) {
+            200..<300 ~= $0.status || $0.status == 404
+        }
         validation.leavesProbe = !isGone
         guard isGone else { return skip(.absent) }
         note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
@@ -75,15 +77,46 @@ struct ProbeRound {
         if leavesOthers { validation.leavesProbe = true }
     }
 
+    /// Writes the probe object by a link without a digest, or with one if the store refuses that.
+    private mutating func tryPut() async -> Reply {
+        func isDone(_ answer: HTTPTransfer.Answer) -> Bool { 200..<300 ~= answer.status }
+        let headers = basicHeaders
+        let put = await ask("PUT", .put(body: body), headers: headers)
+        guard put.answer?.status == 400 else {
+            note(.put, put, isAsHoped: isDone)
+            return put
+        }
+        let bound = await ask("PUT", .put(body: body), headers: headers + [Self.md5(of: body)])
+        demandsMD5 = bound.isDone
+        if demandsMD5 { warn(.put, put) } else { note(.put, bound, isAsHoped: isDone) }
+        return bound
+    }
+
+    /// The headers that each link for an upload binds.
+    var basicHeaders: [NamedValue] { [Self.type] + bucket.encryptionHeaders }
+
+    static func md5(of bytes: [UInt8]) -> NamedValue {
+        NamedValue("content-md5", DigestAlgorithm.md5.digest(of: bytes).base64)
+    }
+
+    /// Notes that a request was not as hoped, although one with other headers was: some links work.
+    mutating func warn(_ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil) {
+        validation.findings.append(
+            BucketValidation.Finding(
+                step: step, outcome: .warned, origin: origin,
+                failure: reply.failure ?? reply.answer.map { ProbeFailure($0) },
+                status: reply.answer?.status, duration: reply.duration))
+    }
+
     /// Notes the result of a request. Returns whether it was as hoped.
     @discardableResult
     mutating func note(
         _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil, endpoint: PublicEndpoint.Name? = nil,
-        isAsHoped: (HTTPTransfer.Answer) -> Bool
+        ofVersion isOfVersion: Bool = false, isAsHoped: (HTTPTransfer.Answer) -> Bool
     ) -> Bool {
         var finding = BucketValidation.Finding(
-            step: step, outcome: .passed, origin: origin, endpoint: endpoint, failure: reply.failure,
-            status: reply.answer?.status, duration: reply.duration)
+            step: step, outcome: .passed, origin: origin, endpoint: endpoint, isOfVersion: isOfVersion,
+            failure: reply.failure, status: reply.answer?.status, duration: reply.duration)
         if let answer = reply.answer, !isAsHoped(answer) { finding.failure = ProbeFailure(answer) }
         if let failure = finding.failure { finding.outcome = outcome(of: step, failure, at: endpoint) }
         validation.findings.append(finding)

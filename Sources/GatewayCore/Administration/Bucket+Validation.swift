@@ -48,6 +48,7 @@ extension Bucket: ValidatedRow {
             !permitsSymlinks || provider == .oss, "permitsSymlinks",
             "Only stores of 'oss' have symbolic links, not those of '\(provider.rawValue)'.")
         try checkCallback()
+        try checkEncryption()
         var bucket = self
         bucket.endpoint = try origin(endpoint, addressing, fields: ("endpoint", "addressing"))
         for (name, place) in publicEndpoints {
@@ -98,6 +99,29 @@ extension Bucket: ValidatedRow {
                 members["callbackUrl"]?.isEmpty == false && members["callbackBody"]?.isEmpty == false, field,
                 "The JSON must have 'callbackUrl' and 'callbackBody'.")
         }
+    }
+
+    private func checkEncryption() throws(GatewayError) {
+        guard let encryption else { return }
+        guard let words = provider.encryption else {
+            throw .invalidArgument(
+                field: "encryption",
+                reason: "No upload to '\(provider.rawValue)' names its encryption; the bucket's own settings decide.")
+        }
+        let field = "encryption.algorithm"
+        try require(
+            words.algorithms.contains(encryption.algorithm), field,
+            "Buckets of '\(provider.rawValue)' must use one of these algorithms: \(words.algorithms.map { "'\($0.rawValue)'" }.joined(separator: ", "))."
+        )
+        try require(
+            provider != .aws || scheme != .awsV2 || encryption.algorithm == .aes256, field,
+            "Amazon S3 encrypts with KMS only what is signed by 'aws-v4'.")
+        try require(
+            encryption.keyID == nil || encryption.algorithm != .aes256, "encryption.keyID",
+            "The algorithm 'AES256' has no key of its own.")
+        try require(
+            encryption.keyID?.consists(of: .visible, count: 1...2048) ?? true, "encryption.keyID",
+            "The key must be 1 to 2,048 visible ASCII characters.")
     }
 
     /// Decodes the base64 JSON object that configures a store's callback, and returns its string members. Every member
@@ -181,7 +205,7 @@ extension Bucket.Provider {
     /// Returns the endpoint used if none is given; `nil` if an endpoint is required.
     public func defaultEndpoint(in region: String) -> String? {
         switch self {
-        case .aws: "https://s3.\(region).amazonaws.com" + (region.utf8.starts(with: "cn-".utf8) ? ".cn" : "")
+        case .aws: AWSPartition.domain(ofRegion: region).map { "https://s3.\(region).\($0)" }
         case .s3: nil
         case .oss: "https://oss-\(region).aliyuncs.com"
         case .gcs: "https://storage.googleapis.com"

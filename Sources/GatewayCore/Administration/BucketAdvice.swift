@@ -4,8 +4,9 @@ struct BucketAdvice {
     /// Seconds by which the store's clock is ahead, if known.
     let clockDifference: Int?
 
-    /// Returns one or two sentences of advice.
-    func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
+    /// Returns one or two sentences of advice about why a step did not pass.
+    func text(for failure: ProbeFailure, in finding: BucketValidation.Finding) -> String {
+        let step = finding.step
         if step.isOfEndpoint, failure.isOutOfReach {
             return
                 "The gateway does not reach this endpoint (\(failure.word)), so nothing is known about it. "
@@ -27,8 +28,8 @@ struct BucketAdvice {
                     ? " If the bucket is part of the host, the certificate must cover that name, too." : "")
         case .unreadable: "The server at the endpoint does not answer like a store. Check the host and port."
         case .redirected(let region): redirect(to: region)
-        case .refused(let status, let code): refusal(status, code, in: step)
-        case .unexpected: unexpected(in: step)
+        case .refused(let status, let code): refusal(status, code, in: finding)
+        case .unexpected: unexpected(in: finding)
         case .clockDifference where step == .writeTime:
             "The store notes another time for an object than that at which it was written, "
                 + "so that reserved bytes may be given back that arrived. Set the store's clock by NTP. "
@@ -53,8 +54,10 @@ struct BucketAdvice {
         return "The bucket is in the region '\(region)'. Set that region, and the endpoint that goes with it."
     }
 
-    private func refusal(_ status: Int, _ code: String?, in step: BucketValidation.Step) -> String {
-        if step == .preflight { return preflight }
+    private func refusal(_ status: Int, _ code: String?, in finding: BucketValidation.Finding) -> String {
+        let step = finding.step
+        if step == .preflight { return preflight(finding.outcome) }
+        if step == .put, finding.outcome == .warned { return Self.demandedMD5 }
         if step == .unsignedACL { return hiddenACL(status) }
         if step == .addedParameter { return addedParameter(reachesStore: true) }
         switch code {
@@ -81,7 +84,7 @@ struct BucketAdvice {
         case 404 where step == .put: return noSuchBucket
         case 404:
             return "The store does not have the object that it accepted. Check that the endpoint is one store only."
-        case 401, 403: return permission(for: step)
+        case 401, 403: return permission(for: finding)
         case 400..<500:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
         default: return "The store itself is in trouble. Try again later."
@@ -103,17 +106,33 @@ struct BucketAdvice {
         "The store has no bucket '\(bucket.name)' at this endpoint. Check the bucket's name, the endpoint and the addressing."
     }
 
-    private var preflight: String {
-        "The store does not let pages of this origin upload. "
-            + "Add a CORS rule to the bucket there that allows the origin, the methods PUT, POST and GET, and all headers."
+    private func preflight(_ outcome: BucketValidation.Outcome) -> String {
+        func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
+        let (always, sometimes) = bucket.pageHeaders
+        guard outcome == .warned else {
+            return
+                "The store does not let pages of this origin upload. "
+                + "Add a CORS rule to the bucket there that allows the origin, the methods PUT, POST and GET, "
+                + "and all headers, at least \(list(always))."
+        }
+        return
+            "The store lets pages of this origin upload, but not by links that bind more than a type. "
+            + "Add to the headers of its CORS rule what such links bind: \(list(sometimes))."
     }
+
+    private static let demandedMD5 =
+        "The store takes no upload without a digest, as Amazon S3 does where Object Lock has a default retention. "
+        + "Set 'requireContentMD5' in the grants for uploads, so that no link is issued that it refuses."
 
     /// Returns advice about a missing permission. It names the permission as the provider does: S3, OSS or Google Cloud
     /// Storage.
-    private func permission(for step: BucketValidation.Step) -> String {
+    private func permission(for finding: BucketValidation.Finding) -> String {
+        let step = finding.step
         let action =
             switch step {
             case .put: ["s3:PutObject", "oss:PutObject", "storage.objects.create"]
+            case .delete where finding.isOfVersion:
+                ["s3:DeleteObjectVersion", "oss:DeleteObjectVersion", "storage.objects.delete"]
             case .delete: ["s3:DeleteObject", "oss:DeleteObject", "storage.objects.delete"]
             case .absent: ["s3:ListBucket", "oss:ListObjects", "storage.objects.list"]
             default: ["s3:GetObject", "oss:GetObject", "storage.objects.get"]
@@ -129,7 +148,8 @@ struct BucketAdvice {
                 + "so the gateway cannot tell which uploads never arrived."
         }
         return
-            "The credential lacks '\(word)' on '\(bucket.name)/\(ProbeKey.prefix)*', or a policy of the bucket denies it."
+            "The credential lacks '\(word)' on '\(bucket.name)/\(ProbeKey.prefix)*', or a policy of the bucket"
+            + (finding.isOfVersion ? " or its Object Lock" : "") + " denies it."
             + (step == .delete ? " Links work without it; the probe object stays." : "")
     }
 
@@ -196,12 +216,12 @@ struct BucketAdvice {
                 + "so that its links bind the hash of the request instead." + Self.priceOfClosing
     }
 
-    private func unexpected(in step: BucketValidation.Step) -> String {
-        switch step {
+    private func unexpected(in finding: BucketValidation.Finding) -> String {
+        switch finding.step {
         case .absent:
             "The probe object still exists. Remove it, and check whether something prevents the deletion of objects."
-        case .preflight: preflight
-        case .unsignedACL, .unsignedCopy, .unsignedType: unsigned(step)
+        case .preflight: preflight(finding.outcome)
+        case .unsignedACL, .unsignedCopy, .unsignedType: unsigned(finding.step)
         case .unsignedTimes:
             "Anyone who has an upload link can let the object vanish, or say that it is older than it is: "
                 + "the store obeys an 'X-Delete-At' or 'x-minio-source-mtime' that is not signed. "
@@ -233,7 +253,7 @@ extension BucketValidation {
         var validation = self
         for index in findings.indices {
             guard let failure = findings[index].failure else { continue }
-            validation.findings[index].advice = advice(findings[index]).text(for: failure, in: findings[index].step)
+            validation.findings[index].advice = advice(findings[index]).text(for: failure, in: findings[index])
         }
         return validation
     }

@@ -13,7 +13,8 @@ import LibCrypto
 ///
 /// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
 /// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket. The admin
-/// must come by the same issuer or API key as then: another admin can make a key with the same name.
+/// must come by the same issuer or API key as then: another admin can make a key with the same name. An issuer must not
+/// have changed since: another admin can give it keys of their own.
 public struct BucketChanges: Sendable {
     private let buckets: any AdminStore<Bucket>
     private let credentials: any AdminStore<StorageCredential>

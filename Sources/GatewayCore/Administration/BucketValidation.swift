@@ -1,6 +1,3 @@
-import Bytes
-import LibCrypto
-
 /// The result of a live check of a bucket, step by step.
 public struct BucketValidation: Sendable, Equatable {
     /// The steps of the check, in the order in which they run.
@@ -66,6 +63,8 @@ public struct BucketValidation: Sendable, Equatable {
         public var origin: String?
         /// The name of the public endpoint, for a step that tries one.
         public var endpoint: PublicEndpoint.Name?
+        /// Whether the request named a version of the object.
+        public var isOfVersion: Bool
         /// The reason why the step did not pass.
         public var failure: ProbeFailure?
         /// The status of the store's answer, if there was one.
@@ -78,12 +77,14 @@ public struct BucketValidation: Sendable, Equatable {
         /// Creates the finding of a step.
         public init(
             step: Step, outcome: Outcome, origin: String? = nil, endpoint: PublicEndpoint.Name? = nil,
-            failure: ProbeFailure? = nil, status: Int? = nil, duration: Duration? = nil, advice: String? = nil
+            isOfVersion: Bool = false, failure: ProbeFailure? = nil, status: Int? = nil, duration: Duration? = nil,
+            advice: String? = nil
         ) {
             self.step = step
             self.outcome = outcome
             self.origin = origin
             self.endpoint = endpoint
+            self.isOfVersion = isOfVersion
             self.failure = failure
             self.status = status
             self.duration = duration
@@ -110,84 +111,4 @@ public struct BucketValidation: Sendable, Equatable {
 
     /// Whether no step failed.
     public var isValid: Bool { !findings.contains { $0.outcome == .failed } }
-}
-
-/// The reason why a step of a live check did not pass. It contains nothing written by the store except its error code,
-/// a plain word.
-public enum ProbeFailure: Error, Sendable, Equatable {
-    /// The endpoint's address is neither public nor allow-listed; nothing was sent to it.
-    case blocked
-    /// The endpoint's name resolves to no address.
-    case nameNotFound
-    /// No server accepted the connection.
-    case unreachable
-    /// No complete answer arrived in time.
-    case timedOut
-    /// The server does not speak TLS, or its certificate does not match the endpoint's name.
-    case tls
-    /// The answer was not HTTP, or too long.
-    case unreadable
-    /// The store redirects to another endpoint; `region` is the bucket's region if the store names it.
-    case redirected(region: String?)
-    /// The store refused the request; `code` is its error code, if it sent one.
-    case refused(status: Int, code: String?)
-    /// The store's answer was not the expected one.
-    case unexpected
-    /// The clocks of gateway and store differ.
-    case clockDifference
-    /// The credential's row is unusable for signing.
-    case notSignable
-
-    /// A stable word for programs, such as `timed-out`.
-    public var word: String {
-        switch self {
-        case .blocked: "blocked"
-        case .nameNotFound: "name-not-found"
-        case .unreachable: "unreachable"
-        case .timedOut: "timed-out"
-        case .tls: "tls"
-        case .unreadable: "unreadable"
-        case .redirected: "redirected"
-        case .refused: "refused"
-        case .unexpected: "unexpected"
-        case .clockDifference: "clock-difference"
-        case .notSignable: "not-signable"
-        }
-    }
-
-    /// The store's error code, if it sent one.
-    public var code: String? {
-        if case .refused(_, let code) = self { code } else { nil }
-    }
-}
-
-/// Tests a bucket and its credentials against the store.
-public protocol BucketValidator: Sendable {
-    /// Writes, reads and removes a probe object, and sends the requests that pages of the bucket's origins would send.
-    ///
-    /// - Parameters:
-    ///   - bucket: The bucket.
-    ///   - credential: The credential that signs for the bucket at its store.
-    ///   - cdnCredential: The credential that signs links to the bucket's CDN, if it names one.
-    ///   - probe: The key of the probe object.
-    /// - Returns: The findings with advice. Every failure is a finding, never an error.
-    func validate(
-        _ bucket: Bucket, with credential: StorageCredential, _ cdnCredential: StorageCredential?, probe: ObjectKey
-    ) async -> BucketValidation
-}
-
-/// Generates names of probe objects.
-enum ProbeKey {
-    /// The prefix of all probe objects. A lifecycle rule at the store can use it to remove leftovers.
-    static let prefix = ".sluice-probe/"
-    /// Number of random bytes in a name.
-    static let randomByteCount = 16
-
-    /// Generates an unguessable name.
-    static func make(randomBytes: [UInt8]) throws(GatewayError) -> ObjectKey {
-        guard randomBytes.count == randomByteCount else {
-            throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")
-        }
-        return try ObjectKey(prefix + Hex.encode(randomBytes))
-    }
 }

@@ -50,7 +50,7 @@ public struct CredentialUse: Sendable, Equatable {
     /// Whether the credential already signs for a bucket at the endpoint.
     public var signsForEndpoint: Bool
     /// The admin who created the credential; `nil` if another admin has changed it, or the same one by another issuer
-    /// or API key, or if any bucket, even a deleted one, was ever signed for with it.
+    /// or API key, if the issuer was changed since, or if any bucket, even a deleted one, was ever signed for with it.
     public var soleMaker: Maker?
 
     /// Creates a summary of a credential's use.

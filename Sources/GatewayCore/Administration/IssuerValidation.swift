@@ -211,10 +211,14 @@ public struct TokenEndpointAnswer: Sendable, Equatable {
 /// Requests documents of issuers.
 public protocol IssuerDocuments: Sendable {
     /// Requests the document at a URL. The rules of ``KeySetFetcher`` apply. Every failure is part of the answer.
-    func document(at url: String) async -> IssuerDocument
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - limit: Time for the whole request; `nil` for as much as other requests have.
+    func document(at url: String, within limit: Duration?) async -> IssuerDocument
 
     /// Asks a token endpoint as the console's page does, with a code that no issuer made, and as a browser asks before
-    /// other requests. The rules of ``document(at:)`` apply.
+    /// other requests. The rules of ``document(at:within:)`` apply.
     ///
     /// - Parameters:
     ///   - url: The token endpoint.

@@ -24,6 +24,7 @@ extension SessionRole {
         try require(
             externalID?.consists(of: .visible, count: 2...1224) ?? true, "sessionRole.externalID",
             "The external ID must be 2 to 1,224 visible ASCII characters.")
+        try checkKey()
         guard let endpoint = try? StoreEndpoint(self.endpoint), endpoint.path.isEmpty else {
             throw .invalidArgument(
                 field: "sessionRole.endpoint", reason: "The endpoint must be 'http(s)://host[:port]', without a path.")
@@ -31,6 +32,18 @@ extension SessionRole {
         var role = self
         role.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
         return role
+    }
+
+    private func checkKey() throws(GatewayError) {
+        guard kmsKeyARN != nil else { return }
+        let field = "sessionRole.kmsKeyARN"
+        try require(service == .aws, field, "Only a role of 'aws' can have a key of AWS KMS.")
+        guard let key = kmsKey else {
+            throw .invalidArgument(
+                field: field,
+                reason: "The key must have the form 'arn:<partition>:kms:<region>:<account>:key/<id>'.")
+        }
+        try require(key.partition == partition, field, "The key must be in the partition of the role.")
     }
 
     /// Whether the name has the form of the service's names. The account may be absent: Ceph's is empty, and SeaweedFS

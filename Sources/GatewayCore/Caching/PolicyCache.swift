@@ -329,7 +329,7 @@ public final class PolicyCache: Sendable {
     /// Returns the bucket and its storage credential as committed before the call, for a request of the gateway's own
     /// to the store. Another store would not know the object, or lose one of the same key.
     ///
-    /// - Throws: `unavailable`.
+    /// - Throws: `slowDown`, `unavailable`.
     public func presentLocation(
         of bucket: BucketName
     ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {
@@ -341,12 +341,15 @@ public final class PolicyCache: Sendable {
     /// the call.
     ///
     /// Concurrent callers share a round trip that began after each of their calls.
-    /// - Throws: `unavailable`.
+    /// - Throws: `slowDown`, `unavailable`.
     public func advance() async throws(GatewayError) {
         try await logReads.run([.all])
     }
 
-    /// Discards all rows, which are read again when they are needed: the secrets in them open differently now.
+    /// Discards all rows, which are read again when they are needed.
+    ///
+    /// Call it when the secrets in them open differently, or when another history of the database takes the place of
+    /// theirs: rows may be newer than ``position``, and both histories agree up to that one alone.
     public func discard() {
         store.held.withLock { $0.discard() }
     }

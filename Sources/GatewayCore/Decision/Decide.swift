@@ -107,7 +107,7 @@ private func permit(
             credential: credential,
             life: life,
             decidedAt: circumstances.second,
-            headers: request.boundHeaders(by: binding, size: size),
+            headers: request.boundHeaders(by: binding, in: row.bucket, size: size),
             query: request.boundQuery(
                 by: binding, in: row.bucket, forcesDownload: grant.grant.conditions.forceDownload == true),
             sourceAddress: row.bindsSourceAddress ? circumstances.sourceAddress : nil,

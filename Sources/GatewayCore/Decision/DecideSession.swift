@@ -79,6 +79,8 @@ extension SessionBuilder {
     /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
     private static let leeway: TimeInterval = 60
     private static let step = 300
+    /// What SDKs need. It is a step of its own, before the shortest life.
+    private static let lifeForSDKs = SessionRequest.leastLifeForSDKs + SessionRequest.freshness
 
     /// Returns the lifetime of the session in seconds, and the instant by which it must have ended, if any.
     fileprivate func life() -> (duration: Int, latestEnd: Date?) {
@@ -90,7 +92,8 @@ extension SessionBuilder {
             case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
         else { return (duration, limits.compactMap(\.notAfter).min()) }
         // Rounded down to steps, so that callers who ask shortly after one another can share a session.
-        return (Int(left) / Self.step * Self.step, end)
+        let rounded = Int(left) / Self.step * Self.step
+        return (Int(left) < Self.lifeForSDKs ? rounded : max(rounded, Self.lifeForSDKs), end)
     }
 
     /// Returns why a grant that allows cannot be used for temporary credentials; `nil` if it can.

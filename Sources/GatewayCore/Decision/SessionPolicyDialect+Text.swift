@@ -1,5 +1,12 @@
 import StrictJSON
 
+extension SessionRole {
+    /// Returns the session policy of a scope, as compact JSON in ASCII.
+    ///
+    /// - Parameter scope: What the policy permits.
+    public func policy(of scope: SessionScope) -> String { dialect.policy(of: scope, in: partition, key: kmsKey) }
+}
+
 extension SessionPolicyDialect {
     /// Returns the session policy of a scope, as compact JSON in ASCII.
     ///
@@ -8,7 +15,10 @@ extension SessionPolicyDialect {
     /// - Parameters:
     ///   - scope: What the policy permits.
     ///   - partition: The role's ``SessionRole/partition``, which the names of AWS begin with.
-    public func policy(of scope: SessionScope, in partition: String = SessionRole.mainPartition) -> String {
+    ///   - key: The key that encrypts the objects, if there is one.
+    public func policy(
+        of scope: SessionScope, in partition: String = SessionRole.mainPartition, key: KMSKey? = nil
+    ) -> String {
         let bucket = root(in: partition) + scope.bucket.rawValue
         var statements: [PolicyJSON.Statement] = []
         let actions = Action.allCases.filter { scope.areas[$0] != nil && $0 != .listObjects }
@@ -35,6 +45,7 @@ extension SessionPolicyDialect {
             statements.append(keepingPrivate(bucket))
         }
         if let areas = scope.areas[.listObjects] { statements += listing(areas.allowed, in: bucket) }
+        if self == .aws, let key { statements += encrypting(by: key, in: scope) }
         return PolicyJSON.text(version: version, statements)
     }
 
@@ -60,6 +71,22 @@ extension SessionPolicyDialect {
             PolicyJSON.Statement(
                 effect: "Allow", actions: names(of: .listObjects), resources: [bucket],
                 condition: isWhole ? nil : condition)
+        ]
+    }
+
+    /// Returns the statement that allows S3 to use a key on behalf of the session. A session may do nothing that its
+    /// policy does not allow, whatever the role and the key permit. S3 decrypts parts when it joins them, so uploads
+    /// need both.
+    /// - SeeAlso: AWS, "Using server-side encryption with AWS KMS keys (SSE-KMS)", "Permissions".
+    private func encrypting(by key: KMSKey, in scope: SessionScope) -> [PolicyJSON.Statement] {
+        let actions = scope.actions
+        guard !actions.isDisjoint(with: Action.transfers) else { return [] }
+        return [
+            PolicyJSON.Statement(
+                effect: "Allow",
+                actions: ["kms:Decrypt"] + (actions.contains(.putObject) ? ["kms:GenerateDataKey"] : []),
+                resources: [key.arn],
+                condition: PolicyJSON.Condition(test: "StringEquals", name: "kms:ViaService", values: [key.service]))
         ]
     }
 

@@ -23,6 +23,8 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
     public let expiresAt: Date
     /// Lifetime in seconds.
     public let expiresIn: Int
+    /// Whether the URL works only from the address that asked for it.
+    public let isBoundToAddress: Bool
     /// The mechanism that refuses an upload of another size.
     public let enforcedBy: SizeEnforcement
     /// The quotas that were charged, and what remains of each.
@@ -30,8 +32,8 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
 
     init(
         id: UUID, method: IssueRequest.Method, bucket: BucketName, key: ObjectKey, listing: Listing?,
-        url: Secret<String>, headers: [NamedValue], expiresAt: Date, expiresIn: Int, enforcedBy: SizeEnforcement,
-        quotas: [QuotaBalance]
+        url: Secret<String>, headers: [NamedValue], expiresAt: Date, expiresIn: Int, isBoundToAddress: Bool,
+        enforcedBy: SizeEnforcement, quotas: [QuotaBalance]
     ) {
         self.id = id
         self.method = method
@@ -42,6 +44,7 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
         self.headers = headers
         self.expiresAt = expiresAt
         self.expiresIn = expiresIn
+        self.isBoundToAddress = isBoundToAddress
         self.enforcedBy = enforcedBy
         self.quotas = quotas
     }

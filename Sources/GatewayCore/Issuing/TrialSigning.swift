@@ -59,7 +59,7 @@ extension URLSigner {
         let binding = bucket.binding
         let conditions = GrantConditions(allowResponseContentType: true, allowVersions: true)
         if let flaw = binding.flaw(of: request, under: conditions) { throw flaw }
-        let headers = request.boundHeaders(by: binding, size: binding.size(of: request, limit: nil))
+        let headers = request.boundHeaders(by: binding, in: bucket, size: binding.size(of: request, limit: nil))
         let link = try url(
             request.httpMethod, of: request.key, in: bucket, with: credential, headers: headers,
             query: request.boundQuery(by: binding, in: bucket, forcesDownload: false), expiresIn: expiresIn,

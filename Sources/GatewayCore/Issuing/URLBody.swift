@@ -55,6 +55,7 @@ struct URLBody: ProvenBody {
             headers: permit.headers,
             expiresAt: permit.expiresAt,
             expiresIn: permit.expiresIn,
+            isBoundToAddress: permit.sourceAddress != nil,
             enforcedBy: permit.enforcedBy,
             quotas: quotas
         )

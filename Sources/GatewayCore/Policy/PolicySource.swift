@@ -10,13 +10,13 @@ public protocol PolicySource: Sendable {
     ///   - keys: The keys to read.
     ///   - literalGrantLimit: Largest number of literal grants that are read for one principal.
     /// - Returns: One element per key, in the order of `keys`.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    /// - Throws: `slowDown`, `unavailable`.
     func load(_ keys: [PolicyKey], literalGrantLimit: Int) async throws(GatewayError) -> PolicyLoad<[PolicyRows]>
 
     /// Reads the literal grants at exact places, in one statement.
     ///
     /// - Returns: One element per place, in the order of `places`.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    /// - Throws: `slowDown`, `unavailable`.
     func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]>
 
     /// Reads, in one statement, the literal grants of principals in a bucket whose prefix covers a given prefix or lies
@@ -24,7 +24,7 @@ public protocol PolicySource: Sendable {
     ///
     /// Reads at most `limit` grants of each kind and principal. To find out whether there are more than a number of
     /// grants, ask for one more.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    /// - Throws: `slowDown`, `unavailable`.
     func grants(
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
@@ -34,7 +34,7 @@ public protocol PolicySource: Sendable {
     ///
     /// Reads the first `limit` grants in the order of bucket, prefix and identifier. To find out whether there are more
     /// than a number of grants, ask for one more.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    /// - Throws: `slowDown`, `unavailable`.
     func firstGrants(
         of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
@@ -42,7 +42,7 @@ public protocol PolicySource: Sendable {
     /// Reads the scopes that changed after a position.
     ///
     /// - Parameter position: The position up to which the log was read; `nil` for none.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
+    /// - Throws: `slowDown`, `unavailable`.
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges
 }
 

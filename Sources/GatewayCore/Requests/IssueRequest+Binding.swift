@@ -210,12 +210,15 @@ extension IssueRequest {
     }
 
     /// Returns the headers that a URL for this request binds and that the client must send.
-    func boundHeaders(by binding: SchemeBinding, size: SizeBinding?) -> [NamedValue] {
+    func boundHeaders(by binding: SchemeBinding, in bucket: Bucket, size: SizeBinding?) -> [NamedValue] {
         guard action == .putObject else { return [] }
         var headers: [NamedValue] = []
         headers.reserveCapacity(3 + metadata.entries.count)
-        // The content type of a multipart object is bound when the upload starts.
-        if let contentType, bindsContentType { headers.append(NamedValue("content-type", contentType.text)) }
+        // Content type and encryption of a multipart object are bound when the upload starts.
+        if beginsObject {
+            if let contentType { headers.append(NamedValue("content-type", contentType.text)) }
+            headers += bucket.encryptionHeaders
+        }
         if let contentMD5Text { headers.append(NamedValue("content-md5", contentMD5Text)) }
         if let header = size?.header { headers.append(header) }
         if let header = checksumHeader(by: binding) { headers.append(header) }

@@ -85,8 +85,8 @@ extension IssueRequest {
         }
     }
 
-    /// Whether this request states the content type to the store.
-    var bindsContentType: Bool {
+    /// Whether this request states to the store what the object is, such as its content type.
+    var beginsObject: Bool {
         switch multipart {
         case .none, .start: true
         case .part, .complete, .upkeep: false

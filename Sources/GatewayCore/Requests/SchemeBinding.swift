@@ -121,7 +121,8 @@ extension Bucket {
 }
 
 extension Bucket {
-    /// Returns the headers that an upload link binds, as users receive them, with `claimed` in place of their hash.
+    /// Returns the headers that an upload link binds besides content type and encryption, as users receive them, with
+    /// `claimed` in place of their hash.
     ///
     /// - Parameters:
     ///   - length: Number of bytes in the upload.
@@ -130,6 +131,14 @@ extension Bucket {
         guard binding.closesUploads else { return [NamedValue("content-length", String(length))] }
         return [NamedValue("content-length", String(length)), NamedValue("x-amz-content-sha256", claimed)]
             + SchemeBinding.closingHeaders
+    }
+
+    /// The headers that request the bucket's encryption, names in lower case. Each request that begins an object binds
+    /// them: an upload of the whole, a form, and the start of an upload in parts.
+    public var encryptionHeaders: [NamedValue] {
+        guard let encryption, let words = provider.encryption else { return [] }
+        return [NamedValue(words.algorithmHeader, encryption.algorithm.rawValue)]
+            + (encryption.keyID.map { [NamedValue(words.keyHeader, $0)] } ?? [])
     }
 
     /// The parameters that make the store send a callback when an upload is complete.

@@ -82,6 +82,8 @@ public struct Bucket: Sendable, Equatable {
     public var callback: String?
     /// Further variables of that request: base64 of the JSON of the `callback-var` parameter.
     public var callbackVar: String?
+    /// The encryption that uploads request of the store, if any.
+    public var encryption: ServerSideEncryption?
     /// Origins of the web pages that use links to the bucket, `scheme://host[:port]`. The store must permit them, which
     /// the gateway checks on demand.
     public var allowedOrigins: [String]
@@ -103,7 +105,8 @@ public struct Bucket: Sendable, Equatable {
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         permitsSymlinks: Bool = false, callback: String? = nil, callbackVar: String? = nil,
-        allowedOrigins: [String] = [], maxSessionTTL: Int = SessionRole.durations.upperBound,
+        encryption: ServerSideEncryption? = nil, allowedOrigins: [String] = [],
+        maxSessionTTL: Int = SessionRole.durations.upperBound,
         protocols: Set<ClientProtocol> = [], publicEndpoints: [PublicEndpoint.Name: PublicEndpoint] = [:],
         stableLinkWindow: Int = 0, createdAt: Date
     ) {
@@ -123,6 +126,7 @@ public struct Bucket: Sendable, Equatable {
         self.permitsSymlinks = permitsSymlinks
         self.callback = callback
         self.callbackVar = callbackVar
+        self.encryption = encryption
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
         self.protocols = protocols

@@ -7,14 +7,14 @@ public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// Reads a bucket's name.
     ///
-    /// - Parameter rawValue: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends and no `..`.
+    /// - Parameter rawValue: 3…63 of `a-z`, `0-9`, `.`, `-` and `_`, with a letter or digit at both ends and no `..`.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `bucket`.
     public init(_ rawValue: String) throws(GatewayError) {
         guard KeySyntax.isBucketName(rawValue) else {
             throw .invalidArgument(
                 field: "bucket",
                 reason:
-                    "A bucket name must be 3 to 63 characters of a-z, 0-9, '.' and '-', and begin and end with a letter or digit."
+                    "A bucket name must be 3 to 63 characters of a-z, 0-9, '.', '-' and '_', and begin and end with a letter or digit."
             )
         }
         self.rawValue = rawValue

@@ -29,11 +29,14 @@ public struct SessionRole: Sendable, Hashable, Codable {
     public var maxDuration: Int
     /// The external ID that the role's owner demands of other accounts, if any.
     public var externalID: String?
+    /// Name of the AWS KMS key that encrypts the objects, `arn:<partition>:kms:<region>:<account>:key/<id>`; `nil` if
+    /// sessions need no key.
+    public var kmsKeyARN: String?
 
     /// Creates a session role.
     public init(
         roleARN: String, service: Service, endpoint: String, region: String, maxDuration: Int = 3600,
-        externalID: String? = nil
+        externalID: String? = nil, kmsKeyARN: String? = nil
     ) {
         self.roleARN = roleARN
         self.service = service
@@ -41,6 +44,7 @@ public struct SessionRole: Sendable, Hashable, Codable {
         self.region = region
         self.maxDuration = maxDuration
         self.externalID = externalID
+        self.kmsKeyARN = kmsKeyARN
     }
 
     /// The language of the role's session policies.
@@ -62,6 +66,9 @@ public struct SessionRole: Sendable, Hashable, Codable {
         else { return Self.mainPartition }
         return String(name)
     }
+
+    /// The key that session policies name.
+    public var kmsKey: KMSKey? { kmsKeyARN.flatMap { KMSKey($0) } }
 
     /// The partition of the regions outside China and GovCloud.
     public static let mainPartition = "aws"

@@ -114,21 +114,16 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)
-        do {
-            try await perform(change) { transaction in
-                let locked = try table.lock(id, of: revision, in: transaction)
-                var entry = entry
-                if change.isAudited { entry.before = try transaction.execute(table.document, id).first }
-                let removal = Removal(id: id, actor: change.actor.rawValue, revision: revision)
-                try table.delete(removal, transaction)
-                if change.isAudited {
-                    try transaction.perform(AuditTable.insert, entry)
-                }
-                try append(entry, of: change, scopes: locked.scopes, in: transaction)
+        try await perform(change) { transaction in
+            let locked = try table.lock(id, of: revision, in: transaction)
+            var entry = entry
+            if change.isAudited { entry.before = try transaction.execute(table.document, id).first }
+            let removal = Removal(id: id, actor: change.actor.rawValue, revision: revision)
+            try table.delete(removal, transaction)
+            if change.isAudited {
+                try transaction.perform(AuditTable.insert, entry)
             }
-        } catch .notFound(let kind) {
-            try await waitForStandby(change)
-            throw .notFound(kind)
+            try append(entry, of: change, scopes: locked.scopes, in: transaction)
         }
     }
 
@@ -144,28 +139,17 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
         _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int {
         let entry = try auditEntry(.delete, resourceID, change)
-        let count = try await perform(change) { transaction in
+        return try await perform(change) { transaction in
             let removed = try transaction.execute(rows, resourceID)
-            guard !removed.isEmpty else { return 0 }
+            guard !removed.isEmpty else {
+                try transaction.perform(AdminStatements.writeNothing, ())
+                return 0
+            }
             var entry = entry
             entry.before = #"{"items": ["# + removed.map(\.document).joined(separator: ",") + "]}"
             try transaction.perform(AuditTable.insert, entry)
             try append(entry, of: change, scopes: removed.map(\.scope), in: transaction)
             return removed.count
-        }
-        if count == 0 { try await waitForStandby(change) }
-        return count
-    }
-
-    /// Waits until all earlier commits are safe on the standby.
-    ///
-    /// A row may be missing because an earlier removal was committed on this server but not confirmed. A failover could
-    /// bring such a row back.
-    private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
-        do throws(PostgresError) {
-            try await pool.perform(AdminStatements.writeNothing, ())
-        } catch {
-            throw translate(error, requestID: change.requestID)
         }
     }
 }

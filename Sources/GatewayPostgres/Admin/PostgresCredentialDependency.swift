@@ -69,7 +69,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
     /// Reads the use of a credential.
     ///
     /// The audit tells who entered the credential, and by which issuer or API key, and which buckets have ever used it.
-    /// If the audit has no line for the credential's creation, the statement names no maker.
+    /// The statement names no maker if the audit has no line for the credential's creation, or if the issuer of the
+    /// maker's token was changed since: whoever changed it may make such tokens.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
         SELECT EXISTS (
@@ -84,7 +85,9 @@ public struct PostgresCredentialDependency: CredentialDependency {
             ), m.actor, m.credential
         FROM storage_credentials c
         LEFT JOIN LATERAL (
-            SELECT min(a.actor) AS actor, min(a.credential) AS credential FROM admin_audit a
+            SELECT min(a.actor) AS actor, min(a.credential) AS credential,
+                min(a.at) FILTER (WHERE a.operation = 'create') AS at
+            FROM admin_audit a
             WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text
             HAVING count(DISTINCT (a.actor, a.credential)) = 1 AND bool_or(a.operation = 'create')
         ) m ON NOT EXISTS (
@@ -94,6 +97,10 @@ public struct PostgresCredentialDependency: CredentialDependency {
                 a.before #>> '{publicEndpoints,cdn,signing,credentialID}',
                 a.after #>> '{publicEndpoints,cdn,signing,credentialID}'
             )
+        ) AND NOT EXISTS (
+            SELECT FROM admin_audit a
+            WHERE a.kind = 'Issuer' AND a.at >= m.at
+                AND 'issuer:' || (coalesce(a.before, a.after) ->> 'issuer') = m.credential
         ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
         WHERE c.id = $1
         """, onlyReads: true

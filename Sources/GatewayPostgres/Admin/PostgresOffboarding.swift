@@ -36,20 +36,16 @@ public struct PostgresOffboarding: OffboardingStore {
     ) async throws(GatewayError) -> Int64 {
         do {
             try await pool.perform(TicketTable.noteRevocation, (user, change))
-            let removed = try await pool.withChange(change) { transaction in
+            return try await pool.withChange(change) { transaction in
                 try transaction.runScript("SET LOCAL statement_timeout = '\(Self.statementTimeout)'")
                 // If the rows differ, the whole transaction is undone: it has marked the request's claim as having
                 // changed something.
                 guard let count = try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil else {
                     throw GatewayError.preconditionFailed
                 }
+                if count == 0 { try transaction.perform(AdminStatements.writeNothing, ()) }
                 return count
             }
-            if removed == 0 {
-                // The rows may be missing because a removal was committed here but is not safe on the standby yet.
-                try await pool.perform(AdminStatements.writeNothing, ())
-            }
-            return removed
         } catch let error as GatewayError {
             throw error
         } catch let error as PostgresError {

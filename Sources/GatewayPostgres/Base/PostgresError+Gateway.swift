@@ -58,9 +58,6 @@ extension PostgresError {
         "buckets_cdn_credential_id_check",
     ]
 
-    /// The error for readers of policy. They can decide nothing without policy, whatever the database's reason.
-    var asPolicyFailure: GatewayError { .unavailable(retryAfter: 1, cause: cause) }
-
     /// The text for the log. Server messages are kept only for error classes that never quote values.
     private var cause: Cause {
         // 42501 is insufficient_privilege.

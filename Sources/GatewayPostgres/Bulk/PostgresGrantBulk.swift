@@ -55,6 +55,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         let counts = try writing.check(in: transaction)
         let writes = try transaction.execute(BatchMatching.outcomes)
         guard !isDryRun, counts.isChange else {
+            if !isDryRun { try transaction.perform(AdminStatements.writeNothing, ()) }
             let shown = writes.map { $0.outcome == .created ? .init(id: nil, outcome: .created, revision: nil) : $0 }
             return GrantBatchResult(change: nil, counts: counts, writes: shown)
         }
@@ -104,7 +105,8 @@ public struct PostgresGrantBulk: GrantBulkStore {
         try matching.run(in: transaction)
         let counts = try writing.check(in: transaction)
         let samples = try ImportSamples.read(atMost: options.sampleLimit, in: transaction)
-        guard counts.isChange, !options.isDryRun else {
+        guard !options.isDryRun, counts.isChange else {
+            if !options.isDryRun { try transaction.perform(AdminStatements.writeNothing, ()) }
             return GrantImportResult(change: nil, counts: counts, samples: samples)
         }
         let id = try writing.write(counts, summary: summary(of: options, counts), in: transaction)
@@ -164,13 +166,19 @@ extension PostgresGrantBulk {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
     }
 
-    /// Runs a transaction, and repeats it if others changed the same grants meanwhile.
+    /// Runs a transaction, and repeats it if others changed the same grants meanwhile. A refusal that tells what grants
+    /// are there is thrown once they are safe on the standby.
     private func attempt<Result: Sendable>(
         over connection: PostgresConnection, until deadline: ContinuousClock.Instant,
         _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
-        for _ in 1...Self.maxAttempts {
-            if let result = try await attemptOnce(over: connection, until: deadline, body) { return result }
+        do {
+            for _ in 1...Self.maxAttempts {
+                if let result = try await attemptOnce(over: connection, until: deadline, body) { return result }
+            }
+        } catch let error where tellsOfRows(error) {
+            try await connection.perform(AdminStatements.writeNothing, ())
+            throw error
         }
         throw GatewayError.conflict(reason: "Others are changing the same grants.")
     }

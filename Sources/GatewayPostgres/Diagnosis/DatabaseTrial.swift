@@ -121,8 +121,10 @@ extension DatabaseTrial {
         case locksDoNotExclude
         /// A statement does not see what was committed before it.
         case commitsAreNotSeen
-        /// The server lacks functions or features of PostgreSQL.
+        /// The server is another one, or an older one.
         case isNotPostgreSQL(reason: String)
+        /// The encoding of the database, whose name this is, is not UTF-8.
+        case encodingIsNotUTF8(name: String)
         /// `synchronous_commit` is off for the server, the database or the login.
         case commitsDoNotWait
         /// Names of server settings without which a crash loses commits, and which are off.
@@ -153,6 +155,7 @@ extension DatabaseTrial {
             case .commitsAreNotSeen:
                 "READ COMMITTED does not see later commits, so a revoked grant could still issue."
             case .isNotPostgreSQL(let reason): "The server is not PostgreSQL 15 or later: \(reason)."
+            case .encodingIsNotUTF8(let name): "The encoding of the database is \(name), not UTF8."
             case .commitsDoNotWait:
                 "synchronous_commit is off for the server, the database or the login: a crash loses issued URLs."
             case .commitsMayBeLost(let settings):
@@ -167,6 +170,9 @@ extension DatabaseTrial {
             case .locksDoNotExclude, .commitsAreNotSeen:
                 "Use PostgreSQL itself. Remove functions that hide those of pg_catalog by the search path."
             case .isNotPostgreSQL: "Use PostgreSQL 15 or later."
+            case .encodingIsNotUTF8:
+                "Object keys are UTF-8. Create the database anew: CREATE DATABASE … OWNER … "
+                    + "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'"
             case .commitsDoNotWait:
                 "Reset synchronous_commit: ALTER SYSTEM, ALTER DATABASE and ALTER ROLE … RESET synchronous_commit."
             case .commitsMayBeLost(let settings):
@@ -200,13 +206,22 @@ extension DatabaseTrial {
         var flaws = try await flaws(number: number)
         if flaws.isEmpty {
             let facts = try await DatabaseDiagnosis(connection: connection).server()
-            flaws = facts.durabilityFlaws.filter { !facts.acceptsLoss || $0 == .commitsDoNotWait }
+            flaws = facts.basicFlaws
+            flaws += facts.durabilityFlaws.filter { !facts.acceptsLoss || $0 == .commitsDoNotWait }
         }
         guard flaws.isEmpty else { throw Failure(flaws) }
     }
 }
 
 extension ServerFacts {
+    /// A version or an encoding with which the tables and functions do not work.
+    public var basicFlaws: [DatabaseTrial.Flaw] {
+        var flaws: [DatabaseTrial.Flaw] = []
+        if versionNumber < 150_000 { flaws.append(.isNotPostgreSQL(reason: "its version is \(version)")) }
+        if encoding != "UTF8" { flaws.append(.encodingIsNotUTF8(name: encoding)) }
+        return flaws
+    }
+
     /// The settings with which a confirmed commit can be lost.
     public var durabilityFlaws: [DatabaseTrial.Flaw] {
         var flaws: [DatabaseTrial.Flaw] = []

@@ -118,7 +118,7 @@ public struct PostgresPolicySource: PolicySource {
             if !rows.isEmpty { return rows }
         } catch {
             logger.report(error, "policy cannot be read", in: pool.outage)
-            throw error.asPolicyFailure
+            throw error.asGatewayError
         }
         schema?.breaks(SchemaFit.otherSchema)
         throw .otherSchema(retryAfter: 1)

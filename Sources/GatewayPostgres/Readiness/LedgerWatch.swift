@@ -1,11 +1,13 @@
 public import FoundationEssentials
 public import LibPQ
+public import Logging
 public import ServiceLifecycle
 
 /// Checks whether recordings succeed, and whether clock and schema fit. Answers from memory.
 ///
-/// Each second one of the ledger's connections gets a probe, and so does each one that fails. Even if a connection
-/// hangs, an answer is at most ``staleness`` old: an older success no longer counts.
+/// Recordings succeed while one of the ledger's connections records: the others' proposals go there. Each second one of
+/// the connections gets a probe, and all of them while one fails. Even if a connection hangs, an answer is at most
+/// ``LaneHealth/staleness`` old: an older success no longer counts.
 public struct LedgerWatch: Service {
     /// The faults found; a member is `nil` if that part is well. The texts are safe to show to anyone.
     public struct Flaws: Sendable, Equatable {
@@ -24,27 +26,27 @@ public struct LedgerWatch: Service {
     private let schema: SchemaFit
     private let outage: Outage
     private let maxClockDifference: TimeInterval
+    private let logger: Logger
     private let now: @Sendable () -> Date
-
-    /// Time for which a success counts.
-    static let staleness = Duration.seconds(3)
 
     /// Creates a watch.
     ///
     /// - Parameters:
     ///   - ledger: The ledger to watch. It must have been created with the same `schema`.
     ///   - schema: Tells whether the schema fits.
-    ///   - outage: Told when all is well.
+    ///   - outage: Told when recordings succeed.
     ///   - maxClockDifference: Seconds by which PostgreSQL's clock may differ from the gateway's.
+    ///   - logger: Receives a line when one connection fails while others record.
     ///   - now: Returns the gateway's current time.
     public init(
-        ledger: PostgresLedger, schema: SchemaFit, outage: Outage, maxClockDifference: TimeInterval,
+        ledger: PostgresLedger, schema: SchemaFit, outage: Outage, maxClockDifference: TimeInterval, logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.ledger = ledger
         self.schema = schema
         self.outage = outage
         self.maxClockDifference = maxClockDifference
+        self.logger = logger
         self.now = now
     }
 
@@ -53,21 +55,41 @@ public struct LedgerWatch: Service {
         await doRounds(every: Self.interval) { self.look() }
     }
 
-    /// Asks for probes where they are due, and reports when all is well.
+    /// Asks for probes where they are due, and reports what they have found.
     private func look() {
         let states = ledger.lanes.map(\.health.current)
         let rested = states.indices.filter { !states[$0].isAsked }
             .min { states[$0].looked ?? .distantPast < states[$1].looked ?? .distantPast }
+        let fails = states.contains { $0.flaw != nil }
         for (index, state) in states.enumerated()
-        where index == rested || state.succeeded == nil || state.isDoubted || state.flaw != nil || schema.isBroken {
+        where index == rested || state.succeeded == nil || state.isDoubted || fails || schema.isBroken {
             ledger.lanes[index].askForProbe()
         }
-        let isWell = !schema.isBroken && states.allSatisfy { $0.flaw(now: .now) == nil && !$0.isDoubted }
-        if !isWell, states.contains(where: { $0.succeeded != nil }), let flaw = recordingsFlaw(states) {
+        report(states)
+    }
+
+    private func report(_ states: [LaneHealth.State]) {
+        let now = ContinuousClock.now
+        if let succeeded = states.filter({ $0.records(now: now) }).compactMap(\.succeeded).max() {
+            tellOfFailures(in: states, before: succeeded)
+            if !schema.isBroken { outage.wasWell(at: succeeded) }
+        } else if states.contains(where: { $0.isDoubted || $0.flaw(now: now) != nil }),
+            states.contains(where: { $0.succeeded != nil }), let flaw = recordingsFlaw(states)
+        {
             // Before the statements that hang reach their own limits, each of which would have a line of its own.
             outage.note(flaw, "no recording succeeds")
         }
-        if isWell, let succeeded = states.compactMap(\.succeeded).max() { outage.wasWell(at: succeeded) }
+    }
+
+    /// Logs each connection that began to fail before another one succeeded, once. One that failed after that may be
+    /// the first sign of an outage.
+    private func tellOfFailures(in states: [LaneHealth.State], before succeeded: ContinuousClock.Instant) {
+        for (index, state) in states.enumerated() {
+            guard let flaw = state.flaw, let since = state.failsSince, since < succeeded,
+                ledger.lanes[index].health.tell()
+            else { continue }
+            logger.warning("a connection of the ledger fails, and the others record", metadata: ["reason": "\(flaw)"])
+        }
     }
 
     /// Returns the faults known at this moment.
@@ -78,8 +100,10 @@ public struct LedgerWatch: Service {
 
     private func recordingsFlaw(_ states: [LaneHealth.State]) -> String? {
         let now = ContinuousClock.now
+        if states.contains(where: { $0.records(now: now) }) { return nil }
         if let flaw = states.lazy.compactMap({ $0.flaw(now: now) }).first { return flaw }
-        if let succeeded = states.compactMap(\.succeeded).max(), now - succeeded <= Self.staleness { return nil }
+        // A failed recording may have had a cause of its own, which a probe will tell.
+        if let succeeded = states.compactMap(\.succeeded).max(), now - succeeded <= LaneHealth.staleness { return nil }
         // Nothing is tried while the schema does not fit.
         guard !schema.isBroken else { return nil }
         let oldest = states.compactMap(\.step).min { $0.since < $1.since }

@@ -19,6 +19,10 @@ final class LaneHealth: Sendable {
         var isDoubted = false
         /// Why the last probe failed; `nil` if a call has succeeded since.
         var flaw: String?
+        /// Start of the first of the probes in a row that failed.
+        fileprivate(set) var failsSince: ContinuousClock.Instant?
+        /// Whether the log says that this connection fails while others record.
+        fileprivate var isTold = false
         /// The step that a probe is waiting for, and since when.
         var step: (step: RecordingProbe.Step, since: ContinuousClock.Instant)?
         /// Whether a probe was asked for and has not ended.
@@ -29,8 +33,15 @@ final class LaneHealth: Sendable {
         /// Returns why recordings over this connection fail; `nil` if they do not.
         func flaw(now: ContinuousClock.Instant) -> String? {
             if let flaw { return flaw }
-            guard let failure, failures >= LaneHealth.conviction, now - failure.at < .seconds(3) else { return nil }
+            guard let failure, failures >= LaneHealth.conviction, now - failure.at < LaneHealth.staleness
+            else { return nil }
             return failure.flaw
+        }
+
+        /// Whether recordings over this connection succeed: nothing is known against it, and the last success counts.
+        func records(now: ContinuousClock.Instant) -> Bool {
+            guard !isDoubted, flaw(now: now) == nil, let succeeded else { return false }
+            return now - succeeded <= LaneHealth.staleness
         }
     }
 
@@ -41,8 +52,13 @@ final class LaneHealth: Sendable {
 
     /// Time after which a recording under way speaks against the connection.
     private static let patience = Duration.seconds(1)
+    /// Time for which a success, or a failure, counts.
+    static let staleness = Duration.seconds(3)
 
     var current: State { state.withLock { $0 } }
+
+    /// Whether recordings over this connection succeed.
+    var records: Bool { current.records(now: .now) }
 
     /// Whether nothing is known against the connection.
     var isWell: Bool {
@@ -117,8 +133,18 @@ final class LaneHealth: Sendable {
             switch end {
             case .looked: break
             case .passed: state.succeed(start)
-            case .failed(let flaw): state.flaw = flaw
+            case .failed(let flaw):
+                state.flaw = flaw
+                state.failsSince = state.failsSince ?? start
             }
+        }
+    }
+
+    /// Notes that the log is to say that this connection fails. Returns `false` if it says so already.
+    func tell() -> Bool {
+        state.withLock { state in
+            defer { state.isTold = true }
+            return !state.isTold
         }
     }
 }
@@ -128,5 +154,7 @@ extension LaneHealth.State {
         succeeded = max(start, succeeded ?? start)
         isDoubted = false
         flaw = nil
+        failsSince = nil
+        isTold = false
     }
 }

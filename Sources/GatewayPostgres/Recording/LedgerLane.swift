@@ -11,21 +11,22 @@ final class LedgerLane: Sendable {
     let configuration: PostgresConfiguration
     /// The event loop that runs the lane. If it also serves requests, their proposals and answers stay on one thread.
     let loop: EventLoop
+    let health: LaneHealth
     let clock: LedgerClock
     let maxBatch: Int
     /// Told when the schema lacks parts that recordings need.
     let schema: SchemaFit?
     let figures: LedgerFigures
     let logger: Logger
-    let health = LaneHealth()
 
     init(
-        queue: LedgerQueue, configuration: PostgresConfiguration, loop: EventLoop, clock: LedgerClock, maxBatch: Int,
-        schema: SchemaFit?, figures: LedgerFigures, logger: Logger
+        queue: LedgerQueue, configuration: PostgresConfiguration, loop: EventLoop, health: LaneHealth,
+        clock: LedgerClock, maxBatch: Int, schema: SchemaFit?, figures: LedgerFigures, logger: Logger
     ) {
         self.queue = queue
         self.configuration = configuration
         self.loop = loop
+        self.health = health
         self.clock = clock
         self.maxBatch = maxBatch
         self.schema = schema
@@ -42,7 +43,7 @@ final class LedgerLane: Sendable {
             guard !entries.isEmpty || isProbeDue else { return }
             if !entries.isEmpty { await record(refusingLate(entries), on: connection) }
             if isProbeDue {
-                await RecordingProbe(health: health, clock: clock, schema: schema, outage: configuration.outage)
+                await RecordingProbe(health: health, clock: clock, schema: schema, configuration: configuration)
                     .run(over: connection)
             }
         }

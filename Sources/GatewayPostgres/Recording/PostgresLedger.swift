@@ -9,8 +9,9 @@ public import ServiceLifecycle
 /// The first connection takes all proposals until ``Limits/spillsAt`` wait for it, and only then does the next one
 /// take any: what a statement costs however many rows it writes is most of the cost of a small one. With 16 and 64
 /// callers on two cores this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals
-/// evenly. A connection that failed, or that has not answered for a second, is passed over. The ledger records while
-/// ``run()`` runs. Earlier proposals wait for it; later ones are refused.
+/// evenly. A connection that failed, or that has not answered for a second, is passed over for as long as another one
+/// is well, however many proposals wait for that one. The ledger records while ``run()`` runs. Earlier proposals wait
+/// for it; later ones are refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
     private static let maxQueue = 2048
@@ -68,11 +69,14 @@ public final class PostgresLedger: IssuanceLedger, Service {
         let figures = LedgerFigures()
         self.figures = figures
         let maxQueue = Self.maxQueue
-        lanes = (0..<count).map { place in
-            LedgerLane(
-                queue: LedgerQueue(capacity: maxQueue, figures: figures), configuration: configuration,
-                loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), schema: schema,
-                figures: figures, logger: logger)
+        let healths = (0..<count).map { _ in LaneHealth() }
+        lanes = healths.indices.map { place in
+            var own = configuration
+            own.isSpare = { healths.indices.contains { $0 != place && healths[$0].records } }
+            return LedgerLane(
+                queue: LedgerQueue(capacity: maxQueue, figures: figures), configuration: own,
+                loop: drivers[place % drivers.count], health: healths[place], clock: clock,
+                maxBatch: max(1, limits.maxBatch), schema: schema, figures: figures, logger: logger)
         }
     }
 
@@ -173,9 +177,10 @@ public final class PostgresLedger: IssuanceLedger, Service {
     private static let misfit = GatewayError.otherSchema(retryAfter: 5)
 
     /// The connection for the next proposals: the first one that is well and has few proposals waiting, or else the one
-    /// with the fewest.
+    /// with the fewest. One that fails is taken only if none is well: it fails at once, so it always has the fewest.
     private var nextLane: LedgerLane {
-        lanes.first { $0.queue.count < limits.spillsAt && $0.health.isWell }
-            ?? lanes.min { $0.queue.count < $1.queue.count } ?? lanes[0]
+        if let first = lanes.first(where: { $0.queue.count < limits.spillsAt && $0.health.isWell }) { return first }
+        let well = lanes.filter(\.health.isWell)
+        return (well.isEmpty ? lanes : well).min { $0.queue.count < $1.queue.count } ?? lanes[0]
     }
 }

@@ -7,7 +7,8 @@ struct RecordingProbe {
     let health: LaneHealth
     let clock: LedgerClock
     let schema: SchemaFit?
-    let outage: Outage?
+    /// How the connection is reached, and what outages of the database are noted in.
+    let configuration: PostgresConfiguration
 
     /// A reading of PostgreSQL's clock and its instant, exact to half the round trip.
     struct ClockReading: Sendable {
@@ -64,8 +65,8 @@ struct RecordingProbe {
         } catch {
             if error.missesSchema {
                 schema?.breaks(SchemaFit.partsMissing)
-            } else if error != .cancelled {
-                outage?.note("\(error)", "probe of recordings")
+            } else if error != .cancelled, !configuration.isSpare() {
+                configuration.outage?.note("\(error)", "probe of recordings")
             }
             health.probeEnded(.failed(flaw: step.flaw(error)), since: start)
         }

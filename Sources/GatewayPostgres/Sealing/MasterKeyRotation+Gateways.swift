@@ -2,7 +2,8 @@ public import FoundationEssentials
 import LibPQ
 
 extension MasterKeyRotation {
-    /// A running gateway that does not have the key that seals. It could not open what the rotation seals.
+    /// A running gateway that does not seal with the key. Without the key, it could not open what the rotation seals.
+    /// With another key before it, it would go on sealing with that one.
     public struct LackingGateway: Sendable, Equatable {
         /// Identifier of this start of the gateway, as in `GET /admin/v1/gateways`.
         public var id: UUID
@@ -14,9 +15,9 @@ extension MasterKeyRotation {
         public var keyIDs: [String]
     }
 
-    /// Gateways run without the key that seals, so the rotation stopped.
+    /// Gateways run that do not seal with the key, so the rotation stopped.
     public struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
-        /// Identifier of the key that the gateways lack.
+        /// Identifier of the key that seals in the rotation.
         public var keyID: String
         /// The gateways, in the order of their starts; never empty.
         public var gateways: [LackingGateway]
@@ -27,25 +28,26 @@ extension MasterKeyRotation {
         public var description: String {
             let done = resealed == 0 ? "Nothing was sealed again" : "\(resealed) rows were sealed again, no more"
             let lines = gateways.map { gateway in
-                """
-                  \(gateway.id.uuidString.lowercased()), started \(gateway.startedAt.formatted(.iso8601)), has \
-                \(gateway.keyIDs.map { "'\($0)'" }.joined(separator: ", "))
-                """
+                let keys = gateway.keyIDs.map { "'\($0)'" }.joined(separator: ", ")
+                let flaw = gateway.keyIDs.contains(keyID) ? "seals with another one" : "does not have it"
+                let started = gateway.startedAt.formatted(.iso8601)
+                return "  \(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"
             }
             return """
-                \(done): these gateways run without the master key '\(keyID)'.
+                \(done): these gateways do not seal with the master key '\(keyID)'.
                 \(lines.joined(separator: "\n"))
-                Add the key's line to SLUICE_MASTER_KEY or its file on each of them, restart them, and run this command \
-                again. A gateway that did not stop by itself counts as running for 30 seconds.
+                Add the key's line to SLUICE_MASTER_KEY or its file where it is missing, and reload or restart those \
+                gateways. Once all have it, put it first on each, reload or restart them, and run this command again. \
+                A gateway that did not stop by itself counts as running for 30 seconds.
                 """
         }
     }
 
-    /// Lists the running gateways that lack a key.
+    /// Lists the running gateways that do not seal with a key: they lack it, or another one is their first.
     static let lackingGateways = Statement<String, LackingGateway>(
         """
         SELECT g.id, g.version, g.started_at, g.key_ids FROM gateways g
-        WHERE is_live_gateway(g.last_seen_at) AND NOT g.key_ids @> ARRAY[$1]
+        WHERE is_live_gateway(g.last_seen_at) AND g.key_ids[1] IS DISTINCT FROM $1::text
         ORDER BY g.id
         """, onlyReads: true
     ) {

@@ -6,8 +6,8 @@ public import LibPQ
 /// Seals every secret in the database with the current master key, so that older keys can be retired.
 ///
 /// The secrets themselves stay the same, so no gateway has to read anything again. All gateways must have both keys
-/// beforehand: the rotation seals nothing while a gateway runs without the new one. Each resealed row adds a line to
-/// the audit.
+/// beforehand and seal with the new one: the rotation seals nothing while a gateway runs that does not. Each resealed
+/// row adds a line to the audit.
 public struct MasterKeyRotation: Sendable {
     /// The result of a rotation.
     public struct Outcome: Sendable, Equatable {
@@ -52,7 +52,7 @@ public struct MasterKeyRotation: Sendable {
     ///
     /// Rows sealed with the current key are opened too, because another key may use the same identifier.
     /// - Parameter requestID: Identifies the run in the audit.
-    /// - Throws: ``Refusal`` if a gateway runs without the current key, ``PostgresError``, or
+    /// - Throws: ``Refusal`` if a gateway runs that does not seal with the current key, ``PostgresError``, or
     ///   ``MasterKeyError/sealingFailed``. Earlier batches stay committed.
     public func run(requestID: String) async throws -> Outcome {
         var outcome = Outcome()

@@ -6,6 +6,9 @@ import LibPQ
 enum AdminStatements {
     /// Writes a message to the server's write-ahead log only. Its commit comes after all earlier ones, at the standby
     /// too.
+    ///
+    /// A change that finds nothing to do executes it before it says so: an earlier change may have done it, on this
+    /// server alone so far, and a failover would undo that.
     static let writeNothing = Statement<Void, Void>("SELECT pg_logical_emit_message(true, 'sluice', '')")
 
     /// Makes a statement that returns a row as JSON, for the audit.
@@ -56,6 +59,24 @@ enum AdminStatements {
             return Stored(row: try decode(&row), revision: revision)
         }
     }
+}
+
+extension GatewayError {
+    /// Whether the refusal of a change tells what rows are there: that one is missing, is there already or differs.
+    fileprivate var tellsOfRows: Bool {
+        switch self {
+        case .notFound, .alreadyExists, .preconditionFailed: true
+        case .itemsRefused(let first, let more): first.error.tellsOfRows || more.contains { $0.error.tellsOfRows }
+        default: false
+        }
+    }
+}
+
+/// Whether the failure of a change tells what rows are there. Only ``AdminStatements/writeNothing`` makes that safe to
+/// say.
+func tellsOfRows(_ failure: any Error) -> Bool {
+    // 23505 is unique_violation.
+    (failure as? GatewayError)?.tellsOfRows ?? ((failure as? PostgresError)?.sqlState == "23505")
 }
 
 /// The scopes and the revision of a locked row.

@@ -22,6 +22,7 @@ enum BucketTable {
         Column("permits_symlinks", as: "permitsSymlinks") { $0.permitsSymlinks },
         Column("callback", as: "callback") { $0.callback },
         Column("callback_var", as: "callbackVar") { $0.callbackVar },
+        Column("encryption", as: "encryption", .json) { $0.encryption?.storedText },
         Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
         Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
         Column("protocols", as: "protocols") { $0.protocols.map(\.rawValue).sorted() },
@@ -100,11 +101,19 @@ extension Bucket {
             maxTTL: Int(try row.next(as: Int32.self)), allowsUnenforcedSize: try row.next(),
             allowsRedirects: try row.next(), externalDeletions: try row.next(),
             honoursUnsignedHeaders: try row.next(), permitsSymlinks: try row.next(), callback: try row.next(),
-            callbackVar: try row.next(), allowedOrigins: try row.next(),
+            callbackVar: try row.next(), encryption: try row.nextJSON(in: "bucket \(name)"),
+            allowedOrigins: try row.next(),
             maxSessionTTL: Int(try row.next(as: Int32.self)),
             protocols: Set(try row.next(as: [String].self).compactMap(ClientProtocol.init)),
             publicEndpoints: try row.nextPublicEndpoints(of: name),
             stableLinkWindow: Int(try row.next(as: Int32.self)), createdAt: try row.next())
+    }
+}
+
+extension ServerSideEncryption {
+    /// JSON.
+    fileprivate var storedText: String? {
+        (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -52,13 +52,19 @@ extension CredentialProof {
 extension PostgresPool {
     /// Runs the transaction of a change, and ties it to the claim of the request's idempotency key, if it has one.
     ///
-    /// - Throws: `idempotency`; what `body` throws.
+    /// A refusal that tells what rows are there is thrown once they are safe on the standby.
+    /// - Throws: `idempotency`; what `body` throws; `PostgresError`.
     func withChange<Result: Sendable>(
         _ change: ChangeContext, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
-        try await withTransaction { transaction in
-            try transaction.mark(change)
-            return try body(transaction)
+        do {
+            return try await withTransaction { transaction in
+                try transaction.mark(change)
+                return try body(transaction)
+            }
+        } catch let error where tellsOfRows(error) {
+            try await perform(AdminStatements.writeNothing, ())
+            throw error
         }
     }
 }

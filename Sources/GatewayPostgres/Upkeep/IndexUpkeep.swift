@@ -16,7 +16,9 @@ public struct IndexUpkeep: Service {
     private static let patience = Duration.seconds(3600)
 
     /// Settings for the session of the connection.
-    public static let sessionSettings: [(name: String, value: String)] = [("statement_timeout", "1h")]
+    public static let sessionSettings: [(name: String, value: String)] = [
+        ("statement_timeout", "1h"), PostgresConfiguration.endingWithClient,
+    ]
 
     /// Creates the service.
     ///

@@ -17,7 +17,7 @@ public struct ReservationSweeper: Service {
     /// than a batch can take.
     private static let lease = Duration.seconds(300)
     /// Time after which an upload is given up in any case. By then the ledger supports no proof of an object any more.
-    private static let utmostPatience = Duration.seconds(24 * 86_400)
+    static let utmostPatience = Duration.seconds(24 * 86_400)
 
     /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {

@@ -19,7 +19,7 @@ public struct UsageUpkeep: Service {
 
     /// Settings for the session of the connection.
     public static let sessionSettings: [(name: String, value: String)] = [
-        ("statement_timeout", "1h"), ("lock_timeout", "2s"),
+        ("statement_timeout", "1h"), ("lock_timeout", "2s"), PostgresConfiguration.endingWithClient,
     ]
 
     /// How many landings one step takes.

@@ -71,7 +71,10 @@ public struct PostgresStoreEvents: StoreEventRecords {
         let entry = try UUID.new(at: now())
         do {
             return try await pool.withChange(change) { transaction in
-                guard let name = try transaction.execute(EventSecretTable.remove, bucket).first else { return false }
+                guard let name = try transaction.execute(EventSecretTable.remove, bucket).first else {
+                    try transaction.perform(AdminStatements.writeNothing, ())
+                    return false
+                }
                 let act = AuditedAct(.delete, .eventSecret, bucket.rawValue, details: ["name": name])
                 _ = try transaction.execute(AuditTable.note, (entry, act, change))
                 try transaction.prove(change)

@@ -3,13 +3,19 @@ import Bytes
 /// The vendor's headers that a client may set, and the values that they may have.
 struct HeaderRules {
     private let vendor: StoreVendor
+    private let encryption: [NamedValue]
 
-    init(_ vendor: StoreVendor) {
+    init(_ vendor: StoreVendor, _ rules: StringRules) {
         self.vendor = vendor
+        encryption = rules.encryption
     }
 
     /// Refuses a header of the vendor that may not be set, or not to this value. Date and token are checked elsewhere.
     func check(_ header: NamedValue) throws(StringToSignRefusal) {
+        if let bound = encryption.first(where: { $0.name == header.name }) {
+            guard bound.value.isSameBytes(as: header.value) else { throw .valueNotAllowed }
+            return
+        }
         let name = header.name.dropFirst(vendor.headerPrefix.count)
         if name.hasPrefix("meta-"), name.utf8.count > 5, !ReservedMetadata.contains(name.dropFirst(5)) { return }
         guard let allowed = Self.allowed[vendor]?[String(name)] else { throw Self.refusal(of: name) }

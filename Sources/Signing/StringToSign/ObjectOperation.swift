@@ -34,6 +34,9 @@ public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
             true
         }
     }
+
+    /// Whether the request gives the object its content type.
+    var setsContentType: Bool { self == .putObject || self == .initiateMultipartUpload }
 }
 
 /// The operation of a request, recognised by its method and query parameters.

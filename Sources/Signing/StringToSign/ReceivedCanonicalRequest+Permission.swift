@@ -47,6 +47,7 @@ extension ReceivedCanonicalRequest {
             method: method, parameters: parameters, vendor: vendor,
             listing: ["encoding-type", "max-parts", "part-number-marker"], isOfBucket: key.isEmpty)
         let bound = try checkedHeaders(signer: signer, rules)
+        guard bound.contentType != nil || !operation.operation.setsContentType else { throw .contentTypeNeeded }
         return PermittedString(
             permission: StringPermission(
                 operation: operation.operation,
@@ -55,7 +56,6 @@ extension ReceivedCanonicalRequest {
                 uploadID: operation.uploadID,
                 partNumber: operation.partNumber,
                 contentType: bound.contentType,
-                bindsAbsentContentType: dialect.vendor == .alibaba,
                 contentMD5: bound.contentMD5,
                 contentLength: bound.contentLength,
                 use: use,
@@ -191,7 +191,7 @@ extension ReceivedCanonicalRequest {
                 else { throw .valueNotAllowed }
                 bound.contentLength = length
             case let name where name.utf8.starts(with: dialect.headerPrefix.utf8):
-                try HeaderRules(dialect.vendor).check(header)
+                try HeaderRules(dialect.vendor, rules).check(header)
                 bound.others.append(header)
             case let name where Self.harmless.contains(name):
                 bound.others.append(header)

@@ -13,9 +13,12 @@ extension ReceivedStringToSign {
         }
         // '?' starts the sub-resources. Keys with '?' are never issued, so no reader can take it for part of a key.
         let parameters = try OperationParameters(method: method, parameters: query, vendor: vendor)
-        for header in headers { try HeaderRules(vendor).check(header) }
+        for header in headers { try HeaderRules(vendor, rules).check(header) }
         guard contentMD5.isEmpty || Base64.decode(contentMD5)?.count == 16 else { throw .invalidContentMD5 }
         guard contentType.isEmpty || Self.isContentType(contentType) else { throw .invalidContentType }
+        // A store may take the string of a part for that of a whole object, so both need a type.
+        let needsType = parameters.operation.setsContentType || parameters.operation == .uploadPart
+        guard !needsType || !contentType.isEmpty else { throw .contentTypeNeeded }
         return PermittedString(
             permission: StringPermission(
                 operation: parameters.operation,
@@ -24,7 +27,6 @@ extension ReceivedStringToSign {
                 uploadID: parameters.uploadID,
                 partNumber: parameters.partNumber,
                 contentType: contentType.isEmpty ? nil : contentType,
-                bindsAbsentContentType: true,
                 contentMD5: contentMD5.isEmpty ? nil : contentMD5,
                 contentLength: nil,
                 use: use,

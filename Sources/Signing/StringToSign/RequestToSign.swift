@@ -106,7 +106,7 @@ public struct RequestToSign: Sendable, Hashable {
     }
 
     /// The headers that the signer writes. An upload without a content type gets the one that stores assume, so that
-    /// the signature binds it.
+    /// the signature binds it, and the encryption that the bucket demands.
     private func added(_ rules: StringRules) -> [NamedValue] {
         var added = [NamedValue("x-amz-date", rules.now.basic)]
         if !headers.contains(where: { $0.name == Self.payloadHeader }) {
@@ -114,10 +114,9 @@ public struct RequestToSign: Sendable, Hashable {
         }
         if let token = rules.securityToken { added.append(NamedValue("x-amz-security-token", token)) }
         let begins = method == "PUT" && query.isEmpty || method == "POST" && query == "uploads="
-        if begins, !headers.contains(where: { $0.name == "content-type" }) {
-            added.append(NamedValue("content-type", "application/octet-stream"))
-        }
-        return added
+        guard begins else { return added }
+        let assumed = [NamedValue("content-type", "application/octet-stream")] + rules.encryption
+        return added + assumed.filter { header in !headers.contains { $0.name == header.name } }
     }
 
     private static let payloadHeader = V4Dialect.aws.headerForm.payloadHeader

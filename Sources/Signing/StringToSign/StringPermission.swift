@@ -18,10 +18,8 @@ public struct StringPermission: Sendable, Hashable {
     public let uploadID: String?
     /// Number of the part, 1…10,000.
     public let partNumber: Int?
-    /// The content type that is bound. `nil` binds its absence if ``bindsAbsentContentType`` is set.
+    /// The content type that is bound. A request that gives the object its type has one.
     public let contentType: String?
-    /// Whether the store refuses a request with a content type if ``contentType`` is `nil`.
-    public let bindsAbsentContentType: Bool
     /// The MD5 of the body that is bound, base64 of 16 bytes.
     public let contentMD5: String?
     /// The length of the body that is bound.

@@ -11,6 +11,8 @@ public struct StringRules: Sendable, Hashable {
     public let securityToken: String?
     /// The only callback that a request may ask for.
     public let callback: Callback?
+    /// Headers of the vendor that a request may have with exactly these values, names in lower case.
+    public let encryption: [NamedValue]
 
     /// The call that a store makes when it has the object.
     public struct Callback: Sendable, Hashable {
@@ -27,11 +29,15 @@ public struct StringRules: Sendable, Hashable {
     }
 
     /// Makes rules.
-    public init(now: SigningInstant, maxLifeSeconds: Int, securityToken: String? = nil, callback: Callback? = nil) {
+    public init(
+        now: SigningInstant, maxLifeSeconds: Int, securityToken: String? = nil, callback: Callback? = nil,
+        encryption: [NamedValue] = []
+    ) {
         self.now = now
         self.maxLifeSeconds = maxLifeSeconds
         self.securityToken = securityToken
         self.callback = callback
+        self.encryption = encryption
     }
 
     /// Checks the date of a request that is signed in a header, and returns the last instant at which stores accept it.

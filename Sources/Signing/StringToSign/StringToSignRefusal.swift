@@ -16,6 +16,8 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
     case invalidContentMD5 = "InvalidContentMD5"
     /// The content type is not one line of printable ASCII.
     case invalidContentType = "InvalidContentType"
+    /// An upload has no content type, so that the store would choose one.
+    case contentTypeNeeded = "ContentTypeNeeded"
     /// The date is missing, or not in a format that the store reads.
     case invalidDate = "InvalidDate"
     /// The date is too far from now.
@@ -81,6 +83,8 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
         case .methodNotAllowed: "The first line must be GET, HEAD, PUT, POST or DELETE."
         case .invalidContentMD5: "The MD5 is not 16 bytes in base64."
         case .invalidContentType: "The content type is not printable ASCII of at most 255 characters."
+        case .contentTypeNeeded:
+            "The upload has no Content-Type, so the store would choose one, perhaps by the key: send one, and sign it."
         case .invalidDate:
             "The date is neither a date of HTTP in GMT nor, for a URL, 9 or 10 digits of seconds since 1970."
         case .dateOutsideWindow: "The date is more than 15 minutes from now."

@@ -3,8 +3,8 @@ import LibCrypto
 
 /// The names of buckets and the object keys that no client, proxy or store rewrites on the way.
 public enum KeySyntax {
-    /// Whether a text is a valid bucket name: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends
-    /// and no `..`.
+    /// Whether a text is a valid bucket name: 3…63 of `a-z`, `0-9`, `.`, `-` and `_`, with a letter or digit at both
+    /// ends and no `..`. Only Google Cloud Storage has buckets with `_`, which cannot be part of a host.
     public static func isBucketName(_ name: String) -> Bool {
         let bytes = name.utf8Span.span
         guard 3...63 ~= bytes.count, ByteSet.lowerAlphanumeric.contains(bytes[0]),
@@ -14,7 +14,7 @@ public enum KeySyntax {
         }
         for index in 1..<bytes.count {
             switch bytes[index] {
-            case UInt8(ascii: "-"): continue
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): continue
             case UInt8(ascii: "."):
                 if bytes[index - 1] == UInt8(ascii: ".") { return false }
             default:

@@ -18,15 +18,15 @@ enum JSONLines {
     ///
     /// - Parameter answer: Makes the answer to a line. If it throws an error, the error is the answer, and the run
     ///   continues.
-    /// - Throws: `ExitCode.failure` at the end if a line was answered with an error; at once if the output fails.
+    /// - Throws: `ExitCode.failure` at the end if a line was answered with an error; ``StreamFailure`` at once.
     static func run<Answer: Encodable>(_ answer: (Data) throws(ErrorAnswer) -> Answer) throws {
-        var lines = LineReader(maxLineBytes: maxLineBytes) {
-            Data((try? OpenFile.standardInput.read(atMost: 1 << 16)) ?? [])
+        var lines = LineReader(maxLineBytes: maxLineBytes) { () throws(FileError) in
+            try Data(OpenFile.standardInput.read(atMost: 1 << 16))
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var failed = false
-        while let line = lines.next() {
+        while let line = try next(of: &lines) {
             let json: Data
             switch result(of: line, answer) {
             case nil: continue
@@ -35,9 +35,22 @@ enum JSONLines {
                 failed = true
                 json = try encoder.encode(answer)
             }
-            try OpenFile.standardOutput.write(json + Data("\n".utf8))
+            do { try OpenFile.standardOutput.write(json + Data("\n".utf8)) } catch {
+                throw StreamFailure(description: "Standard output cannot be written: \(error).")
+            }
         }
         if failed { throw ExitCode.failure }
+    }
+
+    /// Why the input or the output ended early.
+    struct StreamFailure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func next(of lines: inout LineReader) throws(StreamFailure) -> LineReader.Line? {
+        do throws(FileError) { return try lines.next() } catch {
+            throw StreamFailure(description: "Standard input cannot be read: \(error).")
+        }
     }
 
     /// Returns the answer to a line; `nil` for an empty line.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LocalFiles
 
 /// Splits a stream into lines as they arrive. It holds at most one line.
 struct LineReader {
@@ -9,7 +10,7 @@ struct LineReader {
     }
 
     private let maxLineBytes: Int
-    private let read: () -> Data
+    private let read: () throws(FileError) -> Data
     private var pending = Data()
     private var isSkipping = false
     private var isAtEnd = false
@@ -19,13 +20,15 @@ struct LineReader {
     /// - Parameters:
     ///   - maxLineBytes: Maximum length of a line, in bytes.
     ///   - read: Returns the next bytes as soon as there are some. No bytes mean the end.
-    init(maxLineBytes: Int, read: @escaping () -> Data) {
+    init(maxLineBytes: Int, read: @escaping () throws(FileError) -> Data) {
         self.maxLineBytes = maxLineBytes
         self.read = read
     }
 
     /// Returns the next line without its line feed; `nil` at the end. The last line needs no line feed.
-    mutating func next() -> Line? {
+    ///
+    /// - Throws: What `read` throws.
+    mutating func next() throws(FileError) -> Line? {
         var searched = 0
         while true {
             if let lineFeed = pending.dropFirst(searched).firstIndex(of: UInt8(ascii: "\n")) {
@@ -44,7 +47,7 @@ struct LineReader {
                 pending = Data()
                 return finish(line)
             }
-            let more = read()
+            let more = try read()
             isAtEnd = more.isEmpty
             pending.append(more)
         }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import GatewayPostgres
 import LibPQ
 import LineLogging
+import Logging
 
 /// `sluice audit-quotas`: compares the counters of quotas with the ledger.
 struct AuditQuotasCommand: AsyncParsableCommand {
@@ -25,7 +26,15 @@ struct AuditQuotasCommand: AsyncParsableCommand {
     func run() async throws {
         var reader = try await options.reader()
         let logger = LogSetup(reading: &reader).install()
-        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        do {
+            try await audit(PostgresConfiguration(maintaining: &reader), logger)
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The audit of the quotas failed", as: .gateway)
+        }
+    }
+
+    private func audit(_ configuration: PostgresConfiguration, _ logger: Logger) async throws {
+        let connection = try await PostgresConnection.toMigrated(configuration, logger: logger)
         let auditor = QuotaAuditor(connection: connection)
         let found = try await auditor.audit()
         for wrong in found {

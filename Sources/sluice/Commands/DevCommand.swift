@@ -75,6 +75,10 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Whoever reads the output may end, by the same Ctrl-C for example. PostgreSQL has to be stopped all the same.
+        signal(SIGPIPE, SIG_IGN)
+        // They are for the user's own servers.
+        PostgresConfiguration.forgetEnvironment()
         var logs = LogSetup()
         logs.level = Logger.Level(rawValue: logLevel) ?? logs.level
         let logger = logs.install()

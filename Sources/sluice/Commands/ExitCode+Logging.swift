@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayCore
 import GatewayPostgres
 import LibPQ
 import Logging
@@ -6,7 +7,8 @@ import Logging
 extension ExitCode {
     /// Writes why a command ends to the log, as its last line.
     ///
-    /// The level is the highest one, so that no setting suppresses the line.
+    /// The level is the highest one, so that no setting suppresses the line. A command that throws a status has said
+    /// why it ends: nothing is written, and the status stays.
     ///
     /// - Parameters:
     ///   - error: Why the command ends.
@@ -15,6 +17,10 @@ extension ExitCode {
     ///   - login: The role that the command logs in with, for advice about the database; `nil` where the command has a
     ///     database of its own.
     init(logging error: any Error, to logger: Logger, _ message: Logger.Message, as login: PostgresError.Login?) {
+        if let status = error as? ExitCode {
+            self = status
+            return
+        }
         var metadata: Logger.Metadata = [:]
         switch error {
         case let error as SettingMistakes:
@@ -26,6 +32,8 @@ extension ExitCode {
         case let error as PostgresError:
             metadata["cause"] = "PostgreSQL: \(Self.line("\(error)"))"
             if let login { metadata["advice"] = "\(error.advice(for: login))" }
+        case GatewayError.slowDown(_, let cause), GatewayError.unavailable(_, let cause):
+            metadata["cause"] = "\(Self.line("\(cause)"))"
         default: metadata["cause"] = "\(Self.line("\(error)"))"
         }
         logger.critical(message, metadata: metadata)

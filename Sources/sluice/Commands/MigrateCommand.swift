@@ -52,8 +52,6 @@ struct MigrateCommand: AsyncParsableCommand {
                 if !outcome.gatewayRoleIsReady { throw ExitCode.failure }
             }
             await connection.close()
-        } catch let status as ExitCode {
-            throw status
         } catch {
             throw ExitCode(logging: error, to: logger, "The migration failed", as: .owner)
         }

@@ -1,13 +1,17 @@
 import GatewayCore
+import GatewayPostgres
 import LibPQ
 import Logging
 
 extension PostgresConnection {
-    /// Creates a connection for a command that may run for up to an hour.
+    /// Connects to a database from which a gateway of this program could serve.
     ///
-    /// - Throws: ``SettingMistakes`` if the settings are wrong.
-    init(maintaining reader: inout SettingReader, logger: Logger) throws {
-        self.init(try PostgresConfiguration(maintaining: &reader), logger: logger)
+    /// - Throws: `Migrator.Failure` if the schema is not that of this program, `PostgresError` if PostgreSQL cannot be
+    ///   reached.
+    static func toMigrated(_ configuration: PostgresConfiguration, logger: Logger) async throws -> PostgresConnection {
+        let connection = PostgresConnection(configuration, logger: logger)
+        try await Migrator(connection: connection, program: ProgramVersion.current, logger: logger).check()
+        return connection
     }
 }
 
@@ -20,7 +24,10 @@ extension PostgresConfiguration {
         guard reader.mistakes.isEmpty, let database else { throw SettingMistakes(mistakes: reader.mistakes) }
         self = try database.configuration(
             "sluice-maintenance",
-            sessionSettings: [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s")],
+            sessionSettings: [
+                ("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s"),
+                PostgresConfiguration.endingWithClient,
+            ],
             responseTimeout: .seconds(3600))
     }
 }

@@ -66,6 +66,16 @@ struct QualifyCommand: AsyncParsableCommand {
         do { name = try BucketName(bucket) } catch { throw ValidationError("'\(bucket)' is not the name of a bucket.") }
         var reader = try await options.reader()
         let logger = LogSetup(reading: &reader).install()
+        do {
+            try await qualify(name, &reader, logger)
+        } catch let error as ValidationError {
+            throw error
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The qualification failed", as: .gateway)
+        }
+    }
+
+    private func qualify(_ name: BucketName, _ reader: inout SettingReader, _ logger: Logger) async throws {
         let keys = MasterKeyRing(reading: &reader)
         let outbound = OutboundPolicy(reading: &reader)
         let database = Settings.Database(reading: &reader)
@@ -89,6 +99,7 @@ struct QualifyCommand: AsyncParsableCommand {
     ) async throws -> (bucket: Bucket, credential: StorageCredential) {
         let configuration = try database.configuration(
             "sluice-qualify", sessionSettings: PostgresPolicySource.sessionSettings)
+        try await PostgresConnection.toMigrated(configuration, logger: logger).close()
         let pool = PostgresPool(configuration, size: 1, logger: logger)
         let source = PostgresPolicySource(pool: pool, keys: keys, logger: logger)
         let found: (bucket: Bucket, credential: StorageCredential)?

@@ -5,6 +5,7 @@ import GatewayPostgres
 import LibCrypto
 import LibPQ
 import LineLogging
+import Logging
 
 /// `sluice rotate-master-key`: seals all stored secrets with the first master key.
 struct RotateMasterKeyCommand: AsyncParsableCommand {
@@ -16,9 +17,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
             old one and reload or restart every gateway. Then put the new line first, since
             the first key seals, and reload every gateway again. Run this command with both
             keys, and reload the gateways with the new key only. Write an old key that has
-            no identifier as 'default:base64'. While a gateway runs without the new key,
-            this command names it and seals nothing. The exit status is 1 then, and if a
-            row cannot be opened with these keys.
+            no identifier as 'default:base64'. While a gateway runs that does not seal with
+            the new key, this command names it and seals nothing. The exit status is 1 then,
+            and if a row cannot be opened with these keys.
             """
     )
 
@@ -28,8 +29,20 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         var reader = try await options.reader()
         let logger = LogSetup(reading: &reader).install()
         let keys = MasterKeyRing(reading: &reader)
-        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
-        guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
+        do {
+            let configuration = try PostgresConfiguration(maintaining: &reader)
+            guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
+            try await rotate(keys, configuration, logger)
+        } catch let refusal as MasterKeyRotation.Refusal {
+            // Its text has a line for each gateway.
+            throw refusal
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The rotation of the master key failed", as: .gateway)
+        }
+    }
+
+    private func rotate(_ keys: MasterKeyRing, _ configuration: PostgresConfiguration, _ logger: Logger) async throws {
+        let connection = try await PostgresConnection.toMigrated(configuration, logger: logger)
         let requestID = UUID.version7(at: .now, randomBytes: try randomBytes(count: 10)).uuidString.lowercased()
         let outcome = try await MasterKeyRotation(connection: connection, keys: keys, now: { .now })
             .run(requestID: requestID)

@@ -13,20 +13,39 @@ struct Sluice: AsyncParsableCommand {
         commandName: "sluice",
         abstract: "A presigned-URL gateway: it authenticates, decides, signs and records.",
         version: ProgramVersion.current,
-        subcommands: [
+        subcommands: commands
+    )
+
+    private static var commands: [any ParsableCommand.Type] {
+        let gateway: [any ParsableCommand.Type] = [
             ServeCommand.self, MigrateCommand.self, DoctorCommand.self, DevCommand.self, SignCommand.self,
             InspectCommand.self, AdminCommand.self, AuditQuotasCommand.self, RotateMasterKeyCommand.self,
-            GetCommand.self, PutCommand.self, ListCommand.self, RemoveCommand.self, ShareCommand.self,
-            CredentialsCommand.self, QualifyCommand.self,
-            CompletionCommand.self, HelpCommand.self, VersionCommand.self, CompleteWordsCommand.self,
         ]
-    )
+        let others: [any ParsableCommand.Type] = [
+            QualifyCommand.self, CompletionCommand.self, HelpCommand.self, VersionCommand.self,
+            CompleteWordsCommand.self,
+        ]
+        return gateway + ObjectCommandLine.commands + others
+    }
 
     static func main() async {
         endOnSignals()
-        let arguments = CommandLine.arguments.dropFirst()
+        let arguments = Array(CommandLine.arguments.dropFirst())
         if let word = arguments.first, complaint(about: word) != nil { exit(withError: refusal(of: word)) }
-        await main(Array(arguments))
+        if ObjectCommandLine.asksForJSON(arguments), let mistake = mistake(in: arguments) {
+            exit(withError: ObjectCommandLine.refusal(mistake))
+        }
+        await main(arguments)
+    }
+
+    /// What the parser says is wrong with a command line; `nil` if nothing is.
+    private static func mistake(in arguments: [String]) -> String? {
+        do {
+            _ = try parseAsRoot(arguments)
+            return nil
+        } catch {
+            return exitCode(for: error) == .validationFailure ? message(for: error) : nil
+        }
     }
 
     /// Makes SIGTERM and SIGINT end the process, as they do by themselves except in the first process of a container.

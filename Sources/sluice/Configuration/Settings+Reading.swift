@@ -67,7 +67,7 @@ extension SettingReader {
         return key.text
     }
 
-    /// Reads origins in lower case. Browsers send exactly this form, and any other would never match.
+    /// Reads origins in the form that browsers send. Any other would never match.
     ///
     /// - Parameters:
     ///   - name: The setting.
@@ -80,9 +80,9 @@ extension SettingReader {
     }
 
     fileprivate mutating func check(_ text: String, isOriginFor name: SettingName, example: String) {
-        if text.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            refuse(name, "'\(text)' is not a lower-case origin such as \(example)")
-        }
+        let origin = WebOrigin(ofURL: text)?.text
+        guard origin != text else { return }
+        refuse(name, "'\(text)' is not an origin as browsers send it, such as \(origin ?? example)")
     }
 }
 

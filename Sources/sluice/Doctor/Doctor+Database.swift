@@ -69,17 +69,10 @@ extension Doctor {
     }
 
     private mutating func judge(_ facts: ServerFacts) {
-        if facts.versionNumber < 150_000 {
-            report.note(
-                .database, .failed, "PostgreSQL is \(facts.version).", advice: "Sluice needs PostgreSQL 15 or later.")
-        } else {
+        let flaws = facts.basicFlaws
+        for flaw in flaws { report.note(.database, .failed, flaw.message, advice: flaw.advice) }
+        if flaws.isEmpty {
             report.note(.database, .ok, "PostgreSQL \(facts.version) answers, database '\(facts.database)'.")
-        }
-        if facts.encoding != "UTF8" {
-            report.note(
-                .database, .failed, "The encoding of the database is \(facts.encoding).",
-                advice: "Object keys are UTF-8. Create the database anew: CREATE DATABASE … OWNER … "
-                    + "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'")
         }
         if facts.isStandby || facts.isReadOnly {
             report.note(
@@ -232,23 +225,36 @@ extension Doctor {
         for flaw in flaws {
             report.note(.masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst, advice: flaw.advice)
         }
-        let lacking = gateways.filter { !$0.keyIDs.contains(masterKeys.currentID) }
-        if !lacking.isEmpty {
-            let ids = lacking.map { $0.id.uuidString.lowercased() }.joined(separator: ", ")
-            report.note(
-                .masterKey, .warning, "Gateways run without the key '\(masterKeys.currentID)': \(ids).",
-                advice: "Restart them with it, or they cannot open what is sealed from now on.")
-        }
+        judgeMasterKeys(of: gateways, masterKeys.currentID)
         guard flaws.isEmpty else { return }
         let others = sealed.map(\.keyID).filter { $0 != masterKeys.currentID }
         guard others.isEmpty else {
             report.note(
                 .masterKey, .warning,
                 "New rows are sealed with '\(masterKeys.currentID)', others with an older key. \(stock)",
-                advice: "Run 'sluice rotate-master-key' once every gateway has both keys.")
+                advice: "Run 'sluice rotate-master-key' once every gateway has both keys and seals with this one.")
             return
         }
         report.note(.masterKey, .ok, "The key '\(masterKeys.currentID)' opens the rows that it seals. \(stock)")
+    }
+
+    /// Looks for gateways that do not seal with the key that seals here.
+    private mutating func judgeMasterKeys(of gateways: [RunningGateway], _ keyID: String) {
+        let others = gateways.filter { $0.keyIDs.first != keyID }
+        func identifiers(where hasKey: Bool) -> String? {
+            let found = others.filter { $0.keyIDs.contains(keyID) == hasKey }.map { $0.id.uuidString.lowercased() }
+            return found.isEmpty ? nil : found.joined(separator: ", ")
+        }
+        if let ids = identifiers(where: false) {
+            report.note(
+                .masterKey, .warning, "Gateways run without the key '\(keyID)': \(ids).",
+                advice: "Restart them with it, or they cannot open what is sealed from now on.")
+        }
+        if let ids = identifiers(where: true) {
+            report.note(
+                .masterKey, .warning, "Gateways have the key '\(keyID)' and seal with another one: \(ids).",
+                advice: "Give all gateways the same keys in the same order, and reload them.")
+        }
     }
 
     private mutating func judge(_ gateways: [RunningGateway]) {

@@ -55,11 +55,12 @@ extension Doctor {
     }
 
     private static func advice(_ failure: ProbeFailure) -> String {
-        switch failure {
+        let note = OutboundReach.noteOnProxy.map { " \($0)" } ?? ""
+        return switch failure {
         case .blocked: "If you mean this address, add the origin to SLUICE_OUTBOUND_ALLOW."
-        case .nameNotFound: "Check the spelling of the endpoint, and the name servers of this machine."
+        case .nameNotFound: "Check the spelling of the endpoint, and the name servers of this machine.\(note)"
         case .tls: "Install the authority of the certificate on this machine, or correct the endpoint."
-        default: "Check host and port of the endpoint, and firewalls in between."
+        default: "Check host and port of the endpoint, and firewalls in between.\(note)"
         }
     }
 

@@ -52,6 +52,8 @@ struct DatabaseConnections {
     let heartbeat: PostgresConnection
     /// Tracks the outages of all these connections.
     let outage: Outage
+    /// Knows which server is the primary.
+    let primary: Primary
     /// Looks for the primary.
     let watch: PrimaryWatch
     /// How often another timeline or system became the primary.
@@ -68,8 +70,10 @@ struct DatabaseConnections {
     /// Puts the connections together. Each is opened when it is first used.
     init(_ settings: Settings.Database, logger: Logger) throws {
         let outage = Outage(logger: logger)
-        let primary = Primary(logger: logger) { [primaryChanges] in primaryChanges.add() }
+        let primary = Primary(logger: logger)
+        primary.onChange { [primaryChanges] in primaryChanges.add() }
         self.outage = outage
+        self.primary = primary
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
             var configuration = try settings.configuration("sluice", sessionSettings: sessionSettings)
             configuration.outage = outage

@@ -6,6 +6,7 @@ import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 import LibCrypto
+import LibPQ
 import Logging
 
 /// The parts that several use cases need: time, random bytes, the policy in memory, the ledger and outbound calls.
@@ -56,6 +57,7 @@ struct SharedParts {
             pool: connections.policyPool, areaPool: connections.areaPool, keys: settings.masterKeys, schema: schema,
             onSetback: { setbacks.add() }, logger: logger)
         cache = PolicyCache(source: source)
+        connections.primary.onChange { [weak cache = cache] in cache?.discard() }
         cloud = OutboundClient(policy: settings.outbound)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)
         denials = DenialCounter(connection: connections.background, logger: logger)
@@ -70,7 +72,7 @@ struct SharedParts {
             logger: logger)
         watch = LedgerWatch(
             ledger: ledger, schema: schema, outage: connections.outage,
-            maxClockDifference: TimeInterval(settings.clockMaxDifference), now: now)
+            maxClockDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)
         figures = DatabaseFigures(
             pool: connections.ledgerPool, version: ProgramVersion.current, logger: logger, now: now,
             policySequence: { [cache] in cache.position?.sequence })

@@ -62,7 +62,7 @@ final class Client {
     private func draw() throws -> Order {
         turn += 1
         let role = World.Role.allCases.randomElement(using: &generator) ?? .plain
-        let way = world.ground.ways.randomElement(using: &generator) ?? .oneByOne
+        let way = world.ground.ways.filter(\.isJudged).randomElement(using: &generator) ?? .oneByOne
         let persona = world.personas.withLock { $0[role.rawValue] }
         let uploads = Bool.random(using: &generator)
         let name = "\(role.name)/\(number)-\(turn)"

@@ -6,13 +6,14 @@ import Testing
 final class Line {
     private var connection: RawConnection?
     private var life: Int?
+    private var port: UInt16 = 0
 
     /// Sends a request; ``receive(_:)`` returns the answer.
     func send(_ request: RawRequest, to door: World.Door) throws {
         if connection == nil || life != door.life {
             connection = nil
             connection = try RawConnection(port: door.port)
-            life = door.life
+            (life, port) = (door.life, door.port)
         }
         do { try connection?.send(request.bytes) } catch {
             connection = nil
@@ -25,6 +26,7 @@ final class Line {
         do {
             guard let answer = try connection?.response(toHead: false) else { throw RawHTTPError.closedEarly }
             if answer["Connection"]?.lowercased() == "close" { connection = nil }
+            Deployment.keepSecrets(of: answer, from: port)
             expectContractKept(request.exchange(answer), atMost: 20)
             return answer
         } catch {

@@ -1,5 +1,8 @@
 /// Facts about the ways of asking that the checker knows in addition to the contract.
 extension Way {
+    /// Whether the checker can read the answers. That of a signed request has no identifier, and cookies have no URL.
+    var isJudged: Bool { self != .byRequest && self != .byCookies }
+
     /// The deliveries for which every request of a run has an object of its own.
     static let ownObject: Set = ["presigned-url", "post-policy", "redirect", "remote-signature"]
 
@@ -15,7 +18,7 @@ extension Way {
     func method(uploads: Bool) -> String {
         switch self {
         case .oneByOne, .inBatches: uploads ? "PUT" : "GET"
-        case .byRedirect, .bySignature: "GET"
+        case .byRedirect, .bySignature, .byRequest, .byCookies: "GET"
         case .byForm: "POST"
         case .byPart: "PUT"
         case .bySession: "*"

@@ -22,9 +22,10 @@ import roles
 import rows
 import untouched
 import views
+import waiting
 from visits import Visit
 
-STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *untouched.STEPS, *roles.STEPS]
+STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *waiting.STEPS, *untouched.STEPS, *roles.STEPS]
 
 
 class Walk:

@@ -120,6 +120,17 @@ def a_link_opens_the_console_once(walk):
         again.page.locator(".sign-in").wait_for()
         seen(again.page, "The link does not work any more")
     assert key not in again.page.url
+    # A key that may not be rotated by its holder opens nothing, and the page says that it still works.
+    for name, members in {
+            "once.auditor": {"roles": ["auditor"]},
+            "once.delegate": {"roles": ["admin"], "adminScopes": [walk.world.team]}}.items():
+        limited = walk.world.person(name, **members)
+        visit = walk.visit()
+        with visit.refused(403):
+            visit.page.goto(f"{walk.origin}/console#once={limited.key}")
+            visit.page.locator(".sign-in").wait_for()
+            seen(visit.page, "This key still works")
+        assert limited.admin("GET", "caller")["principal"] == f"user:{name}"
 
 
 def at_the_provider(visit, user: str, address: str = "") -> None:

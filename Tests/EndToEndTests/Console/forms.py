@@ -225,14 +225,16 @@ def judge_token(visit, token: str, verdict: str, *shown: str) -> None:
 
 @step
 def optional_parts_of_rows_are_removed(walk):
-    """An address of a bucket, the sign-in of an issuer, and the limits of a key, which are not emptied by accident."""
+    """An address and the encryption of a bucket, the sign-in of an issuer, and the limits of a key. None is emptied by
+    accident."""
     visit, world = walk.admin, walk.world
     gateway, here = world.gateway, "buckets/optional-parts"
     credential = gateway.admin("POST", "storage-credentials", {
         "name": "optional", "accessKeyID": "AKIDOPTIONAL", "secretAccessKey": "made-up-secret-of-optional"})
     gateway.admin("POST", "buckets", {
         "name": "optional-parts", "credentialID": credential["id"], **world.store(),
-        "publicEndpoints": {"internal": {"url": "https://internal.example"}}})
+        "publicEndpoints": {"internal": {"url": "https://internal.example"}},
+        "encryption": {"algorithm": "aws:kms", "keyID": "alias/photos"}})
     with visit.refused(404):  # There is no secret of its events.
         visit.go(f"#/{here}")
         change(visit)
@@ -240,10 +242,18 @@ def optional_parts_of_rows_are_removed(walk):
             has=visit.page.locator("summary", has_text="Internal")).last
         internal.locator("summary").first.evaluate("node => { node.parentElement.open = true }")
         internal.get_by_label("URL").first.fill("")
+        field(visit, "Key ID").fill("")
         visit.press("Save", visit.dialog)
         visit.done("In force on every gateway")
         visit.settle()
-    assert "internal" not in gateway.admin("GET", here).get("publicEndpoints", {}), gateway.admin("GET", here)
+        row = gateway.admin("GET", here)
+        assert "internal" not in row.get("publicEndpoints", {}) and row["encryption"] == {"algorithm": "aws:kms"}, row
+        change(visit)
+        visit.press("Remove encryption", visit.dialog)
+        visit.press("Save", visit.dialog)
+        visit.done("In force on every gateway")
+        visit.settle()
+    assert "encryption" not in gateway.admin("GET", here), gateway.admin("GET", here)
     gateway.admin("DELETE", here, If_Match="*")
     gateway.admin("DELETE", f"storage-credentials/{credential['id']}", If_Match="*")
 

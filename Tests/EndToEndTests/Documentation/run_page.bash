@@ -10,7 +10,9 @@ PATH=$(dirname "$program"):$PATH:/usr/sbin
 ip link set lo up
 mkdir "$root/home" "$root/work"
 export HOME=$root/home PATH
-unset XDG_STATE_HOME
+unset XDG_STATE_HOME no_proxy NO_PROXY
+# Nothing listens there. What is on this machine is asked for directly.
+export http_proxy=http://127.0.0.1:1
 cd "$root/work"
 
 # Waits until a command succeeds, for a process in the background whose log is in a file.
@@ -56,7 +58,7 @@ sluice() {
         command sluice "$@"
     else
         command sluice serve >"$root/serve" 2>&1 &
-        wait_for $! "$root/serve" curl --fail --silent http://127.0.0.1:8080/readyz
+        wait_for $! "$root/serve" curl --noproxy 127.0.0.1 --fail --silent http://127.0.0.1:8080/readyz
     fi
 }
 

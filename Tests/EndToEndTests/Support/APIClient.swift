@@ -33,6 +33,7 @@ struct APIClient: Sendable {
     ) async throws -> Answer {
         let request = try request(method, target, body, headers: headers, keepsConnection: false)
         let answer = try await request.answer(fromPort: port)
+        Deployment.keepSecrets(of: answer, from: port)
         if keepsContract { expectContractKept(request.exchange(answer), sourceLocation: sourceLocation) }
         return Answer(answer)
     }
@@ -87,6 +88,7 @@ struct KeptConnection: ~Copyable {
                 throw RawHTTPError.closedEarly
             }
             if answer["Connection"]?.lowercased() == "close" { connection = nil }
+            Deployment.keepSecrets(of: answer, from: port)
             if keepsContract { expectContractKept(request.exchange(answer), atMost: 20) }
             return answer
         } catch {

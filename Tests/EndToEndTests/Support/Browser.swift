@@ -8,10 +8,7 @@ enum Browser {
 
     /// Cancels the test where there is no browser, unless one is required.
     static func require() throws {
-        guard !FileManager.default.isExecutableFile(atPath: path) else { return }
-        let isRequired = ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-        try #require(!isRequired, "\(path) is missing")
-        try Test.cancel("\(path) is missing; CONTRIBUTING.md says what to install")
+        try Surroundings.require(FileManager.default.isExecutableFile(atPath: path), orElse: "\(path) is missing")
     }
 
     /// Opens a page, waits until its scripts and requests are done, and returns its document in that state.

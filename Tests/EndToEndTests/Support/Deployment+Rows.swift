@@ -80,6 +80,14 @@ extension Deployment {
         return try #require(try await create("quotas", quota.with(options))["id"].text)
     }
 
+    /// Changes the limit of a quota.
+    func limit(_ quota: String, to limit: Int) async throws {
+        let answer = try await admin.call(
+            "PATCH", "/admin/v1/quotas/\(quota)", ["limit": .number(limit)],
+            headers: [(name: "If-Match", value: "*")])
+        try #require(answer.status == 200, "\(answer.text)")
+    }
+
     /// Registers the parts of a URL that must not appear in the logs.
     func keepSecret(urlOf answer: Answer) {
         guard let url = answer.json["url"].text else { return }

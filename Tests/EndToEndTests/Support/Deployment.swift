@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTesting
 import LibPQ
 import Logging
 import PostgresTesting
@@ -15,6 +16,8 @@ final class Deployment: Sendable {
     private let running = Mutex<[GatewayProcess]>([])
     private let logs = Mutex<[String]>([])
     private let secrets: Mutex<Set<String>>
+    /// The deployments whose gateways run, by the ports of the gateways.
+    private static let byPort = Mutex<[UInt16: Deployment]>([:])
     fileprivate let held = Mutex<[PostgresConnection]>([])
 
     @TaskLocal static var inScope: Deployment?
@@ -44,7 +47,7 @@ final class Deployment: Sendable {
     ///
     /// A given cluster is removed with the test, and the database with it. A given program migrates the database.
     ///
-    /// Afterwards, the logs of the gateways are searched for everything that is secret.
+    /// Afterwards, the logs and metrics of the gateways and all tables are searched for everything that is secret.
     static func with<Value: Sendable>(
         cluster: TestCluster? = nil, program: String = Program.path, gateways: Int = 1,
         settings: [String: String] = [:],
@@ -59,9 +62,11 @@ final class Deployment: Sendable {
         for _ in 0..<gateways { try await deployment.startGateway(of: program) }
         let result: Result<Value, any Error>
         do { result = .success(try await body(deployment)) } catch { result = .failure(error) }
+        let metrics = await deployment.metrics()
         for gateway in deployment.gateways { await deployment.end(gateway) { await gateway.crash() } }
+        byPort.withLock { ports in ports = ports.filter { $0.value !== deployment } }
+        await deployment.expectNoLeak(metrics: metrics, readsTables: cluster == nil)
         if cluster == nil { try await home.dropDatabase(name) }
-        deployment.expectNoSecretsInLogs()
         return try result.get()
     }
 
@@ -74,6 +79,7 @@ final class Deployment: Sendable {
     ) async throws -> GatewayProcess {
         let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 }, of: program, by: command)
         running.withLock { $0.append(gateway) }
+        Self.byPort.withLock { $0[gateway.port] = self }
         return gateway
     }
 
@@ -88,20 +94,55 @@ final class Deployment: Sendable {
     /// The logs of all gateways, including those that have ended.
     var log: String { logs.withLock { $0 }.joined() + gateways.map(\.log).joined() }
 
-    /// Registers a text for which the logs are searched at the end.
+    /// Registers a text for which logs, metrics and tables are searched at the end. What answers issue is registered by
+    /// itself.
     func keepSecret(_ text: String) {
         guard !text.isEmpty else { return }
         secrets.withLock { _ = $0.insert(text) }
     }
 
-    private func expectNoSecretsInLogs() {
+    /// Registers what an answer of a gateway issues, for the first thousand secrets.
+    ///
+    /// - Parameter port: The gateway's. Answers of others are passed over.
+    static func keepSecrets(of answer: RawResponse, from port: UInt16) {
+        guard (200..<400).contains(answer.status), let site = byPort.withLock({ $0[port] }),
+            site.secrets.withLock({ $0.count < 1000 })
+        else { return }
+        let issued = IssuedSecrets((try? JSON(answer.body)) ?? .null, location: answer["Location"])
+        site.secrets.withLock { $0.formUnion(issued.texts) }
+    }
+
+    private func expectNoLeak(metrics: String, readsTables: Bool) async {
         let log = log
         #expect(log.contains("listening"), "the log that is searched is the gateway's")
-        for secret in secrets.withLock({ $0 }) {
-            #expect(!log.contains(secret), "the log holds a secret")
+        for word in ["X-Amz-Signature", "Signature=", "Bearer "] { #expect(!log.contains(word), "\(word)") }
+        do {
+            let search = try await LeakSearch(secrets: secrets.withLock { $0 }, log: log, metrics: metrics, at: self)
+            #expect(search.found.isEmpty, "secrets are in the clear")
+            // The server of a test's own may be gone by now.
+            #expect(search.rows > 0 || !readsTables, "the tables that are searched are the database's")
+        } catch {
+            Issue.record(error)
         }
-        #expect(!log.contains("X-Amz-Signature"))
-        #expect(!log.contains("Bearer "))
+    }
+
+    /// Where secrets of the deployment are found now: in its tables, or in these texts.
+    func leaks(log: String, metrics: String) async throws -> [String] {
+        try await LeakSearch(secrets: secrets.withLock { $0 }, log: log, metrics: metrics, at: self).found
+    }
+
+    /// The metrics of the gateways that answer.
+    private func metrics() async -> String {
+        var texts: [String] = []
+        for gateway in gateways {
+            let answer = try? await onThread {
+                var connection = try RawConnection(port: gateway.port, timeoutSeconds: 2)
+                try connection.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return try connection.response()
+            }
+            if let answer { texts.append(answer.text) }
+        }
+        return texts.joined()
     }
 
     /// A caller of the first gateway, or of the given one.

@@ -31,9 +31,10 @@ final class Tally: Sendable {
         let json = (try? JSON(answer.body)) ?? .null
         let outcomes: [Outcome] =
             switch answer.status {
+            // These answers have no place for an identifier. The row is found by that of the request.
+            case 200 where json["uri"].text != nil, 303:
+                [Outcome(201, answer["X-Request-Id"].map { "request " + $0 })]
             case 200: json["results"].items.map { Outcome($0["status"].integer ?? 201, $0["id"].text) }
-            // The URL itself is in the header. The row is found by the request's id.
-            case 303: [Outcome(201, answer["X-Request-Id"].map { "request " + $0 })]
             default: [Outcome(answer.status, json["id"].text)]
             }
         state.withLock { state in

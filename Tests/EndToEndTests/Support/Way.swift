@@ -13,6 +13,8 @@ enum Way: String, CaseIterable, Sendable {
     case byPart = "by part of an upload"
     case bySession = "by session"
     case bySignature = "by signature"
+    case byRequest = "by signature of a request"
+    case byCookies = "by cookies"
 
     /// The ways whose answer is a URL or a form.
     static let byURL: [Way] = [.oneByOne, .inBatches, .byRedirect, .byForm]
@@ -31,7 +33,8 @@ enum Way: String, CaseIterable, Sendable {
         case .byForm: "post-policy"
         case .byPart: "multipart-part"
         case .bySession: "sts"
-        case .bySignature: "remote-signature"
+        case .bySignature, .byRequest: "remote-signature"
+        case .byCookies: "cdn-cookies"
         }
     }
 
@@ -74,6 +77,13 @@ enum Way: String, CaseIterable, Sendable {
         case .bySignature:
             return try post(
                 "/v1/signatures/aws-v2", ["content": "GET\n\n\n\(Self.httpDate(.now))\n/\(bucket)/\(key)"])
+        case .byRequest:
+            let request: JSON = [
+                "region": "\(asker.region)", "method": "GET", "uri": "\(asker.endpoint)/\(bucket)/\(key)",
+                "headers": [:],
+            ]
+            return try post("/v1/aws/s3/sign", request)
+        case .byCookies: return try post("/v1/cdn-cookies", ["bucket": "\(bucket)", "prefix": "\(key)"])
         }
     }
 }
@@ -93,6 +103,8 @@ extension Way {
 struct Asker: Sendable {
     var user: User
     let bucket: String
+    var endpoint = "https://store.example"
+    var region = "eu-west-1"
     /// The user's multipart upload; `nil` where no store runs.
     var upload: (id: String, key: String)?
 }
@@ -100,6 +112,8 @@ struct Asker: Sendable {
 /// The place where racing clients ask: a bucket at the store that issues sessions, where it runs, or at no store.
 struct AskingGround: Sendable {
     let bucket: String
+    let endpoint: String
+    let region: String
     /// The ways of asking that are possible here.
     let ways: [Way]
 
@@ -117,15 +131,25 @@ struct AskingGround: Sendable {
 extension Deployment {
     /// Makes the bucket.
     func makeAskingGround() async throws -> AskingGround {
+        let keyPair = try await create(
+            "storage-credentials",
+            ["name": "of the CDN", "keyPair": ["id": "K2JCJMDEHXQW5F", "privateKey": "\(TestKey.pem)"]])
+        let signing: JSON = ["scheme": "cloudfront", "credentialID": keyPair["id"]]
+        let options: [String: JSON] = [
+            "allowsRedirects": true, "protocols": ["aws-remote-signing"],
+            "publicEndpoints": ["cdn": ["url": "https://cdn.example", "signing": signing]],
+        ]
         guard let endpoint = AskingGround.store("STS_ENDPOINT") else {
             #expect(!StoreKind.radosgw.isExpected)
-            let bucket = try await makeBucket("race", options: ["allowsRedirects": true])
-            return AskingGround(bucket: bucket, ways: Way.withoutStore)
+            let (endpoint, region) = ("https://store.example", "eu-west-1")
+            let bucket = try await makeBucket("race", endpoint: endpoint, region: region, options: options)
+            return AskingGround(bucket: bucket, endpoint: endpoint, region: region, ways: Way.withoutStore)
         }
         func value(_ name: String) throws -> JSON { .string(try #require(AskingGround.store(name), "\(name)")) }
         keepSecret(try value("SECRET_KEY").text ?? "")
+        let region = try #require(try value("REGION").text)
         let role: JSON = [
-            "roleARN": try value("ROLE"), "service": "aws", "endpoint": "\(endpoint)", "region": try value("REGION"),
+            "roleARN": try value("ROLE"), "service": "aws", "endpoint": "\(endpoint)", "region": "\(region)",
         ]
         let credential = try await create(
             "storage-credentials",
@@ -133,13 +157,12 @@ extension Deployment {
                 "name": "race", "accessKeyID": try value("ACCESS_KEY"), "secretAccessKey": try value("SECRET_KEY"),
                 "sessionRole": role,
             ])
-        let bucket = try await create(
-            "buckets",
-            [
-                "name": try value("BUCKET"), "endpoint": "\(endpoint)", "region": try value("REGION"),
-                "addressing": "path", "credentialID": credential["id"], "allowsRedirects": true,
-            ])
-        return AskingGround(bucket: try #require(bucket["name"].text), ways: Way.allCases)
+        let bucket: JSON = [
+            "name": try value("BUCKET"), "endpoint": "\(endpoint)", "region": "\(region)", "addressing": "path",
+            "credentialID": credential["id"],
+        ]
+        let name = try #require(try await create("buckets", bucket.with(options))["name"].text)
+        return AskingGround(bucket: name, endpoint: endpoint, region: region, ways: Way.allCases)
     }
 
     /// Makes a user who may ask in all ways under a grant of its own; returns both.
@@ -147,7 +170,7 @@ extension Deployment {
         let user = try await makeUser(name)
         let grant = try #require(
             try await create("grants", Self.askingGrant(user.principal, in: ground.bucket))["id"].text)
-        var asker = Asker(user: user, bucket: ground.bucket)
+        var asker = Asker(user: user, bucket: ground.bucket, endpoint: ground.endpoint, region: ground.region)
         if ground.ways.contains(.byPart) {
             let key = "\(name)/\(UUID().uuidString)"
             let upload: JSON = ["bucket": "\(ground.bucket)", "key": "\(key)", "contentType": "text/plain"]

@@ -138,8 +138,17 @@ import Testing
         for groups in ["7", "{}", #"["staff",7]"#] {
             #expect(await fixture.refusal(signer.token(IssuerFixture.claims(["groups": groups]))) != nil)
         }
-        let elsewhere = signer.token(IssuerFixture.claims(["_claim_names": #"{"groups":"src1"}"#]))
-        #expect(await fixture.refusal(elsewhere) != nil)
+        let elsewhere = GatewayError.unauthenticated(
+            reason: "The token refers to its groups elsewhere instead of listing them.")
+        for (claim, value) in [
+            ("_claim_names", #"{"groups":"src1"}"#), ("hasgroups", "true"), ("hasgroups", #""true""#),
+        ] {
+            let token = signer.token(IssuerFixture.claims([claim: value]))
+            #expect(await fixture.refusal(token) == elsewhere, "\(claim)")
+        }
+        #expect(try await fixture.caller(signer.token(IssuerFixture.claims(["hasgroups": "false"]))).groups.isEmpty)
+        let listed = signer.token(IssuerFixture.claims(["hasgroups": "true", "groups": #"["staff"]"#]))
+        #expect(try await fixture.caller(listed).groups.map(\.rawValue) == ["group:staff"])
         #expect(try await fixture.caller(signer.token()).groups.isEmpty)
     }
 

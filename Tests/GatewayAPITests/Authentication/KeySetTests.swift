@@ -40,6 +40,51 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         #expect(await fixture.refusal(old.token()) == nil)
     }
 
+    /// The gateway does not know whether a key is the issuer's when the set could not be fetched.
+    @Test(arguments: [nil, "{}"])
+    func `after a fetch that failed, a token with a new key may come again soon`(document: String?) async throws {
+        let (old, new) = (TokenSigner(), TokenSigner(keyID: "k2"))
+        fixture.fetcher.serve(TokenSigner.set(old.jwk()))
+        #expect(await fixture.refusal(old.token()) == nil)
+        fixture.clock.value += 61
+        fixture.fetcher.serve(document)
+        for _ in 0..<3 {
+            #expect(await fixture.refusal(new.token()) == issuerIsDown)
+            #expect(await fixture.refusal(old.token()) == nil)
+        }
+        #expect(fixture.fetcher.calls == 2)
+        fixture.fetcher.serve(TokenSigner.set(old.jwk(), new.jwk()))
+        fixture.clock.value += 4.9
+        #expect(await fixture.refusal(new.token()) == issuerIsDown)
+        fixture.clock.value += 0.2
+        #expect(await fixture.refusal(new.token()) == nil)
+        #expect(await fixture.refusal(TokenSigner(keyID: "k3").token()) == notAccepted)
+        #expect(fixture.fetcher.calls == 3)
+    }
+
+    @Test func `a caller who hangs up makes no further fetch due`() async throws {
+        let (old, new) = (TokenSigner(), TokenSigner(keyID: "k2").token())
+        fixture.fetcher.serve(TokenSigner.set(old.jwk()))
+        #expect(await fixture.refusal(old.token()) == nil)
+        fixture.clock.value += 61
+        fixture.fetcher.serve(nil)
+        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
+        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
+        fixture.fetcher.hold {
+            askedIn.finish()
+            for await _ in answered {}
+        }
+        let fixture = fixture
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { _ = await fixture.refusal(new) }
+            for await _ in asked {}
+            tasks.cancelAll()
+        }
+        answeredIn.finish()
+        #expect(await fixture.refusal(new) == issuerIsDown)
+        #expect(fixture.fetcher.calls == 2)
+    }
+
     @Test func aWrongSignatureUnderAKnownKeyFetchesNothing() async throws {
         fixture.fetcher.serve(TokenSigner.set(TokenSigner().jwk()))
         for _ in 0..<3 {

@@ -20,6 +20,7 @@ struct GeneratedWorld: CustomStringConvertible {
         case complete
     }
 
+    let seed: UInt64
     let scheme: Bucket.Scheme
     let delivery: Delivery
     var bucket: Bucket
@@ -31,10 +32,14 @@ struct GeneratedWorld: CustomStringConvertible {
     static let uploadID = "2~Upload-Id.of_the+store/="
     static let partNumber = 7
 
-    init(seed: UInt64, scheme: Bucket.Scheme, delivery: Delivery) throws {
+    /// Draws a world.
+    ///
+    /// - Parameter number: Distinguishes worlds of the same seed.
+    init(seed: UInt64, number: Int = 0, scheme: Bucket.Scheme, delivery: Delivery) throws {
+        self.seed = seed
         self.scheme = scheme
         self.delivery = delivery
-        random = SeededGenerator(seed: seed)
+        random = SeededGenerator(seed: seed &+ UInt64(number))
         bucket = try Fixture.bucket(scheme: scheme)
         grant = try Fixture.grant(1)
         bucket.provider =
@@ -215,8 +220,8 @@ struct GeneratedWorld: CustomStringConvertible {
     }
 
     var description: String {
-        "\(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), unenforced "
-            + "\(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), "
+        "SLUICE_TEST_SEED=\(seed) \(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), "
+            + "unenforced \(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), "
             + "window \(bucket.stableLinkWindow), \(fields)"
     }
 }
@@ -362,11 +367,42 @@ extension GeneratedWorld {
     /// Whether the scheme can bind what the delivery needs.
     var isPossible: Bool {
         switch delivery {
-        case .deletion: scheme != .gcsV2RSA
+        case .deletion: signsVersions
         case .listing, .batchOfListings: ![.awsV2, .ossV1, .gcsV2RSA].contains(scheme)
         default: true
         }
     }
+
+    /// The actions and parameters that the links of the delivery together must have, for all to be tried.
+    var essentials: Set<String> {
+        let version = isGoogle ? "generation" : "versionId"
+        let parameters = signsVersions ? [version, "response-content-disposition"] : []
+        return switch delivery {
+        case .single, .batch:
+            Set(["PutObject", "GetObject"] + parameters + (signsVersions ? ["response-content-type"] : []))
+        case .redirect: Set(parameters)
+        default: []
+        }
+    }
+
+    /// The action and the parameters of the link.
+    var traits: Set<String> { Set(expectedQuery.keys).union([fields.action].compactMap(\.self)) }
+
+    // MARK: What schemes bind: the table "What a URL binds"
+
+    private var signsVersions: Bool { scheme != .gcsV2RSA }
+    private var bindsLength: Bool { [.awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC].contains(scheme) }
+    private var separatesParameters: Bool { ![.awsV2, .ossV1].contains(scheme) }
+
+    /// The headers of the answer that the scheme can bind.
+    private var overrides: Set<String> {
+        if scheme == .gcsV2RSA { return [] }
+        return isGoogle ? ["response-content-type", "response-content-disposition"] : Self.allOverrides
+    }
+
+    private static let allOverrides = Set(
+        ["type", "disposition", "language", "encoding"].map { "response-content-" + $0 }
+            + ["response-cache-control", "response-expires"])
 
     /// The key in the path: none in a listing, which names the bucket.
     var expectedKey: String { fields.key ?? "" }
@@ -386,26 +422,36 @@ extension GeneratedWorld {
         }
     }
 
-    /// The demand of grant, quota or bucket that the request does not meet; nothing may be issued then.
+    /// The demand of grant, quota, bucket or scheme that the request does not meet. Nothing may be issued then, and all
+    /// else must be.
     var offence: String? {
         if let name = fields.endpoint, name != "default", name != "internal" || bucket.publicEndpoints.isEmpty {
             return "endpoint"
         }
         if isListingOrDeletion { return offenceOfOthers }
+        return isUpload ? offenceOfUpload : offenceOfDownload
+    }
+
+    private var offenceOfUpload: String? {
         let conditions = grant.conditions
-        if isUpload {
-            if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }
-            if conditions.requireContentMD5 == true, carriesBytes, fields.contentMD5 == nil {
-                return "requireContentMD5"
+        if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }
+        if conditions.requireContentMD5 == true, carriesBytes, fields.contentMD5 == nil { return "requireContentMD5" }
+        // The length of an object in parts is bound through that of each part alone.
+        let isUnbound = carriesBytes ? boundBytes == nil : delivery == .start && !bindsLength
+        if let most = conditions.maxBytes {
+            if carriesBytes, delivery != .part, max(fields.contentLength ?? 0, boundBytes ?? 0) > most {
+                return "maxBytes"
             }
-            if let most = conditions.maxBytes, carriesBytes {
-                if let length = fields.contentLength, length > most, delivery != .part { return "maxBytes" }
-                if let bound = boundBytes, bound > most, delivery != .part { return "maxBytes" }
-                if boundBytes == nil, !bucket.allowsUnenforcedSize { return "unbound" }
-            }
-            if hasByteQuota, carriesBytes, boundBytes == nil { return "bytes" }
-            return nil
+            if isUnbound, bindsLength || !bucket.allowsUnenforcedSize { return "unbound" }
         }
+        if hasByteQuota, isUnbound { return "bytes" }
+        if fields.checksumSHA256 != nil, scheme != .awsV4 { return "checksumSHA256" }
+        if fields.ifNoneMatch != nil, scheme == .awsV2 { return "ifNoneMatch" }
+        return nil
+    }
+
+    private var offenceOfDownload: String? {
+        let conditions = grant.conditions
         let query = expectedQuery
         if query["response-content-type"] != nil, conditions.allowResponseContentType != true { return "override" }
         if fields.versionID != nil, conditions.allowVersions != true { return "version" }
@@ -415,7 +461,14 @@ extension GeneratedWorld {
             return "forceDownload"
         }
         let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
-        if scheme == .gcsV2RSA, conditions.forceDownload == true || !isOpen { return "unsigned parameters" }
-        return nil
+        if !signsVersions, conditions.forceDownload == true || !isOpen || fields.versionID != nil {
+            return "unsigned parameters"
+        }
+        if fields.process != nil, bucket.provider != .oss { return "process" }
+        if !Self.allOverrides.intersection(query.keys).isSubset(of: overrides) { return "unknown override" }
+        if isGoogle, let version = fields.versionID, Int64(version) == nil { return "generation" }
+        // The holder can make a parameter the end of another.
+        let isTelling = conditions.forceDownload == true || fields.versionID != nil || fields.process != nil
+        return !separatesParameters && isTelling && query.count > 1 ? "joined parameters" : nil
     }
 }

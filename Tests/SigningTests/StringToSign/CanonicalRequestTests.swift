@@ -13,6 +13,7 @@ struct CanonicalRequestTests {
         "aws4-doc-get-lifecycle": .bucketResource, "aws4-doc-list": .bucketResource,
         // Empty segments.
         "oss4-v2sdk-get-version-max-ttl": .invalidKey, "aws4-head-trailing-slash": .invalidKey,
+        "aws4-doc-put-object": .contentTypeNeeded,
     ]
 
     @Test(arguments: vectors)
@@ -76,6 +77,22 @@ struct CanonicalRequestTests {
         #expect(permission.headers.isEmpty)
         #expect(permission.validUntil.basic == "20240517T084500Z")
     }
+
+    @Test func anObjectHasAType() throws {
+        for (method, query) in [("PUT", ""), ("POST", "uploads"), ("POST", "encoding-type=url&uploads")] {
+            refused(.contentTypeNeeded) {
+                ($0.method, $0.query) = (method, query)
+                $0.headers[0] = "content-md5:\(Self.md5)"
+            }
+        }
+        let part = try permit {
+            $0.query = "partNumber=1&uploadId=A"
+            $0.headers[0] = "content-md5:\(Self.md5)"
+        }
+        #expect(part.permission.operation == .uploadPart && part.permission.contentType == nil)
+    }
+
+    private static let md5 = "1B2M2Y8AsgTpgAmY7PhCfg=="
 
     @Test func additionalHeadersAreBound() throws {
         let permission = try permit {

@@ -92,7 +92,10 @@ struct StringMutator {
         ),
         ("HEAD\n\n\nFri, 17 May 2024 08:30:00 GMT\n/demo-bucket/u/42/a.png?objectMeta", .alibaba),
         ("POST\n\nvideo/mp4\nFri, 17 May 2024 08:30:00 GMT\n/demo-bucket/u/42/a.mp4?uploads", .alibaba),
-        ("PUT\n\n\nFri, 17 May 2024 08:30:00 GMT\n/demo-bucket/u/42/a.mp4?partNumber=1&uploadId=ABC", .alibaba),
+        (
+            "PUT\n\nvideo/mp4\nFri, 17 May 2024 08:30:00 GMT\n/demo-bucket/u/42/a.mp4?partNumber=1&uploadId=ABC",
+            .alibaba
+        ),
         ("DELETE\n\n\nFri, 17 May 2024 08:30:00 GMT\n/demo-bucket/u/42/a.mp4?uploadId=ABC", .alibaba),
         (
             "PUT\n\nimage/png\nFri, 17 May 2024 08:30:00 GMT\nx-oss-date:Fri, 17 May 2024 08:30:00 GMT\n/demo-bucket/a",
@@ -124,8 +127,8 @@ struct StringMutator {
     private static let requests = [
         "PUT\n/demo-bucket/u/a%20b.png\n\ncontent-type:image/png\nx-oss-content-sha256:UNSIGNED-PAYLOAD\n"
             + "x-oss-date:20240517T083000Z\nx-oss-meta-a:1\n\n\nUNSIGNED-PAYLOAD",
-        "PUT\n/demo-bucket/a\n\ncontent-length:1\nx-oss-content-sha256:UNSIGNED-PAYLOAD\nx-oss-date:20240517T083000Z\n\n"
-            + "content-length\nUNSIGNED-PAYLOAD",
+        "PUT\n/demo-bucket/a\n\ncontent-length:1\ncontent-type:a/b\nx-oss-content-sha256:UNSIGNED-PAYLOAD\n"
+            + "x-oss-date:20240517T083000Z\n\ncontent-length\nUNSIGNED-PAYLOAD",
         "GET\n/demo-bucket/a\nmax-parts=10&uploadId=A\nx-oss-content-sha256:UNSIGNED-PAYLOAD\n"
             + "x-oss-date:20240517T083000Z\n\n\nUNSIGNED-PAYLOAD",
         "GET\n/demo-bucket/u/%E6%97%A5\nresponse-content-type=image%2Fpng&x-oss-credential="

@@ -149,7 +149,7 @@ struct StringToSignTests {
         refused(.bucketResource) { $0.resource = resource }
     }
 
-    @Test(arguments: ["/B/a", "/ab/a", "/a_b/a", "/-ab/a", "/a..b/a", "/demo%2dbucket/a", "/demo-bucket /a"])
+    @Test(arguments: ["/B/a", "/ab/a", "/_ab/a", "/ab_/a", "/-ab/a", "/a..b/a", "/demo%2dbucket/a", "/demo-bucket /a"])
     func bucketsHaveNames(resource: String) {
         refused(.invalidBucketName) { $0.resource = resource }
     }
@@ -269,6 +269,20 @@ struct StringToSignTests {
     @Test(arguments: [" a/b", "a/b ", "é", String(repeating: "a", count: 256)])
     func aTypeIsPrintable(text: String) {
         refused(.invalidContentType) { $0.contentType = text }
+    }
+
+    @Test(arguments: [StoreVendor.alibaba, .amazon, .google])
+    func anUploadHasAType(vendor: StoreVendor) throws {
+        for (method, query) in [("PUT", ""), ("POST", "?uploads"), ("PUT", "?partNumber=1&uploadId=A")] {
+            refused(.contentTypeNeeded, vendor) {
+                ($0.method, $0.contentType) = (method, "")
+                $0.resource += query
+            }
+        }
+        for (method, query) in [("GET", ""), ("DELETE", ""), ("POST", "?uploadId=A"), ("DELETE", "?uploadId=A")] {
+            let draft = Draft(method: method, contentType: "", resource: "/demo-bucket/a" + query)
+            #expect(try permit(draft, vendor).permission.contentType == nil)
+        }
     }
 
     @Test func whatIsNoRequestIsRefused() {

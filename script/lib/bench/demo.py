@@ -16,10 +16,11 @@ def demo(binary, folder):
     folder.chmod(0o755)
     ports = [str(free_port()), str(free_port())]
     output = folder / "dev.out"
+    # In a group of its own, so that nobody else tells it to end: a second signal would not wait for PostgreSQL.
     with open(output, "w", encoding="utf-8") as out:
         process = subprocess.Popen(
             [binary, "dev", "--empty", "--port", ports[0], "--store-port", ports[1], "--data-dir", folder / "data"],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, process_group=0)
     try:
         end = time.monotonic() + 60
         while "Ctrl-C stops" not in output.read_text():

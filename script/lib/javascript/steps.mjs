@@ -207,6 +207,42 @@ const steps = {
     }
   },
 
+  /** A quota of a minute, of which the gateway itself says that it is used up, until the next minute begins. */
+  async quota(kit) {
+    const client = clientOf(kit, { token: kit.tokens.limited });
+    const object = { bucket: kit.bucket, key: `${kit.folder}limited` };
+    const ask = { action: "GetObject", ...object };
+    const upload = await client.startParts({ ...object, contentType: "image/png" });
+    const hasty = clientOf(kit, { token: kit.tokens.limited, retries: 0 });
+    const { fetch } = globalThis;
+    // What is answered to each idempotency key: codes of problems.
+    const answers = new Map();
+    globalThis.fetch = async (...request) => {
+      const answer = await fetch(...request);
+      const key = new Headers(request[1]?.headers).get("idempotency-key");
+      const content = await answer.clone().json();
+      answers.set(key, [...(answers.get(key) ?? []), (content.results?.[0] ?? content).code]);
+      return answer;
+    };
+    try {
+      // If a minute ends just before the two requests, neither is refused.
+      for (let isRefused = false; !isRefused; ) {
+        while (!(await refused(hasty.link(ask))).code);
+        answers.clear();
+        const [link, part] = await Promise.all([
+          client.link(ask), client.partLink(upload.id, { partNumber: 1, contentLength: 5 }),
+        ]);
+        expect(link.url && part.url, "the links", link, part);
+        isRefused = [...answers.values()].every(([first]) => first);
+      }
+    } finally {
+      globalThis.fetch = fetch;
+    }
+    const found = [...answers.values()].map((codes) => codes.join());
+    expect(found.join(" ") === "QuotaExceeded, QuotaExceeded,", "the answers to each key", found);
+    await client.abortParts(upload.id);
+  },
+
   async expired(kit) {
     const client = clientOf(kit);
     const body = "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>";

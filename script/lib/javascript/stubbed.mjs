@@ -1,6 +1,7 @@
 // What the module and the web example do at a gateway and a store that are stubs: node stubbed.mjs STEP. A step throws
 // if something is not as it should be.
 
+import { readFile } from "node:fs/promises";
 import * as module from "../../../clients/javascript/sluice.js";
 import { choose, lastRow, open } from "./fake-page.mjs";
 import { expect, refused } from "./steps.mjs";
@@ -220,6 +221,27 @@ const steps = {
       method === "PUT" ? answers.shift() : path.endsWith("confirm") ? [200, { state: "landed", size: KiB }] : undefined;
     const error = await upload();
     expect(error.status === 412, "the object of another upload", error.status, error.result);
+  },
+
+  async retries(stub) {
+    const table = await readFile(new URL("../../../clients/retries.json", import.meta.url), "utf8");
+    for (const { name, from, status, retryAfter, problem, code, waits } of JSON.parse(table).cases) {
+      const content = problem ?? (code ? `<Error><Code>${code}</Code></Error>` : "<html>");
+      const refusal = [status, content, retryAfter === undefined ? {} : { "retry-after": retryAfter }];
+      stub.before = async ({ method }) => {
+        if (from === "part") return [200, { results: [problem] }];
+        return from === "gateway" || method === "PUT" ? refusal : undefined;
+      };
+      const client = new Sluice({ url: stub.url, token: "key", store: memoryStore(), retries: 0 });
+      const ask = {
+        gateway: () => client.link({ action: "GetObject", bucket: "demo", key: "a.bin" }),
+        part: () => client.partLink("upload-1", { partNumber: 1 }),
+        store: () => client.upload(fileOf(KiB), target),
+      };
+      const error = await refused(ask[from]());
+      const found = error.mayPass ? error.retryAfter ?? 0 : null;
+      expect(error.status === status && found === waits, name, found, waits, String(error));
+    }
   },
 
   async galleryFails(stub) {

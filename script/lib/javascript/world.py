@@ -1,6 +1,7 @@
 """A gateway with its own PostgreSQL, and buckets at radosgw that pages may use; both behind fault proxies."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -118,10 +119,20 @@ class World:
             "principal": principal, "bucket": bucket, "prefix": prefix, "actions": ["PutObject", "GetObject"],
             "conditions": conditions})
 
+    @functools.cache
+    def limited(self, platform):
+        """The key of a user with a small quota. One that others have used up would be waited for as well."""
+        user = f"user:limited-{platform}"
+        self.grant("files/", self.bucket, {}, user)
+        self.gateway.create(
+            "/admin/v1/quotas", {"principal": user, "metric": "urls", "period": "minute", "limit": 3})
+        return self.gateway.create("/admin/v1/api-keys", {"name": "limited", "principal": user})["key"]
+
     def configuration(self, platform, **more):
         """What a step needs to know."""
         return {
-            "gateway": self.front.base, "store_": self.store.base, "tokens": {"alice": self.token},
+            "gateway": self.front.base, "store_": self.store.base,
+            "tokens": {"alice": self.token, "limited": self.limited(platform)},
             "bucket": self.bucket, "strictBucket": self.strict_bucket, "folder": f"files/{platform}/",
             "uppyFile": "sixty.bin", "large": "large.bin", **more}
 

@@ -7,6 +7,7 @@ asked every query of the dashboard and of the alerts. The status is 1 if a check
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -61,11 +62,17 @@ def main():
     parser.add_argument("--binary", type=Path, metavar="PROGRAM")
     arguments = parser.parse_args()
     binary = arguments.binary.resolve(strict=True) if arguments.binary else None
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     failed = False
     with ThreadPoolExecutor(max_workers=2) as pool:
         running = [(name, pool.submit(outcome, find)) for name, find in checks(binary)]
-        for name, future in running:
-            failed |= not report(name, future.result())
+        try:
+            for name, future in running:
+                failed |= not report(name, future.result())
+        except BaseException:
+            # The others do not begin. Those that run end what they have started.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return 1 if failed else 0
 
 

@@ -31,6 +31,7 @@ extension Bucket: AdminResource {
             honoursUnsignedHeaders: try body.bool("honoursUnsignedHeaders") ?? false,
             permitsSymlinks: try body.bool("permitsSymlinks") ?? false,
             callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
+            encryption: try body.encryption(),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRole.durations.upperBound,
@@ -62,6 +63,13 @@ extension Bucket: AdminResource {
         json.member("permitsSymlinks", permitsSymlinks)
         json.member("callback", callback)
         json.member("callbackVar", callbackVar)
+        if let encryption {
+            json.name("encryption")
+            json.object { json in
+                json.member("algorithm", encryption.algorithm.rawValue)
+                json.member("keyID", encryption.keyID)
+            }
+        }
         json.member("allowedOrigins", allowedOrigins)
         json.member("maxSessionTTL", maxSessionTTL)
         json.member("protocols", protocols.map(\.rawValue).sorted())
@@ -103,6 +111,16 @@ extension Bucket {
 }
 
 extension JSONObject {
+    /// Reads the member `encryption`; `nil` where it is absent.
+    fileprivate mutating func encryption() throws(GatewayError) -> ServerSideEncryption? {
+        guard var encryption = try object("encryption") else { return nil }
+        let algorithm = try encryption.word("algorithm", ServerSideEncryption.Algorithm.self)
+        let result = ServerSideEncryption(
+            algorithm: try encryption.required("algorithm", algorithm), keyID: try encryption.string("keyID"))
+        try encryption.end()
+        return result
+    }
+
     /// Reads the member `publicEndpoints`; empty where it is absent.
     fileprivate mutating func publicEndpoints() throws(GatewayError) -> [PublicEndpoint.Name: PublicEndpoint] {
         guard var body = try object("publicEndpoints") else { return [:] }

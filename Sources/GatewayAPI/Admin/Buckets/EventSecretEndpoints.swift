@@ -37,6 +37,7 @@ struct EventSecretEndpoints: Sendable {
 
     private func bucket(in request: APIRequest) throws(GatewayError) -> BucketName {
         guard let name = try? BucketName(request.parameter(0)) else { throw .notFound(.bucket) }
+        request.notes.note(row: name.rawValue)
         return name
     }
 }

@@ -17,6 +17,7 @@ struct GroupMemberEndpoints: Sendable {
         let member = try body.required("member", body.principal("member"))
         try body.end()
         let row = GroupMember(group: group, member: member, createdAt: now())
+        request.notes.note(row: GroupMember.shown(row.identifier))
         let created = try await store.create(Validated(row), by: caller.change(in: request))
         var response = ServerResponse.json(.created) { created.row.write(to: &$0) }
         response.head.headerFields[.location] = created.path
@@ -62,7 +63,9 @@ struct GroupMemberEndpoints: Sendable {
         guard let group = try? Principal(request.parameter(0)), group.isGroup,
             let member = try? Principal(request.parameter(1)), member.isUser
         else { throw .notFound(.groupMember) }
-        return GroupMember(group: group, member: member, createdAt: Date(timeIntervalSince1970: 0)).identifier
+        let id = GroupMember(group: group, member: member, createdAt: Date(timeIntervalSince1970: 0)).identifier
+        request.notes.note(row: GroupMember.shown(id))
+        return id
     }
 }
 

@@ -15,6 +15,7 @@ struct OffboardingEndpoints: Sendable {
         let isDryRun = try body.bool("dryRun") ?? false
         try body.end()
         let user = try Principal(request.parameter(0))
+        request.notes.note(row: user.rawValue)
         let ifMatch = try request.ifMatch()
         let report: Offboarding.Report
         if isDryRun {

@@ -84,7 +84,8 @@ extension SessionRole {
             endpoint: try role.required("endpoint", role.string("endpoint")),
             region: try role.required("region", role.string("region")),
             maxDuration: try role.integer("maxDuration").map { Int(clamping: $0) } ?? 3600,
-            externalID: try role.string("externalID")
+            externalID: try role.string("externalID"),
+            kmsKeyARN: try role.string("kmsKeyARN")
         )
         try role.end()
     }
@@ -96,5 +97,6 @@ extension SessionRole {
         json.member("region", region)
         json.member("maxDuration", maxDuration)
         json.member("externalID", externalID)
+        json.member("kmsKeyARN", kmsKeyARN)
     }
 }

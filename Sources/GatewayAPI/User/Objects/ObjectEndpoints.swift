@@ -19,8 +19,7 @@ struct ObjectEndpoints: Sendable {
                 status: .seeOther,
                 headerFields: [
                     .location: issued.url.reveal(),
-                    // A client that follows a cached redirect late must still find the URL valid.
-                    .cacheControl: "private, max-age=\(max(0, issued.expiresIn - 60))",
+                    .cacheControl: Self.cacheControl(of: issued),
                     .vary: "Authorization",
                     .referrerPolicy: "no-referrer",
                     .contentType: "text/plain; charset=utf-8",
@@ -30,6 +29,12 @@ struct ObjectEndpoints: Sendable {
         )
         response.setRateLimit(issued.quotas)
         return response
+    }
+
+    /// For how long a client may follow the redirect again. It must find the URL valid then, also if its address has
+    /// changed meanwhile.
+    private static func cacheControl(of issued: IssuedURL) -> String {
+        issued.isBoundToAddress ? "private, no-cache" : "private, max-age=\(max(0, issued.expiresIn - 60))"
     }
 
     /// Issues the URL. Errors name what the client sent: the file name is a parameter here, and all that there is of

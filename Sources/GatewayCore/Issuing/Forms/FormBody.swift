@@ -104,8 +104,8 @@ extension URLSigner {
         return form
     }
 
-    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata, status and, at Alibaba OSS,
-    /// the ACL.
+    /// Signs the policy of a form, which binds bucket, key, length, content type, encryption, metadata, status and, at
+    /// Alibaba OSS, the ACL.
     ///
     /// - Throws: `unproven` if the scheme has no forms; `unavailable` if the bucket or credential is unusable for
     ///   signing.
@@ -116,7 +116,7 @@ extension URLSigner {
         let binding = bucket.binding
         guard let bound = binding.form else { throw .unproven(.scheme) }
         let types = request.contentTypes
-        var fields = types.count == 1 ? [NamedValue(bound.typeField, types[0])] : []
+        var fields = (types.count == 1 ? [NamedValue(bound.typeField, types[0])] : []) + bucket.encryptionHeaders
         for entry in request.uploads[0].metadata.entries {
             fields.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
         }

@@ -54,7 +54,8 @@ struct RemoteStep {
         }
         let rules = StringRules(
             now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
-            callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) })
+            callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) },
+            encryption: bucket.encryptionHeaders)
         do throws(GatewayError) {
             return try string.permitted(by: rules, in: bucket, credential)
         } catch {

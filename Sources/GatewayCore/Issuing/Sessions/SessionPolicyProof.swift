@@ -41,11 +41,12 @@ private struct Clause: Hashable {
 ///   - text: The policy text that the service receives.
 ///   - dialect: The policy language.
 ///   - partition: The role's ``SessionRole/partition``.
+///   - key: The key that encrypts the objects, if there is one.
 ///   - permit: The decision.
 /// - Throws: ``GatewayError/unproven(_:)``, which always means a bug in the gateway.
 func prove(
     _ text: String, in dialect: SessionPolicyDialect, _ partition: String = SessionRole.mainPartition,
-    by permit: SessionPermit
+    key: KMSKey? = nil, by permit: SessionPermit
 ) throws(GatewayError) {
     guard let policy = try? JSONDecoder().decode(SessionPolicy.self, from: Data(text.utf8)),
         policy.version == (dialect == .aws ? "2012-10-17" : "1"), permit.scope.bucket == permit.bucket.name
@@ -61,7 +62,7 @@ func prove(
             }
         }
     }
-    guard said == dialect.clauses(of: permit.scope, in: partition) else { throw .unproven(.policy) }
+    guard said == dialect.clauses(of: permit.scope, in: partition, key: key) else { throw .unproven(.policy) }
 }
 
 extension SessionPolicy.Statement {
@@ -79,7 +80,7 @@ extension SessionPolicy.Statement {
 extension SessionPolicyDialect {
     /// Returns the clauses that the policy for a scope must contain. None of them covers object versions: a session
     /// reads the newest one.
-    fileprivate func clauses(of scope: SessionScope, in partition: String) -> Set<Clause> {
+    fileprivate func clauses(of scope: SessionScope, in partition: String, key: KMSKey?) -> Set<Clause> {
         var clauses: Set<Clause> = []
         let service = self == .aws ? "s3:" : "oss:"
         let bucket = (self == .aws ? "arn:\(partition):s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue
@@ -117,6 +118,7 @@ extension SessionPolicyDialect {
                         condition: "StringEquals oss:x-oss-object-acl \(access)"))
             }
         }
+        if self == .aws, let key { clauses.formUnion(key.clauses(of: scope)) }
         return clauses
     }
 
@@ -126,6 +128,19 @@ extension SessionPolicyDialect {
         return scope.allowed(.listObjects).map { prefix in
             let condition = prefix.rawValue.isEmpty ? nil : "StringLike \(name) \(prefix.rawValue)*"
             return Clause(effect: "Allow", action: action, resource: bucket, condition: condition)
+        }
+    }
+}
+
+extension KMSKey {
+    /// Returns the clauses that let a session read, and write if it may, what the key encrypts.
+    fileprivate func clauses(of scope: SessionScope) -> [Clause] {
+        let (reads, writes) = (!scope.allowed(.getObject).isEmpty, !scope.allowed(.putObject).isEmpty)
+        let operations = (reads || writes ? ["Decrypt"] : []) + (writes ? ["GenerateDataKey"] : [])
+        return operations.map { operation in
+            Clause(
+                effect: "Allow", action: "kms:" + operation, resource: arn,
+                condition: "StringEquals kms:ViaService \(service)")
         }
     }
 }

@@ -65,14 +65,14 @@ struct SessionBody: ProvenBody {
             guard let role = permit.credential.sessionRole else {
                 return .refused(.unmet(.notEnforceable(reason: Self.noRoleReason), of: permit.grant))
             }
-            let text = role.dialect.policy(of: permit.scope, in: role.partition)
+            let text = role.policy(of: permit.scope)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
                 let reason =
                     "The session policy would have \(text.utf8.count) characters, more than the 2,048 that are allowed; "
                 return .refused(
                     .unmet(.notEnforceable(reason: reason + Self.otherDeliveries), of: permit.grant))
             }
-            try prove(text, in: role.dialect, role.partition, by: permit)
+            try prove(text, in: role.dialect, role.partition, key: role.kmsKey, by: permit)
             let duration = min(permit.duration, role.maxDuration)
             let isLongEnough =
                 request.leastLife <= SessionRequest.defaultLeastLife

@@ -52,8 +52,11 @@ struct MatrixWorld: CustomStringConvertible {
         case contentTypes, maxBytes, requireContentMD5, maxTTL, outside, inside, forceDownload, notYet, ended, endsSoon
     }
 
+    let seed: UInt64
     let way: Way
     let scheme: Bucket.Scheme
+    /// The limit and the first condition, in words.
+    let pair: String
     let action: Action
     let weather: Weather
     let limit: Limit
@@ -79,16 +82,27 @@ struct MatrixWorld: CustomStringConvertible {
     static let bytesLeft: Int64 = 100
     static let seconds = 600
 
-    /// Draws a case of a way and a scheme.
-    init(seed: UInt64, way: Way, scheme: Bucket.Scheme) {
-        var random = SeededGenerator(seed: seed)
+    /// Number of pairs of a limit and a first condition, or none. Each pair comes once in as many consecutive numbers.
+    static let pairs = Limit.allCases.count * firsts.count
+    private static let firsts: [Condition?] = [nil] + Condition.allCases.map(Optional.some)
+
+    /// Makes a case of a way: its number deals the scheme, the limit and the first condition; the rest is drawn.
+    ///
+    /// The number of schemes and that of pairs have no common divisor. So each pair also meets each scheme.
+    init(number: Int, seed: UInt64, way: Way) {
+        var random = SeededGenerator(seed: seed, stream: way.rawValue.utf8.reduce(number) { $0 &* 31 &+ Int($1) })
         func drawn<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
+        func dealt<Value>(_ values: [Value], by number: Int) -> Value { values[number % values.count] }
+        self.seed = seed
         self.way = way
-        self.scheme = scheme
+        scheme = dealt(Bucket.Scheme.allCases, by: number)
+        let first = dealt(Self.firsts, by: number)
+        limit = dealt(Limit.allCases, by: number / Self.firsts.count)
+        pair = "\(limit) \(first?.rawValue ?? "-")"
         action = drawn(way.actions)
         weather = drawn([.fresh, .fresh] + Weather.allCases)
-        limit = drawn([.none] + Limit.allCases)
-        conditions = Set((0..<drawn([0, 0, 1, 1, 2])).map { _ in drawn(Condition.allCases) })
+        let second = random.once(in: 5) ? drawn(Condition.allCases) : nil
+        conditions = Set([first, second].compactMap(\.self))
         isGranted = way == .webIdentity || !random.once(in: 12)
         isOpen = !random.once(in: 4)
         allowsUnenforcedSize = random.once(in: 3)
@@ -104,9 +118,11 @@ struct MatrixWorld: CustomStringConvertible {
     }
 
     var description: String {
-        "\(way) \(action.rawValue) \(scheme.rawValue) \(weather) \(limit) \(conditions.map(\.rawValue).sorted()) "
+        "SLUICE_TEST_SEED=\(seed) "
+            + "\(way) \(action.rawValue) \(scheme.rawValue) \(weather) \(limit) \(conditions.map(\.rawValue).sorted()) "
             + "granted \(isGranted) open \(isOpen) unenforced \(allowsUnenforcedSize) window \(hasWindow) "
-            + "symlinks \(permitsSymlinks) verify \(opensVerify) foreign \(isForeign) drops \(dropsParameters == true) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
+            + "symlinks \(permitsSymlinks) verify \(opensVerify) foreign \(isForeign) "
+            + "drops \(dropsParameters == true) \(type) \(length ?? -1) \(contentMD5 ?? "-") \(expiresIn ?? 0)"
     }
 
     var provider: Bucket.Provider {

@@ -256,14 +256,16 @@ public actor BackgroundUploads {
         case .delivered:
             if let completion = delegate.completion.withLock({ $0.take() }) { deliver(completion) }
         case .ended(let part, let task, let head, let error):
+            guard var upload = upload(of: part) else { return }
             // Another task may have the part since, if the end of this one was told late.
-            guard var upload = upload(of: part), (parts[part]?.task ?? task) == task else { return }
+            let other = parts[part]?.task.flatMap { $0 == task ? nil : $0 }
             do {
                 guard let head, (200..<300).contains(head.status) else {
-                    try sendAgain(part, head?.status, error)
+                    if other == nil { try sendAgain(part, head?.status, error) }
                     return
                 }
                 parts[part] = nil
+                if let other { Task { await tasks().first { $0.taskIdentifier == other }?.cancel() } }
                 upload.state.tags = upload.tags.merging([part.number: head.etag ?? ""]) { $1 }
                 uploads[part.id] = upload
                 try keep(upload)

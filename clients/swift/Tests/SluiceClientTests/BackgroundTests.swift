@@ -221,6 +221,38 @@ extension RunningTests {
         }
     }
 
+    @Test("a part that arrived in an earlier launch is not sent again if that is told late")
+    func backgroundArrivalToldLate() async throws {
+        try await withDirectory { directory in
+            try await plan(world.store, Fault(kind: "delay", method: "PUT", seconds: 600))
+            let first = uploads(directory)
+            let id = try await first.start(
+                file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background12"))
+            while try await !left(world.store).isEmpty {}
+            await first.end()
+            // What the system does while the app is not there.
+            let client = world.client()
+            var part = Sluice.PartRequest(partNumber: 1)
+            part.contentLength = 1 << 20
+            let link = try await client.partLink(id, part)
+            let arrived = try await client.put(
+                world.file("one.bin"), to: link.url, method: link.method, headers: link.headers)
+            try await plan(
+                world.store, Fault(kind: "delay", method: "PUT", seconds: 600),
+                Fault(kind: "delay", method: "PUT", seconds: 0))
+            let second = uploads(directory)
+            // The part is under way again.
+            while try await left(world.store).count > 1 {}
+            second.delegate.happening.yield(.ended(PartName(id: id, number: 1), task: 1_000, arrived.head, nil))
+            let done = try await next(second)
+            #expect(done.id == id)
+            #expect(done.state == .landed)
+            let rest = try await plan(world.store)
+            #expect(rest.count == 1, "it was not sent once more")
+            await second.end()
+        }
+    }
+
     @Test("the system may suspend the app once the uploads whose parts have arrived are completed")
     func backgroundDelivered() async throws {
         try await withDirectory { directory in

@@ -1,20 +1,26 @@
 import Dispatch
 import Glibc
-import ObjectClient
+import Synchronization
 
 /// Turns the first Ctrl-C, or SIGTERM, into a request to end in order. A second one ends the process at once.
-final class Interrupts {
-    let stop = StopFlag()
+public final class Interrupts {
     private let sources: [any DispatchSourceSignal]
 
-    init() {
-        let stop = stop
+    private final class Once: Sendable {
+        let isDone = Atomic(false)
+    }
+
+    /// Catches the signals from now on.
+    ///
+    /// - Parameter action: What the first of them does; called on any thread.
+    public init(_ action: @escaping @Sendable () -> Void) {
+        let once = Once()
         sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                if stop.isSet { _exit(130) }
-                stop.set()
+                if once.isDone.exchange(true, ordering: .relaxed) { _exit(ExitStatus.interrupted) }
+                action()
             }
             source.resume()
             return source
@@ -22,7 +28,7 @@ final class Interrupts {
     }
 
     /// Leaves signals to the system again.
-    func end() {
+    public func end() {
         for source in sources { source.cancel() }
         for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
     }

@@ -1,0 +1,191 @@
+"""Dialogs that wait for an answer. A person may leave them, and is told what becomes of the change."""
+
+import json
+
+from playwright.sync_api import expect
+
+from rows import Gateway
+from visits import Visit, seen
+
+STEPS = []
+# How long a dialog waits before it offers to close, in milliseconds.
+PATIENCE = 10_000
+
+
+def step(function):
+    STEPS.append(function)
+    return function
+
+
+def arrive(walk) -> Visit:
+    """Signs an admin in. The clock of the page can be moved."""
+    visit = walk.visit()
+    visit.page.clock.install()
+    return visit.sign_in(walk.world.keys["root"], "#/home")
+
+
+def offer(visit):
+    """What a dialog offers that has waited for long enough."""
+    return visit.dialog.locator(".dialog-late").get_by_role("button", name="Close")
+
+
+def close_late(visit) -> None:
+    visit.page.clock.fast_forward(PATIENCE)
+    expect(offer(visit)).to_be_visible()
+    visit.judge("a dialog that waits", on_phone=False)
+    offer(visit).click()
+    expect(visit.dialog).to_have_count(0)
+
+
+def go_back(visit) -> None:
+    visit.page.go_back()
+    expect(visit.dialog).to_have_count(0)
+
+
+def refuse(route) -> None:
+    problem = {"title": "The store cannot be reached", "status": 503, "code": "Unavailable", "detail": "Try it later."}
+    route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(problem))
+
+
+def told(visit, words: str) -> None:
+    expect(visit.page.locator(".toast").filter(has_text=words).first).to_be_visible()
+
+
+def closed_place(walk, prefix: str) -> tuple:
+    """Makes uploads in parts for an emergency to end. Returns a function that tells their states."""
+    world = walk.world
+    name = prefix.rstrip("/")
+    user = world.person(name)
+    world.grant(f"user:{name}", prefix)
+    ids = [
+        user.call("POST", "/v1/multipart-uploads", {
+            "bucket": world.bucket, "key": f"{prefix}{index}.bin", "contentType": "text/plain",
+            "contentLength": 6_000_000})["id"]
+        for index in range(2)]
+    return lambda: [world.gateway.admin("GET", f"multipart-uploads/{id}")["state"] for id in ids]
+
+
+def ask_to_close(visit, bucket: str, prefix: str) -> None:
+    """Asks to revoke all access to a prefix, up to the last button."""
+    visit.go(f"#/emergency?about=place&bucket={bucket}&prefix={prefix}")
+    visit.press("Revoke all of it")
+    visit.settle()
+    visit.dialog.locator("input[type=text]").fill(bucket)
+
+
+@step
+def a_dialog_waits_anew_after_each_answer(walk):
+    visit, world = arrive(walk), walk.world
+    for index in range(3):
+        world.gateway.admin("POST", "groups/group%3Aslow/members", {"member": f"user:slow.{index}"})
+    visit.go("#/groups/group:slow")
+    visit.page.get_by_label("Choose all rows").check()
+    visit.press("Remove")
+    with visit.unanswered("**/members/*", "Remove") as held:
+        visit.page.clock.fast_forward(PATIENCE * 0.6)
+        with visit.page.expect_request("**/members/*"):
+            held.pop().continue_()
+        visit.page.clock.fast_forward(PATIENCE * 0.6)
+        expect(offer(visit)).to_have_count(0)
+        visit.page.clock.fast_forward(PATIENCE * 0.6)
+        expect(offer(visit)).to_be_visible()
+    visit.done("3 members removed")
+    assert not world.gateway.items("groups/group%3Aslow/members")
+
+
+@step
+def what_failed_is_told_after_its_dialog_was_left(walk):
+    visit, world = arrive(walk), walk.world
+    states = closed_place(walk, "late/")
+    ask_to_close(visit, world.bucket, "late/")
+    with visit.refused(503):
+        with visit.unanswered("**/admin/v1/multipart-uploads/*", "Revoke", refuse):
+            close_late(visit)
+        told(visit, "Not everything was revoked. Abort 2 unfinished uploads: The store cannot be reached")
+    assert states() == ["open", "open"]
+
+    # The rows that are left are listed, and those that are done are not.
+    for index in range(2):
+        world.gateway.admin("POST", "groups/group%3Aleft/members", {"member": f"user:left.{index}"})
+    visit.go("#/groups/group:left")
+    visit.page.get_by_label("Choose all rows").check()
+    visit.press("Remove")
+    with visit.refused(503):
+        with visit.unanswered("**/members/*", "Remove", refuse) as held:
+            with visit.page.expect_request("**/members/*"):
+                held.pop().continue_()
+            close_late(visit)
+        told(visit, "The store cannot be reached")
+    expect(visit.page.locator("main tbody tr")).to_have_count(1)
+    assert len(world.gateway.items("groups/group%3Aleft/members")) == 1
+
+
+@step
+def a_change_goes_on_when_the_person_goes_back(walk):
+    visit, world = arrive(walk), walk.world
+    states = closed_place(walk, "gone/")
+    ask_to_close(visit, world.bucket, "gone/")
+    with visit.unanswered("**/grants:apply*", "Revoke"):
+        go_back(visit)
+        assert visit.heading() == "Home"
+    told(visit, "Revoked on every gateway")
+    assert states() == ["aborted", "aborted"]
+    assert visit.page.url.endswith("#/home"), "the person stays where it went"
+
+    # Nobody goes on in the name of a person who has signed out.
+    made = world.grant("user:gone", "kept/")
+    visit.go(f"#/grants/{made}")
+    visit.press("Delete")
+    visit.settle()
+    with visit.unanswered(f"**/grants/{made}", "Delete", lambda route: route.abort()):
+        go_back(visit)
+        visit.press("Signed in as user:root", visit.page.locator(".bar"))
+        visit.page.get_by_role("menuitem", name="Sign out").click()
+        visit.page.locator(".sign-in").wait_for()
+    expect(visit.page.locator(".toast")).to_have_count(0)
+    world.gateway.admin("DELETE", f"grants/{made}")
+
+
+@step
+def a_secret_is_shown_after_its_dialog_was_left(walk):
+    visit, world = arrive(walk), walk.world
+    made = world.gateway.admin("POST", "api-keys", {"name": "left", "principal": "user:left"})
+    world.secrets.append(made["key"])
+    visit.go(f"#/api-keys/{made['id']}")
+    for leave in (close_late, go_back):
+        visit.press("Rotate")
+        visit.dialog.get_by_label("The previous secret stays valid for").fill("0 s")
+        with visit.unanswered("**/admin/v1/api-keys/*", "Rotate"):
+            leave(visit)
+        expect(visit.dialog.get_by_text("The rotated API key")).to_be_visible()
+        secret = visit.dialog.locator(".secret code").first.inner_text().strip()
+        world.secrets.append(secret)
+        assert Gateway(world.origin, secret).call("GET", "/v1/access")["principal"] == "user:left"
+        visit.press("I have kept it", visit.dialog)
+        visit.settle()
+    assert visit.page.url.endswith("#/home"), "the person stays where it went"
+    world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
+@step
+def an_import_is_told_after_its_dialog_was_left(walk):
+    visit, world = arrive(walk), walk.world
+    line = {"principal": "user:importer", "bucket": world.bucket, "prefix": "importer/", "actions": ["GetObject"]}
+
+    def send(leave, answer) -> None:
+        visit.go("#/grants?principal=user:importer")
+        visit.press("More")
+        visit.page.get_by_role("menuitem", name="Import a file").click()
+        visit.dialog.locator("input[type=file]").set_input_files(
+            {"name": "grants.ndjson", "mimeType": "application/x-ndjson", "buffer": json.dumps(line).encode()})
+        visit.press("Try", visit.dialog)
+        visit.settle()
+        with visit.unanswered("**/grants:import*", "Import: 1 change", answer):
+            leave(visit)
+
+    with visit.refused(503):
+        send(go_back, refuse)
+        told(visit, "The store cannot be reached")
+    send(close_late, lambda route: route.continue_())
+    told(visit, "1 created, 0 changed, 0 deleted")
+    seen(visit.page, "importer/")

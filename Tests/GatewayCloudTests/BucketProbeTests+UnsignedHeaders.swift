@@ -1,0 +1,95 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+extension BucketProbeTests {
+    /// What a scheme leaves open: AWS version 2 signs the headers of AWS alone.
+    static func misuses(_ scheme: Bucket.Scheme) -> [BucketValidation.Step] {
+        scheme == .awsV4 ? unsigned : scheme == .awsV2 ? [.unsignedTimes, .unsignedType] : []
+    }
+
+    static let unsigned: [BucketValidation.Step] = [
+        .unsignedACL, .unsignedCopy, .unsignedTimes, .unsignedType, .checksum,
+    ]
+
+    @Test("warns of a store that obeys what is not signed, says what to do, and removes what it made")
+    func lenient() async throws {
+        let (validation, peer) = try await validate(ProbedStore(isLenient: true))
+        #expect(validation.isValid && !validation.leavesProbe)
+        for step in Self.unsigned {
+            let finding = try #require(validation.findings.first { $0.step == step })
+            let setting = step == .unsignedTimes ? "'externalDeletions'" : "'honoursUnsignedHeaders'"
+            #expect(finding.outcome == .warned && finding.advice?.contains(setting) == true, "\(finding)")
+            let tellsPrice = finding.advice?.contains("'checksumSHA256' and a length") == true
+            #expect(tellsPrice == (step != .unsignedTimes), "\(finding)")
+        }
+        #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
+    }
+
+    @Test func `what another scheme would prevent is told with what that would cost`() async throws {
+        let (validation, _) = try await validate(ProbedStore(isLenient: true), scheme: .awsV2)
+        let finding = try #require(validation.findings.first { $0.step == .unsignedType })
+        for words in ["Use 'aws-v4'", "'checksumSHA256' and a length", "temporary credentials"] {
+            #expect(finding.advice?.contains(words) == true, "\(finding)")
+        }
+    }
+
+    @Test(
+        "judges no access list that the store does not show, and says what is missing",
+        arguments: [
+            ("AccessDenied", 403, "'s3:GetObjectAcl' on 'photos/.sluice-probe/*'"),
+            ("NotImplemented", 501, "'sluice qualify'"),
+        ])
+    func hiddenACL(code: String, status: Int, advice: String) async throws {
+        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: .error(code, status)))
+        let finding = try #require(validation.findings.first { $0.step == .unsignedACL })
+        #expect(finding.outcome == .skipped && finding.status == status && finding.failure?.code == code)
+        #expect(finding.advice?.contains(advice) == true, "\(finding)")
+        #expect(validation.isValid && !validation.leavesProbe)
+        #expect(outcomes(validation).contains("unsigned-copy warned"), "the other steps go on")
+        #expect(!"\(validation)".contains("secret words"))
+    }
+
+    @Test func `a store that takes an unsigned access list and keeps the object private passes`() async throws {
+        let owner = ServerResponse.bytes("<AccessControlPolicy><Owner/></AccessControlPolicy>")
+        let (validation, _) = try await validate(ProbedStore(isLenient: true, accessList: owner))
+        #expect(outcomes(validation).contains("unsigned-acl passed"))
+    }
+
+    /// Amazon S3 takes no other uploads where Object Lock has a default retention.
+    @Test(arguments: [Bucket.Scheme.awsV4, .awsV2])
+    func `a store that takes no upload without an MD5 is found, and the misuses are tried with one`(
+        scheme: Bucket.Scheme
+    ) async throws {
+        let (strict, peer) = try await validate(ProbedStore(demandsMD5: true), scheme: scheme)
+        let put = try #require(strict.findings.first)
+        #expect(put.step == .put && put.outcome == .warned && put.status == 400, "\(put)")
+        #expect(put.failure?.code == "InvalidRequest" && put.advice?.contains("'requireContentMD5'") == true, "\(put)")
+        #expect(strict.isValid && !strict.leavesProbe)
+        #expect(strict.findings.dropFirst().allSatisfy { $0.outcome == .passed }, "\(strict.findings)")
+        let name = try #require(HTTPField.Name("content-md5"))
+        let bare = peer.requests.filter { $0.method == .put && $0.headerFields[name] == nil }
+        #expect(bare.count == 1, "only the first upload binds none")
+        let (lenient, _) = try await validate(ProbedStore(isLenient: true, demandsMD5: true), scheme: scheme)
+        for step in Self.misuses(scheme) { #expect(outcomes(lenient).contains("\(step.rawValue) warned")) }
+    }
+
+    @Test func `a store that refuses uploads for another reason does not obey what is unsigned`() async throws {
+        let store = ProbedStore()
+        let uploads = Mutex(0)
+        let peer = TestPeer { request in
+            guard request.method == .put else { return store.answer(request, Self.body) }
+            let number = uploads.withLock { count in
+                count += 1
+                return count
+            }
+            // Only the probe object is taken.
+            return number == 1 ? store.answer(request, Self.body) : .error("InvalidRequest", 400)
+        }
+        let validation = try await peer.serve { try await Self.validate(Self.bucket($0), allow: [$0]) }
+        #expect(outcomes(validation).contains("unsigned-times passed"), "\(validation.findings)")
+    }
+}

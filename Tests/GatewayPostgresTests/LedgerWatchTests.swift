@@ -1,0 +1,63 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Readiness of a ledger of which not every connection records.
+@Suite(.timeLimit(.minutes(2))) struct LedgerWatchTests {
+    /// The login may have one connection, as where PostgreSQL has none to spare. Which of the two gets it is chance.
+    @Test(.database(.migrated)) func `a connection that cannot be opened is no outage while another one records`()
+        async throws
+    {
+        let database = try TestDatabase.current
+        let owner = try PostgresConnection(testing: database.connectionString)
+        let login = "\(database.name)_single"
+        try await owner.runScript("CREATE ROLE \(login) LOGIN CONNECTION LIMIT 1 IN ROLE sluice_gateway")
+        let lines = LogLines()
+        let outage = Outage(logger: lines.logger)
+        var configuration = try PostgresConfiguration(
+            connectionString: database.connectionString.replacing("user=postgres", with: "user=\(login)"),
+            applicationName: "ledger")
+        configuration.outage = outage
+        let schema = SchemaFit(outage: outage, logger: lines.logger)
+        let ledger = try PostgresLedger(
+            configuration: configuration, clock: .right, limits: .init(connections: 2), schema: schema,
+            logger: lines.logger)
+        let watch = LedgerWatch(
+            ledger: ledger, schema: schema, outage: outage, maxClockDifference: 5, logger: lines.logger
+        ) { Date() }
+        let running = [Task { await ledger.run() }, Task { await watch.run() }]
+        defer { for task in running { task.cancel() } }
+
+        // If both asked for the connection before either had recorded, an outage has begun. It ends.
+        try await eventually {
+            !outage.isUnderWay && lines.all.contains { $0.contains("the others record") }
+        }
+        let before = lines.all
+        let failing = try #require(ledger.lanes.first { $0.health.current.flaw != nil })
+        for _ in 0..<3 {
+            let looked = failing.health.current.looked
+            try await eventually { failing.health.current.looked != looked }
+        }
+        try await eventually { watch.flaws().recordings == nil }
+        #expect(failing.health.current.flaw != nil && !outage.isUnderWay)
+        #expect(lines.all == before)
+
+        // However many they are, none goes where nothing can be recorded.
+        let position = try await owner.position()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<300 {
+                group.addTask {
+                    let proposal = try IssuanceProposal.sample(at: position, principal: "user:\(number)")
+                    #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await owner.number("SELECT count(*) FROM issuances") == 300)
+    }
+}

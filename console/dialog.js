@@ -10,6 +10,18 @@ const patience = 10_000;
 /** What closes each dialog that is open, or that was left before its action has ended. */
 const pending = new Set();
 
+/** What waits until no dialog is open. */
+const waiting = [];
+
+/**
+ * Does something once no dialog is open: now, or when a person has closed the last one. What closed it comes first: it
+ * may open another one.
+ */
+export function whenNoneIsOpen(action) {
+  if (document.querySelector("dialog[open]")) waiting.push(action);
+  else action();
+}
+
 /** Closes all dialogs. What becomes of actions that are under way is not told any more. */
 export function closeAll() {
   for (const close of [...pending]) close();
@@ -43,6 +55,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       element.close();
       element.remove();
       if (before?.isConnected && document.activeElement === document.body) before.focus();
+      setTimeout(() => waiting.splice(0).forEach(whenNoneIsOpen));
     };
     const close = (result) => {
       isOver = true;

@@ -1,6 +1,7 @@
 // What a view receives: its address, the calls it may make, and the commands that do the same.
 
 import { adminLine, curlLine, longBody } from "./commands.js";
+import { whenNoneIsOpen } from "./dialog.js";
 import { h } from "./dom.js";
 import { address, go } from "./router.js";
 
@@ -106,9 +107,16 @@ export class Page extends EventTarget {
     this.go(this.here(changes), options);
   }
 
-  /** Goes to an address when something is done, unless the person has gone elsewhere meanwhile. See `go`. */
+  /**
+   * Goes to an address when something is done, unless the person has gone elsewhere meanwhile. See `go`. A dialog that
+   * is open is not closed by that: the person may write in it, or read a secret.
+   */
   go(hash, options) {
-    if (!this.signal.aborted) go(hash, options);
+    const here = location.hash;
+    whenNoneIsOpen(() => {
+      // What closed a dialog may have set another address, of which the browser tells a moment later.
+      if (!this.signal.aborted && location.hash === here) go(hash, options);
+    });
   }
 
   /**

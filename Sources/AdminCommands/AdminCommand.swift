@@ -1,8 +1,6 @@
 public import ArgumentParser
-import ContractModel
 import FoundationEssentials
 import Glibc
-import LocalFiles
 import Terminal
 
 /// `sluice admin`: lets admins and auditors manage a running gateway over its REST API.
@@ -32,9 +30,7 @@ public struct AdminCommand: AsyncParsableCommand {
         } catch let failure as AdminFailure {
             // The line may be wrong, so it is not parsed for this.
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            let errors = TerminalStream(STDERR_FILENO, environment: environment)
-            let text = isJSON ? failure.document.json(isIndented: true) : failure.message(on: errors)
-            writeToStandardError(text + "\n")
+            failure.tell(asJSON: isJSON, on: TerminalStream(STDERR_FILENO, environment: environment))
             throw ExitCode(failure.exitCode)
         }
     }

@@ -9,9 +9,11 @@ import Synchronization
 /// fail reports it with `Logger.report(_:_:in:level:metadata:)`. Code that checks the database reports when it works
 /// again.
 public final class Outage: Sendable {
-    /// An outage in progress.
+    /// An outage in progress, or failures that may be the first of one.
     private struct Course {
         let began = ContinuousClock.now
+        /// Whether it is an outage, which the log then says.
+        var isOutage = false
         var lastFailure = ContinuousClock.now
         /// Start of the first check that found the database working after the last failure.
         var wellSince: ContinuousClock.Instant?
@@ -27,6 +29,8 @@ public final class Outage: Sendable {
     /// Attempts to connect to the database that failed.
     public let failedConnections = Counter()
     private let course = Mutex<Course?>(nil)
+    /// Whether there is a course.
+    private let failing = Atomic(false)
     private let underWay = Atomic(false)
     private let quiet: Duration
     private let logger: Logger
@@ -47,51 +51,58 @@ public final class Outage: Sendable {
     /// Whether an outage is in progress.
     public var isUnderWay: Bool { underWay.load(ordering: .relaxed) }
 
-    /// Records a failure of the database. The first one begins an outage.
+    /// Records a failure of the database. The first one begins an outage, unless others do the work meanwhile.
     ///
     /// - Parameters:
     ///   - cause: Message of the database or the network, without values.
     ///   - message: The operation that failed.
+    ///   - isSpare: Whether other connections did the work of this one until now. Then the failure is the first of an
+    ///     outage only if one of them fails before the database is found working.
     /// - Returns: Whether this failure began the outage, so that its cause is in the log.
     @discardableResult
-    public func note(_ cause: String, _ message: String) -> Bool {
-        let isFirst = course.withLock { course in
+    public func note(_ cause: String, _ message: String, isSpare: Bool = false) -> Bool {
+        let begins = course.withLock { course in
             var current = course ?? Course()
             defer { course = current }
             current.lastFailure = .now
             current.wellSince = nil
             current.failures += 1
             if current.causes.count < Self.maxCauses, !current.causes.contains(cause) { current.causes.append(cause) }
+            failing.store(true, ordering: .relaxed)
+            guard !isSpare, !current.isOutage else { return false }
+            current.isOutage = true
             underWay.store(true, ordering: .relaxed)
-            return current.failures == 1
+            return true
         }
-        guard isFirst else { return false }
+        guard begins else { return false }
         begun.add()
         logger.error("outage begins", metadata: ["first": "\(message)", "reason": "\(cause)"])
         return true
     }
 
-    /// Counts a refused request if an outage is in progress.
+    /// Counts a refused request if an outage is in progress, or may have begun.
     public func countRefusal() {
-        guard isUnderWay else { return }
+        guard failing.load(ordering: .relaxed) else { return }
         course.withLock { $0?.refused += 1 }
     }
 
     /// Records that the database worked at an instant. This ends an outage once nothing has failed for the quiet time.
+    /// Failures that may have been the first of one were none.
     public func wasWell(at instant: ContinuousClock.Instant) {
-        guard isUnderWay else { return }
+        guard failing.load(ordering: .relaxed) else { return }
         let ended = course.withLock { course -> Course? in
             guard var current = course, instant > current.lastFailure else { return nil }
             current.wellSince = current.wellSince ?? instant
             course = current
-            guard .now - current.lastFailure >= quiet else { return nil }
+            guard !current.isOutage || .now - current.lastFailure >= quiet else { return nil }
+            failing.store(false, ordering: .relaxed)
             underWay.store(false, ordering: .relaxed)
             return course.take()
         }
         guard let ended else { return }
         let seconds = ((ended.wellSince ?? .now) - ended.began) / .seconds(1)
         logger.warning(
-            "outage ends",
+            ended.isOutage ? "outage ends" : "connections failed while others worked",
             metadata: [
                 "duration.s": "\((seconds * 10).rounded() / 10)", "failures": "\(ended.failures)",
                 "requests.refused": "\(ended.refused)", "reasons": "\(ended.causes.joined(separator: "; "))",

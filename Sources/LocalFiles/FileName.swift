@@ -6,16 +6,30 @@ public enum FileName {
     /// The absolute name of a file, which need not exist. Its directory is named without symbolic links, so that two
     /// such names are those of two files, or of two links.
     public static func located(_ name: String) -> String {
-        let end = name.utf8.lastIndex(of: slash).map { name.utf8.index(after: $0) } ?? name.utf8.startIndex
-        let directory = String(Substring(name.utf8[..<end]))
+        let directory = directory(name)
         guard let place = resolved(directory.isEmpty ? "." : directory) else {
             return name.utf8.first == slash ? name : (resolved(".") ?? ".") + "/" + name
         }
-        return (place == "/" ? "" : place) + "/" + String(Substring(name.utf8[end...]))
+        return (place == "/" ? "" : place) + "/" + String(Substring(name.utf8.dropFirst(directory.utf8.count)))
     }
 
-    /// Like ``located(_:)``, but a symbolic link stands for the file that it leads to.
-    public static func followed(_ name: String) -> String { resolved(name) ?? located(name) }
+    /// The name of the file, which need not exist, that a symbolic link leads to. Any other name stays as it is: also
+    /// where the working directory cannot be reached from above, a relative name leads to a file in it.
+    public static func followed(_ name: String) -> String {
+        var name = name
+        // As many as the system follows.
+        for _ in 0..<40 {
+            guard let target = linkTarget(name) else { break }
+            name = target.utf8.first == slash ? target : directory(name) + target
+        }
+        return name
+    }
+
+    /// The part of a name that names the directory, with the slash at its end; empty if there is none.
+    public static func directory(_ name: String) -> String {
+        guard let last = name.utf8.lastIndex(of: slash) else { return "" }
+        return String(Substring(name.utf8[...last]))
+    }
 
     /// The last part of a name; empty if there is none.
     public static func last(_ name: String) -> String {
@@ -30,6 +44,13 @@ public enum FileName {
     }
 
     private static let slash = UInt8(ascii: "/")
+
+    private static func linkTarget(_ name: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink(name, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        return unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0.prefix(count), as: UTF8.self) }
+    }
 
     private static func resolved(_ name: String) -> String? {
         guard let found = unsafe realpath(name, nil) else { return nil }

@@ -7,16 +7,14 @@ public final class OpenFile: Sendable {
     public enum Use: Sendable {
         /// Reading.
         case reading
-        /// Writing. A file that exists is emptied.
-        case writing
         /// Writing a file that does not exist yet, and that only its owner can read.
         case creating
         /// Writing a file that does not exist yet, and that the process's umask opens to others.
         case creatingForAll
         /// Reading and writing. A file that does not exist is created, and only its owner can read it.
         case updating
-        /// Writing to a file that exists, from its beginning, or to a device.
-        case overwriting
+        /// Writing at the end of a file that exists, or to a pipe or a device.
+        case appending
     }
 
     /// The standard input.
@@ -40,11 +38,10 @@ public final class OpenFile: Sendable {
         let (flags, mode): (Int32, mode_t) =
             switch use {
             case .reading: (O_RDONLY, 0)
-            case .writing: (O_WRONLY | O_CREAT | O_TRUNC, 0o666)
             case .creating: (O_WRONLY | O_CREAT | O_EXCL, 0o600)
             case .creatingForAll: (O_WRONLY | O_CREAT | O_EXCL, 0o666)
             case .updating: (O_RDWR | O_CREAT, 0o600)
-            case .overwriting: (O_WRONLY, 0)
+            case .appending: (O_WRONLY | O_APPEND, 0)
             }
         self.init(owned: true, try Int32(Self.attempt { unsafe open(path, flags | O_CLOEXEC, mode) }))
     }

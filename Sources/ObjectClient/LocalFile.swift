@@ -3,8 +3,10 @@ import LocalFiles
 
 /// A file to upload, as it was when the upload began.
 public struct LocalFile: Sendable, Equatable {
-    /// Absolute path. Its directory is named without symbolic links.
+    /// The name by which it is opened.
     public let path: String
+    /// Its absolute name. The directory is named without symbolic links.
+    let place: String
     /// Length in bytes.
     public let size: Int64
     /// Identifies the content, as far as that is possible without reading it. Programs can set the time of modification
@@ -15,7 +17,8 @@ public struct LocalFile: Sendable, Equatable {
     ///
     /// - Throws: ``ClientFailure/file(_:)`` for anything but a regular file.
     public init(_ path: String) throws(ClientFailure) {
-        self.path = FileName.located(path)
+        self.path = path
+        place = FileName.located(path)
         guard let status = try? FileStatus(path) else { throw .file("'\(path)' cannot be read.") }
         switch status.kind {
         case .regular: break

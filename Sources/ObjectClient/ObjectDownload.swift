@@ -43,7 +43,7 @@ public struct ObjectDownload: Sendable {
     ) async throws(ClientFailure) -> Outcome {
         let part = try PartFile.reserve(for: name, replaces: replaces)
         // What is kept belongs to the file, which downloads of different objects have in turn.
-        let kept = TransferMemory.name("get", part.path)
+        let kept = TransferMemory.name("get", part.place)
         let source = TransferMemory.name(client.origin, address.bucket, address.key)
         let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
         if let begun = memory.read(kept, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {

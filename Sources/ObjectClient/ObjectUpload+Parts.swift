@@ -44,7 +44,7 @@ extension ObjectUpload {
     /// Ends an upload in parts that this one takes the place of: one of another content, or any if none is to be taken
     /// up. If the gateway cannot be asked to end it, it does so when the upload expires.
     func endReplaced(_ file: LocalFile, _ address: ObjectAddress) async {
-        let name = name(file.path, address)
+        let name = name(file.place, address)
         guard let begun = memory.read(name, as: BegunUpload.self),
             !options.resumes || begun.content != content(file)
         else { return }
@@ -53,7 +53,7 @@ extension ObjectUpload {
     }
 
     func sendParts(of file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
-        let name = name(file.path, address)
+        let name = name(file.place, address)
         let begun = try await begin(file, address, name)
         do throws(ClientFailure) {
             return try await finish(begun, file, address, name)

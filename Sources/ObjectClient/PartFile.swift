@@ -4,8 +4,10 @@ import LocalFiles
 /// The beginning of a download: a file beside the target, to which only one download writes at a time, and which only
 /// its owner can read.
 struct PartFile: Sendable {
-    /// Absolute path, without symbolic links: two paths are two files.
+    /// Its name.
     let path: String
+    /// Its absolute name, without symbolic links: two such names are two files.
+    let place: String
     /// The file, which is reserved until it is closed.
     let file: OpenFile
     /// Number of the file within its file system.
@@ -19,11 +21,11 @@ struct PartFile: Sendable {
     ///   - name: Name of the target.
     ///   - replaces: Whether a file that has this name is replaced, or the one that a symbolic link leads to.
     static func reserve(for name: String, replaces: Bool) throws(ClientFailure) -> PartFile {
-        let target = replaces ? FileName.followed(name) : FileName.located(name)
+        let target = replaces ? FileName.followed(name) : name
         let path = Self.path(for: target)
         // Another download may move or remove the file after it was opened and before it is reserved.
         for _ in 0..<10 {
-            guard let file = try? OpenFile(path, for: .updating) else { throw .file("'\(path)' cannot be written.") }
+            guard let file = Self.opened(path) else { throw .file("'\(path)' cannot be written.") }
             // Some file systems have no locks, and are used without.
             guard (try? file.lock()) != false else {
                 throw .file("'\(path)' is in use. Another download writes to this file.")
@@ -37,17 +39,30 @@ struct PartFile: Sendable {
             }
             // A run that could not give the file its name has opened it to others. In some file systems nobody can.
             try? file.permit(0o600)
-            return PartFile(path: path, file: file, inode: status.inode, target: target, replaces: replaces)
+            return PartFile(
+                path: path, place: FileName.located(path), file: file, inode: status.inode, target: target,
+                replaces: replaces)
         }
         throw .file("'\(path)' cannot be written.")
+    }
+
+    /// Opens the file. A run that ended before it gave a file its name may have left it read-only.
+    private static func opened(_ path: String) -> OpenFile? {
+        do throws(FileError) { return try OpenFile(path, for: .updating) } catch {
+            guard error.number == EACCES, (try? FileStatus(path))?.kind == .regular,
+                let left = try? OpenFile(path, for: .reading), left.hasName(path)
+            else { return nil }
+            // Only the file's owner may do this.
+            try? left.permit(0o600)
+            return try? OpenFile(path, for: .updating)
+        }
     }
 
     /// Names the file after its target, or after a digest of the target's name where that leaves no room.
     private static func path(for target: String) -> String {
         let (name, ending) = (FileName.last(target), ".sluice-part")
         guard name.utf8.count + ending.utf8.count > longestName else { return target + ending }
-        let directory = String(Substring(target.utf8.dropLast(name.utf8.count)))
-        return directory + TransferMemory.name(name) + ending
+        return FileName.directory(target) + TransferMemory.name(name) + ending
     }
 
     /// The longest name of a file in Linux, in bytes.

@@ -2,8 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Turns the first Ctrl-C, or SIGTERM, into a request to end in order. A second one ends the process at once.
+/// Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to end in order. A second one ends the process at once. Where
+/// hang-ups are ignored, as `nohup` has it, they stay so.
 public final class Interrupts {
+    private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
 
     private final class Once: Sendable {
@@ -15,8 +17,12 @@ public final class Interrupts {
     /// - Parameter action: What the first of them does; called on any thread.
     public init(_ action: @escaping @Sendable () -> Void) {
         let once = Once()
-        sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
+        numbers = [SIGINT, SIGTERM, SIGHUP].filter { number in
+            let before: sighandler_t? = signal(number, SIG_IGN)
+            let wasIgnored = unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+            return number != SIGHUP || !wasIgnored
+        }
+        sources = numbers.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 if once.isDone.exchange(true, ordering: .relaxed) { _exit(ExitStatus.interrupted) }
@@ -30,6 +36,6 @@ public final class Interrupts {
     /// Leaves signals to the system again.
     public func end() {
         for source in sources { source.cancel() }
-        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+        for number in numbers { signal(number, SIG_DFL) }
     }
 }

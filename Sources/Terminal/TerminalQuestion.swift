@@ -18,7 +18,7 @@ public enum TerminalQuestion {
     /// - Throws: `FileError` if nobody can see the question.
     public static func confirms(_ question: String) throws(FileError) -> Bool {
         let isSeen = isatty(STDERR_FILENO) == 1
-        let screen: OpenFile = try isSeen ? .standardError : OpenFile("/dev/tty", for: .overwriting)
+        let screen: OpenFile = try isSeen ? .standardError : OpenFile("/dev/tty", for: .appending)
         try screen.write((question.visible + " [y/N] ").utf8)
         let answer = readLine()?.lowercased().trimmed()
         return answer == "y" || answer == "yes"

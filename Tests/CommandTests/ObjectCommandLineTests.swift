@@ -63,16 +63,77 @@ import Testing
         #expect(written.contains("--yes") == (answer.status == 64), "\(written)")
     }
 
+    /// Arguments before a command that keep it from reading and writing what its user may not. Root may do that to
+    /// every file, unless it lacks these capabilities.
+    private static let bounded: [String] = {
+        let lacking = "-dac_override,-dac_read_search"
+        return geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=\(lacking)", "--inh-caps=\(lacking)", "--"] : []
+    }()
+
+    /// A file that could not be opened would give another status than a gateway that is not there.
+    @Test(arguments: [
+        ["put", "--retries", "0", "old.txt", "demo/a"],
+        ["get", "--retries", "0", "demo/a", "new.txt"],
+        ["get", "--retries", "0", "--force", "demo/a", "link.txt"],
+        ["admin", "grants", "list", "--output", "new.json"],
+        ["admin", "grants", "list", "--output", "link.txt"],
+    ])
+    func `files of the working directory are opened where it cannot be reached from above`(
+        command: [String]
+    ) throws {
+        let files = FileManager.default
+        let place = "\(folder)/closed/open"
+        try files.createDirectory(atPath: place, withIntermediateDirectories: true)
+        try Data([1]).write(to: URL(fileURLWithPath: "\(place)/old.txt"))
+        try files.createSymbolicLink(atPath: "\(place)/link.txt", withDestinationPath: "old.txt")
+        defer { try? files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: "\(folder)/closed") }
+        let line = "cd \"$0\" && chmod 0 .. && exec \"$@\""
+        let run = try Command.run(
+            ["-c", line, place] + Self.bounded + [Command.program.path] + command, of: URL(fileURLWithPath: "/bin/sh"),
+            environment: environment)
+        #expect(run.status == 7, "\(run.errors)")
+    }
+
+    @Test func `a download goes on where an earlier one has left its beginning read-only`() throws {
+        let (target, part) = ("\(folder)/cfg", "\(folder)/cfg.sluice-part")
+        for path in [target, part] {
+            try Data([1]).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: path)
+        }
+        let get = Self.bounded + [Command.program.path, "get", "--retries", "0", "--force", "demo/cfg", target]
+        let run = try Command.run(
+            Array(get.dropFirst()), of: URL(fileURLWithPath: get[0]), environment: environment)
+        #expect(run.status == 7, "\(run.errors)")
+    }
+
+    /// The file would go, or stay, by chance.
+    @Test func `a command that fails leaves nothing beside the file of its output`() throws {
+        let line = "for n in $(seq 40); do \"$@\" --output \"$0/$n.json\"; [ $? = 7 ] || exit; done"
+        let run = try Command.run(
+            ["-c", line, folder, Command.program.path, "admin", "quotas", "list"], of: URL(fileURLWithPath: "/bin/sh"),
+            environment: environment)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    @Test func `a command that fails leaves the file that standard output goes to as it was`() throws {
+        let log = "\(folder)/log"
+        try Data("old".utf8).write(to: URL(fileURLWithPath: log))
+        let run = try Command.run(
+            [
+                "-c", "\"$@\" >>\"$0\"", log, Command.program.path, "admin", "quotas", "list", "--output",
+                "/dev/stdout",
+            ], of: URL(fileURLWithPath: "/bin/sh"), environment: environment)
+        #expect(run.status == 7, "\(run.errors)")
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "old")
+    }
+
     @Test func `nothing is sent if one file of several cannot be read`() throws {
         let files = FileManager.default
         try files.createDirectory(atPath: "\(folder)/album", withIntermediateDirectories: false)
         for name in ["a.txt", "b.txt"] { try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/album/\(name)")) }
         try files.setAttributes([.posixPermissions: 0], ofItemAtPath: "\(folder)/album/b.txt")
-        // Root may read every file, unless it lacks these capabilities.
-        let lacking = "-dac_override,-dac_read_search"
-        let prefix =
-            geteuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=\(lacking)", "--inh-caps=\(lacking)", "--"] : []
-        let put = prefix + [Command.program.path, "put", "--retries", "0"]
+        let put = Self.bounded + [Command.program.path, "put", "--retries", "0"]
         for sources in [["--recursive", "\(folder)/album"], ["\(folder)/album/a.txt", "\(folder)/album/b.txt"]] {
             let run = try Command.run(
                 Array(put.dropFirst()) + sources + ["demo/a/"], of: URL(fileURLWithPath: put[0]),

@@ -262,6 +262,20 @@ struct SettingsTests {
         }
     }
 
+    /// No browser sends these, and any spelling is clear.
+    @Test(arguments: ["SLUICE_PUBLIC_URL", "SLUICE_EVENTS_OSS_KEY_ORIGINS"])
+    func anOriginThatNobodyComparesMayBeSpeltInAnyWay(name: String) throws {
+        for (value, isMistake) in [
+            ("https://sluice.example:443", false), ("HTTPS://Sluice.example/", false), ("http://[::1]:8080", false),
+            ("https://sluice.example/api", true), ("https://sluice.example?a", true), ("ftp://sluice.example", true),
+            ("https://sluice.example:", true), ("https://a@sluice.example", true),
+        ] {
+            let result = try Command.run(["serve"], environment: [name: value])
+            #expect(result.status == 1 && result.errors.contains("SLUICE_DATABASE_URL"))
+            #expect(result.errors.contains("\(name): ") == isMistake, "\(value): \(result.errors)")
+        }
+    }
+
     @Test func theDocumentListsTheSettingsThatTheHelpLists() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let document = try String(contentsOf: root.appending(path: "docs/settings.md"), encoding: .utf8)

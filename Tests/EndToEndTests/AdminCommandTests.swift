@@ -228,6 +228,7 @@ import Testing
             (try await admin([]), 64, "A command is missing after 'admin'"),
             (try await admin(["grants"]), 64, "A command is missing"),
             (try await admin(["grants", "list", "--output", "/nowhere/file"]), 1, "cannot be written"),
+            (try await admin(["grants", "list", "--output", ""]), 64, "'--output' needs the name of a file"),
             (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "cannot be read"),
             (try await admin(["grants", "list"], key: ""), 64, "SLUICE_ADMIN_KEY"),
         ]
@@ -335,7 +336,7 @@ extension AdminCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
     }
 
-    @Test(arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `an export that is interrupted leaves the file as it was, and no other`(signal: Int32) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ended-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -344,9 +345,11 @@ extension AdminCommandTests {
         try Data("id,whole\n".utf8).write(to: file)
         // A gateway that stops in the middle of the answer.
         let script = #"""
-            import os, socket, subprocess, sys
+            import os, signal, socket, subprocess, sys
             server = socket.create_server(("127.0.0.1", 0))
             url = "http://127.0.0.1:%d" % server.getsockname()[1]
+            # The tests may run under nohup.
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             program = subprocess.Popen(sys.argv[2:], env={**os.environ, "SLUICE_ADMIN_URL": url})
             connection, _ = server.accept()
             connection.recv(65536)
@@ -357,13 +360,51 @@ extension AdminCommandTests {
             """#
         let process = try RunningProcess(
             [
-                "/usr/bin/python3", "-c", script, "\(signal)", Program.path, "admin", "grants", "export", "--output",
-                file.path(percentEncoded: false),
+                "/usr/bin/python3", "-c", script, "\(signal)", Program.path, "admin", "grants", "export", "--json",
+                "--output", file.path(percentEncoded: false),
             ],
             environment: ["SLUICE_ADMIN_KEY": "made-up"])
         #expect(await process.exitStatus() == 130, "\(process.errors)")
+        #expect(try JSONNode(json: Array(process.errors.utf8))["code"]?.text == "Interrupted")
         #expect(try String(contentsOf: file, encoding: .utf8) == "id,whole\n")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
+    }
+
+    @Test func `a new key is in a file beside the one that could not be replaced`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "beside-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "key.json").path(percentEncoded: false)
+        // A gateway that makes a directory of the file's name before it answers.
+        let script = #"""
+            import os, socket, subprocess, sys
+            server = socket.create_server(("127.0.0.1", 0))
+            url = "http://127.0.0.1:%d" % server.getsockname()[1]
+            program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_ADMIN_URL": url})
+            connection, _ = server.accept()
+            asked = b""
+            while b"user:beside" not in asked and (piece := connection.recv(65536)):
+                asked += piece
+            os.mkdir(sys.argv[-1])
+            connection.sendall(
+                b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
+                b'{"key":"made-up"}')
+            connection.close()
+            sys.exit(program.wait())
+            """#
+        let process = try RunningProcess(
+            [
+                "/usr/bin/python3", "-c", script, Program.path, "admin", "api-keys", "create", "--name", "n",
+                "--principal", "user:beside", "--output", file,
+            ],
+            environment: ["SLUICE_ADMIN_KEY": "not-shown"])
+        #expect(await process.exitStatus() == 1)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0 != "key.json" }
+        let kept = folder.appending(path: try #require(names.first)).path(percentEncoded: false)
+        #expect(process.errors.contains("its answer is in '\(kept)'"), "\(process.errors)")
+        #expect(try String(contentsOfFile: kept, encoding: .utf8).contains("made-up") && names.count == 1)
+        let attributes = try FileManager.default.attributesOfItem(atPath: kept)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
     @Test func `a key is not rotated if the new one could not be written`() async throws {
@@ -461,11 +502,6 @@ extension AdminCommandTests {
 
     @Test(arguments: ["bash", "zsh", "fish"])
     func `shells complete commands, options, values and names of rows`(shell: String) async throws {
-        try #require(["/bin/bash", "/usr/bin/zsh", "/usr/bin/fish"].contains { $0.hasSuffix(shell) })
-        guard FileManager.default.isExecutableFile(atPath: shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)") else {
-            try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == nil, "install \(shell)")
-            return
-        }
         let site = try Deployment.current
         try await site.makeBucket("completed-\(shell)-bucket")
         let lines: [(String, String)] = [
@@ -484,11 +520,7 @@ extension AdminCommandTests {
 
     @Test(arguments: ["bash", "zsh", "fish"])
     func `a completed name is one argument, whatever a shell would make of it`(shell: String) async throws {
-        let program = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
-        guard FileManager.default.isExecutableFile(atPath: program) else {
-            try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == nil, "install \(shell)")
-            return
-        }
+        let program = try program(of: shell)
         let site = try Deployment.current
         let (group, name) = ("group:typed in \(shell)", #"user:o'neil "o" \ $(touch ran);touch ran!"#)
         _ = try await done(["groups", "members", "create", group, "--member", name])
@@ -548,6 +580,14 @@ extension AdminCommandTests {
             pass  # The shell has ended.
         """#
 
+    /// The path of a shell; cancels the test where it is not installed.
+    private func program(of shell: String) throws -> String {
+        let path = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
+        try Surroundings.require(
+            FileManager.default.isExecutableFile(atPath: path), orElse: "\(shell) is not installed")
+        return path
+    }
+
     /// What a shell offers at the end of a line.
     private func completions(of line: String, in shell: String) async throws -> [String] {
         let site = try Deployment.current
@@ -570,7 +610,7 @@ extension AdminCommandTests {
         default:
             script = "sluice completion fish | source; complete -C $argv[1] | string replace -r '\\t.*' ''"
         }
-        let program = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
+        let program = try program(of: shell)
         let flags = ["bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]][shell] ?? []
         let tail = shell == "fish" ? [line] : [shell, line]
         let folder = URL(filePath: Program.path).deletingLastPathComponent().path()

@@ -429,6 +429,7 @@ import Testing
                 #expect(found.has("listeners", "ok", "in use, by a server with TLS"), "\(found.findings)")
                 #expect(!found.has("listeners", "warning"))
                 #expect(found.has("gateways", "skipped", "certificate for another name", "/readyz"))
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
             }
         }
     }

@@ -14,6 +14,7 @@ import Testing
         scheme: String, _ body: @Sendable (_ bench: StoreBench, _ key: String) async throws -> Void
     ) async throws {
         let key = StoreKind.radosgw.value("KMS_KEY") ?? ""
+        try Surroundings.require(!key.isEmpty, orElse: "SLUICE_TEST_RADOSGW_KMS_KEY is not set")
         let options: [String: JSON] = [
             "scheme": "\(scheme)", "encryption": ["algorithm": "aws:kms", "keyID": "\(key)"],
         ]

@@ -89,6 +89,47 @@ import Testing
         }
     }
 
+    /// After a restore, the log tells which rows have to be changed again.
+    @Test func `the line of a change has the row that the audit names`() async throws {
+        try await Deployment.with(settings: ["SLUICE_LOG_FORMAT": "json"]) { site in
+            try await site.makeBucket("named")
+            let user = try await site.makeUser("alice")
+            let grant = try await site.grant(["PutObject"], to: user.principal, in: "named")
+            let quota = try await site.quota(5, for: user.principal)
+            try await site.create("groups/group:staff/members", ["member": "user:alice"])
+            let ticket = try await user.client.call("POST", "/v1/tickets", ["bucket": "named", "prefix": "a/"])
+            #expect(ticket.status == 201, "\(ticket.text)")
+            let changes: [(String, String, JSON?)] = [
+                ("PATCH", "grants/\(grant)", ["note": "new"]), ("POST", "quotas/\(quota):reset", ["all": true]),
+                ("POST", "tickets:revoke", ["principal": "user:alice"]), ("POST", "buckets/named/event-secret", [:]),
+                ("DELETE", "buckets/named/event-secret", nil), ("POST", "api-keys/\(user.keyID):rotate", [:]),
+                ("DELETE", "groups/group:staff/members/user:alice", nil), ("DELETE", "quotas/\(quota)", nil),
+                ("DELETE", "grants/\(grant)", nil), ("DELETE", "buckets/named", nil),
+            ]
+            for (method, path, body) in changes {
+                let answer = try await site.admin.call(
+                    method, "/admin/v1/\(path)", body, headers: [(name: "If-Match", value: "*")])
+                #expect(answer.status < 300, "\(method) \(path): \(answer.text)")
+            }
+            let audit = try await site.admin.call("GET", "/admin/v1/audit?pageSize=100").json["items"].items
+            var seen = 0
+            for entry in audit {
+                let id = try #require(entry["requestId"].text)
+                func line() -> Substring? {
+                    site.log.split(separator: "\n").first { $0.contains(id) && $0.contains("Request answered") }
+                }
+                try await waitUntil("the line is there") { line() != nil }
+                let fields = try JSON(Array(try #require(line()).utf8))
+                // The ticket is the user's own.
+                guard fields["route"].text?.hasPrefix("/admin/") == true else { continue }
+                #expect(fields["row"].text == entry["resourceID"].text, "\(fields)")
+                seen += 1
+            }
+            // Those above, and what was made for them.
+            #expect(seen == changes.count + 6)
+        }
+    }
+
     @Test func `a gateway whose log nobody reads any more serves on, and counts the lines`() async throws {
         try await Deployment.with(gateways: 0) { site in
             // The reader ends once the gateway listens.

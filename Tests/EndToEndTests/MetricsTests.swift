@@ -43,10 +43,7 @@ import Testing
 
     @Test func `promtool has nothing to object, and nothing that happens adds a series`() async throws {
         try await Deployment.with(settings: ["SLUICE_ADMIN_LISTEN": "127.0.0.1:0"]) { site in
-            let line = #/listener=admin.* port=(\d+)/#
-            try await waitUntil("it listens") { site.log.contains(line) }
-            let port = try #require(site.log.firstMatch(of: line).flatMap { UInt16($0.1) })
-            let admin = APIClient(port: port, token: "")
+            let admin = APIClient(port: site.gateways[0].adminPort, token: "")
             let answer = try await admin.call("GET", "/metrics")
             #expect(answer.status == 200 && answer.text.contains("sluice_http_connections{listener=\"admin\"} 1\n"))
             try await expectNoObjection(to: answer.text)

@@ -23,11 +23,8 @@ import Testing
         """
 
     private func run(_ job: JSON) throws -> String {
-        guard let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"] else {
-            try #require(
-                ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] != "1", "SLUICE_TEST_PYTHON")
-            try Test.cancel("SLUICE_TEST_PYTHON names no Python that has boto3")
-        }
+        let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"] ?? ""
+        try Surroundings.require(!python.isEmpty, orElse: "SLUICE_TEST_PYTHON names no Python that has boto3")
         let process = Process()
         process.executableURL = URL(filePath: python)
         process.arguments = ["-c", Self.script]

@@ -17,7 +17,7 @@ struct AccessControlTests {
                 "{kind}", with: "access-denied"
             )
             .replacing("{scope}", with: "photos/uploads/").replacing("{number}", with: "1")
-            .replacing("{path}", with: "uploads/objects/batch")
+            .replacing("{path}", with: "uploads/objects/batch").replacing("{principal}", with: "user:alice")
     }
 
     @Test("every route asks for a credential unless it is public, and for the role it names", arguments: routes.indices)
@@ -49,6 +49,33 @@ struct AccessControlTests {
                 )
             }
         }
+    }
+
+    private static let ofRows = routes.indices.filter { index in
+        routes[index].template.contains("{id}")
+            || routes[index].access.isOfAdmins && routes[index].template.contains("{")
+    }
+
+    /// After a restore, the log tells which rows have to be changed again. What is asked by apps is in the ledger.
+    @Test("the log names the row in the path of each operation of admins", arguments: ofRows)
+    func rowInLog(index: Int) async {
+        let route = Self.routes[index]
+        let expected: String? =
+            switch route.template {
+            case _ where !route.access.isOfAdmins, "/admin/v1/requests/{requestId}": nil
+            case "/admin/v1/groups/{group}/members" where route.method == .get: nil
+            case let path where path.contains("/members"): "group:staff/user:alice"
+            case let path where path.contains("{bucket}"): "photos"
+            case let path where path.contains("{principal}"): "user:alice"
+            default: "018f0000-0000-7000-8000-00000000000c"
+            }
+        let body = route.template.hasSuffix("/members") ? #"{"member": "user:alice"}"# : "{}"
+        let gateway = TestGateway()
+        _ = await gateway.send(
+            route.method, path(route), token: "admin-token", headers: [.ifMatch: "*"],
+            json: route.maxBodyBytes > 0 ? body : nil)
+        #expect(
+            gateway.requestLog.requests.withLock { $0.map(\.row) } == [expected], "\(route.method) \(route.template)")
     }
 
     @Test("every body that is not what its route takes is 400 or 415", arguments: routes.indices)

@@ -73,6 +73,9 @@ struct ChangeTests {
         #expect(row() == "group:eng/user:bob")
         _ = await gateway.send(.get, "/admin/v1/grants/no-such", token: "admin-token")
         #expect(row() == nil)
+        _ = await gateway.send(
+            .post, "/admin/v1/tickets:revoke", token: "admin-token", json: #"{"principal": "user:bob"}"#)
+        #expect(row() == "user:bob")
     }
 
     @Test("what was read can be put back, and what is left out gets its default")

@@ -12,6 +12,8 @@ import Testing
     func `ten thousand random worlds are decided as the rules read`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         var outcomes: [String: Int] = [:]
+        var decided: [Action: [String: Int]] = [:]
+        var (listings, skipped) = (0, 0)
         for _ in 0..<2_500 {
             let world = try Self.world(&random)
             let request = try Self.request(&random)
@@ -20,15 +22,26 @@ import Testing
                 limits: PolicyCache.Limits(literalGrantLimit: .random(in: 0...12, using: &random))
             )
             let alice = Subject(principal: try Principal("user:alice"), claims: ["tenant": "acme"])
+            if request.action == .listObjects { listings += 1 }
             // Nobody lists below a prefix with more grants than are examined.
-            guard let policy = try await Self.policy(for: request, of: alice.principal, in: cache) else { continue }
+            guard let policy = try await Self.policy(for: request, of: alice.principal, in: cache) else {
+                skipped += 1
+                continue
+            }
             let decision = decide(request, for: alice, under: policy, sourceAddress: nil, now: Fixture.now)
             let actual = Self.summary(decision)
             #expect(actual == Self.expected(request, world.grants))
-            outcomes[String(actual.prefix(6)), default: 0] += 1
+            let kind = String(actual.prefix(6))
+            outcomes[kind, default: 0] += 1
+            decided[request.action, default: [:]][kind, default: 0] += 1
         }
         // The worlds must reach every kind of outcome, or the comparison shows little.
         for (kind, count) in outcomes { #expect(count > 5, "\(kind)") }
+        for action in Action.allCases {
+            let counts = decided[action] ?? [:]
+            #expect(counts["permit"] ?? 0 > 5 && counts["denied"] ?? 0 > 5, "\(action): \(counts)")
+        }
+        #expect(3 * skipped < listings, "\(skipped) of \(listings) listings were not decided")
         #expect(outcomes.count == 9, "\(outcomes)")
     }
 

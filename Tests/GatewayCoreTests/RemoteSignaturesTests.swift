@@ -167,7 +167,8 @@ struct RemoteSignaturesTests {
         }
     }
 
-    /// Without a type, Alibaba OSS chooses one by the key, and so does OpenStack Swift for uploads in parts.
+    /// Without a type, Alibaba OSS chooses one by the key, and so does OpenStack Swift for uploads in parts. Amazon S3
+    /// and Google choose none, and Google lets nobody hide a parameter, so that parts need no type there.
     @Test(arguments: [Bucket.Provider.oss, .s3, .aws, .gcs], [["application/octet-stream"], nil])
     func `of uploads bind a content type, which the store would choose otherwise`(
         provider: Bucket.Provider, types: [String]?
@@ -182,7 +183,13 @@ struct RemoteSignaturesTests {
         // To OSS, this is also the string of an object that ends in `.html`.
         let part = "/demo-bucket/team/a.html?partNumber=1&uploadId=X.html"
         #expect(await error(start("application/octet-stream"), scheme: words) == nil)
-        for text in [put("/demo-bucket/team/a.html", type: ""), start(""), put(part, type: "")] {
+        var typeless = [put("/demo-bucket/team/a.html", type: ""), start("")]
+        if provider == .oss || provider == .s3 {
+            typeless.append(put(part, type: ""))
+        } else {
+            #expect(await error(put(part, type: ""), scheme: words) == nil)
+        }
+        for text in typeless {
             guard case .invalidArgument("content", let reason)? = await error(text, scheme: words) else {
                 Issue.record("\(text)")
                 continue
@@ -191,6 +198,58 @@ struct RemoteSignaturesTests {
         }
         for resource in ["/demo-bucket/team/a.html", part] {
             #expect(await error(put(resource, type: "application/octet-stream"), scheme: words) == nil)
+        }
+    }
+
+    /// What could be a whole object gets the type that Amazon S3 gives where none is stated.
+    @Test func `of parts without a type need a grant for that of bytes, where they could be objects`() async throws {
+        source.set { tables in
+            tables.bucket?.provider = .aws
+            tables.bucket?.scheme = .awsV4
+        }
+        let part = put("/demo-bucket/team/a?partNumber=1&uploadId=X1", type: "")
+        #expect(await error("POST\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a?uploads", scheme: .awsV2) == nil)
+        #expect(await error(part, scheme: .awsV2) == nil)
+        source.change([.principal(try Principal("user:alice"))]) {
+            $0.grants[0].conditions.contentTypes = ["image/png"]
+        }
+        guard case .conditionFailed? = await error(part, scheme: .awsV2) else {
+            Issue.record("The part could be an object of another type.")
+            return
+        }
+    }
+
+    /// Amazon S3 refuses KMS to requests of version 2, after the quota was charged.
+    @Test(arguments: [ServerSideEncryption.Algorithm.aes256, .awsKMS, .awsKMSTwice])
+    func `of version 2 begin no object that Amazon S3 is to encrypt with KMS`(
+        algorithm: ServerSideEncryption.Algorithm
+    ) async throws {
+        let header = "x-amz-server-side-encryption:\(algorithm.rawValue)\n"
+        // At Amazon S3 first, since what starts an upload is remembered.
+        for provider in [Bucket.Provider.aws, .s3] {
+            source.set { tables in
+                tables.bucket?.provider = provider
+                tables.bucket?.scheme = .awsV4
+                tables.bucket?.encryption = ServerSideEncryption(algorithm: algorithm)
+                tables.grants[0].conditions = GrantConditions(allowResponseContentType: true, allowVersions: true)
+            }
+            let isRefused = provider == .aws && algorithm != .aes256
+            for begin in [
+                "PUT\n\nimage/png\n\(Self.date)\n\(header)/demo-bucket/team/a",
+                "POST\n\nimage/png\n\(Self.date)\n\(header)/demo-bucket/team/a?uploads",
+            ] {
+                let found = await error(begin, scheme: .awsV2)
+                guard isRefused else {
+                    #expect(found == nil, "\(provider) \(begin)")
+                    continue
+                }
+                guard case .notEnforceable(let reason)? = found, reason.contains("aws-v4") else {
+                    Issue.record("\(begin): \(String(describing: found))")
+                    continue
+                }
+            }
+            #expect(uploads.types.isEmpty == isRefused)
+            #expect(await error("GET\n\n\n\(Self.date)\n/demo-bucket/team/a", scheme: .awsV2) == nil)
         }
     }
 

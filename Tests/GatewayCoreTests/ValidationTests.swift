@@ -333,6 +333,15 @@ import Testing
         #expect(WebOrigin(ofURL: url)?.isTrustworthy ?? false == isTrustworthy)
     }
 
+    @Test(arguments: [
+        ("HTTPS://Sluice.example:443/", "https://sluice.example"), ("http://a.example:443", "http://a.example:443"),
+        ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"), ("https://a.example/b", nil),
+        ("https://a.example?b", nil), ("a.example", nil),
+    ])
+    func `an origin may be spelt in any way`(text: String, origin: String?) {
+        #expect(WebOrigin(text)?.text == origin)
+    }
+
     @Test func `an API key speaks for a user`() throws {
         func field(_ principal: String, _ groups: [String] = [], name: String = "n") -> String? {
             refusedField {

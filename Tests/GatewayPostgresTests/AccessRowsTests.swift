@@ -17,7 +17,11 @@ import Testing
         let grants = try await fill(world, &random)
         let rows = try access()
         let bucket = try BucketName("demo")
-        for key in ["a/b/c", "a", "users/alice/x", "b/users/bob"] {
+        // No value of a variable is a segment such as `a%b`: it might change what a key or a condition means.
+        for key in [
+            "a/b/c", "a", "users/alice/x", "b/users/bob", "users/a%b/x", "a%b", "users/a\\b", "users/a*/x", "a?/b",
+            "$a/users", "users/a\u{85}/x", "users/é/x",
+        ] {
             let reaching = grants.filter { $0.bucket == bucket && Self.covers($0, key) }
             let found = try await all {
                 try await rows.principals(
@@ -46,7 +50,7 @@ import Testing
             }
             #expect(allows.map(\.id) == own.filter { $0.effect == .deny }.map(\.id))
         }
-        for prefix in ["", "a/", "a/b/", "users/", "users/alice/", "nothing/"] {
+        for prefix in ["", "a/", "a/b/", "users/", "users/alice/", "users/a%b/", "nothing/"] {
             let found = try await all { try await rows.grants(around: ExactText(prefix), in: bucket, $0) }
             let expected = grants.filter { $0.bucket == bucket && Self.relation(of: $0, to: prefix) != nil }
             #expect(Set(found.map(\.grant.id)) == Set(expected.map(\.id)) && found.count == expected.count, "\(prefix)")
@@ -150,17 +154,27 @@ import Testing
         let isWide = template.last == ""
         if isWide { template.removeLast() }
         guard isWide ? parts.count > template.count : parts.count == template.count else { return false }
-        return zip(template, parts).allSatisfy { $0.hasPrefix("${") || $0 == $1 }
+        return fits(template, parts)
+    }
+
+    /// Whether segments of a template fit those of a place, as far as both go.
+    private static func fits(_ template: some Sequence<String>, _ parts: some Sequence<String>) -> Bool {
+        zip(template, parts).allSatisfy { segment, part in
+            guard segment.hasPrefix("${") else { return segment == part }
+            return !part.unicodeScalars.contains { scalar in
+                "/\\*?$%".unicodeScalars.contains(scalar) || scalar.properties.generalCategory == .control
+            }
+        }
     }
 
     private static func relation(of grant: Grant, to prefix: String) -> PlacedGrant.Relation? {
         // A key that nothing names, so that only prefixes above cover it.
         let mayBeWide = grant.prefix.text.hasSuffix("/") || grant.prefix.text.isEmpty || grant.effect == .deny
-        if mayBeWide, covers(grant, prefix + "\u{1}key") { return .covers }
+        if mayBeWide, covers(grant, prefix + "key of nobody") { return .covers }
         let parts = prefix.components(separatedBy: "/").dropLast()
         let template = grant.prefix.text.components(separatedBy: "/")
         let count = template.count - (template.last == "" ? 1 : 0)
         guard count > parts.count else { return nil }
-        return zip(template, parts).allSatisfy { $0.hasPrefix("${") || $0 == $1 } ? .below : nil
+        return fits(template, parts) ? .below : nil
     }
 }

@@ -9,27 +9,41 @@ import Testing
 
 /// Readiness of a ledger of which not every connection records.
 @Suite(.timeLimit(.minutes(2))) struct LedgerWatchTests {
-    /// The login may have one connection, as where PostgreSQL has none to spare. Which of the two gets it is chance.
+    /// A ledger of two connections by a login that may have one, as where PostgreSQL has none to spare.
+    private struct Single {
+        let owner: PostgresConnection
+        let lines = LogLines()
+        let outage: Outage
+        let ledger: PostgresLedger
+        let watch: LedgerWatch
+
+        init() async throws {
+            let database = try TestDatabase.current
+            owner = try PostgresConnection(testing: database.connectionString)
+            let login = "\(database.name)_single"
+            try await owner.runScript("CREATE ROLE \(login) LOGIN CONNECTION LIMIT 1 IN ROLE sluice_gateway")
+            outage = Outage(logger: lines.logger)
+            var configuration = try PostgresConfiguration(
+                connectionString: database.connectionString.replacing("user=postgres", with: "user=\(login)"),
+                applicationName: "ledger")
+            configuration.outage = outage
+            let schema = SchemaFit(outage: outage, logger: lines.logger)
+            ledger = try PostgresLedger(
+                configuration: configuration, clock: .right, limits: .init(connections: 2), schema: schema,
+                logger: lines.logger)
+            watch = LedgerWatch(
+                ledger: ledger, schema: schema, outage: outage, maxClockDifference: 5, logger: lines.logger
+            ) { Date() }
+        }
+    }
+
+    /// Which of the two gets the login's connection is chance.
     @Test(.database(.migrated)) func `a connection that cannot be opened is no outage while another one records`()
         async throws
     {
-        let database = try TestDatabase.current
-        let owner = try PostgresConnection(testing: database.connectionString)
-        let login = "\(database.name)_single"
-        try await owner.runScript("CREATE ROLE \(login) LOGIN CONNECTION LIMIT 1 IN ROLE sluice_gateway")
-        let lines = LogLines()
-        let outage = Outage(logger: lines.logger)
-        var configuration = try PostgresConfiguration(
-            connectionString: database.connectionString.replacing("user=postgres", with: "user=\(login)"),
-            applicationName: "ledger")
-        configuration.outage = outage
-        let schema = SchemaFit(outage: outage, logger: lines.logger)
-        let ledger = try PostgresLedger(
-            configuration: configuration, clock: .right, limits: .init(connections: 2), schema: schema,
-            logger: lines.logger)
-        let watch = LedgerWatch(
-            ledger: ledger, schema: schema, outage: outage, maxClockDifference: 5, logger: lines.logger
-        ) { Date() }
+        let single = try await Single()
+        let (owner, ledger, watch) = (single.owner, single.ledger, single.watch)
+        let (lines, outage) = (single.lines, single.outage)
         let running = [Task { await ledger.run() }, Task { await watch.run() }]
         defer { for task in running { task.cancel() } }
 
@@ -59,5 +73,27 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try await owner.number("SELECT count(*) FROM issuances") == 300)
+    }
+
+    /// The first proposal goes to the first connection, against which nothing is known.
+    @Test(.database(.migrated)) func `a recording that fails is no outage while another connection records`()
+        async throws
+    {
+        let single = try await Single()
+        let (ledger, outage, lines, watch) = (single.ledger, single.outage, single.lines, single.watch)
+        let position = try await single.owner.position()
+        let recording = Task { await ledger.run() }
+        defer { recording.cancel() }
+        ledger.lanes[1].askForProbe()
+        try await eventually { ledger.lanes[1].health.current.succeeded != nil }
+        await #expect(throws: GatewayError.self) {
+            try await ledger.record(.sample(at: position), deadline: .soon)
+        }
+        #expect(ledger.lanes[0].health.current.isDoubted && !outage.isUnderWay)
+        #expect(try await ledger.record(.sample(at: position), deadline: .soon) == .recorded(remaining: []))
+        let watching = Task { await watch.run() }
+        defer { watching.cancel() }
+        try await eventually { lines.all.contains { $0.contains("connections failed while others worked") } }
+        #expect(!lines.all.contains { $0.contains("outage begins") })
     }
 }

@@ -65,6 +65,24 @@ import Testing
             }
         }
 
+        /// Deletes a quota, and then resets it. Returns the reasons why that could not be done.
+        func deleteAndReset(_ quota: UUID) async -> [GatewayError?] {
+            var refusals: [GatewayError?] = []
+            do throws(GatewayError) {
+                try await impatientStores.quotas.delete(quota.lowercaseText, revision: nil, by: AdminWorld.change)
+                refusals.append(nil)
+            } catch {
+                refusals.append(error)
+            }
+            do throws(GatewayError) {
+                _ = try await impatientStores.quotaUses.reset(quota, of: .all, by: AdminWorld.change)
+                refusals.append(nil)
+            } catch {
+                refusals.append(error)
+            }
+            return refusals
+        }
+
         static func denial(of user: String) throws -> Grant {
             var grant = try Grant.plain(user)
             grant.effect = .deny
@@ -133,6 +151,7 @@ import Testing
         let world = try World(pair.primary.connectionString(database: name))
         let grants = try await world.makeGrants(3)
         let position = try await world.owner.position()
+        let quota = try await world.stores.quotas.create(.sample(limit: 5), by: AdminWorld.change).row.id
         let upload = try await reserveParts(at: world.url)
         var revokes = [await world.revoke(grants[0])]
 
@@ -156,6 +175,9 @@ import Testing
         // The second time, the grant is there, on this server alone.
         let denials = [try await world.forbid("user:mallory"), try await world.forbid("user:mallory")]
         #expect(denials.allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(denials)")
+        // The quota is gone, from this server alone.
+        let resets = await world.deleteAndReset(quota)
+        #expect(resets.allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(resets)")
 
         try await pair.failOver()
         let survivor = try PostgresConnection(testing: pair.standby.connectionString(database: name))
@@ -172,6 +194,7 @@ import Testing
         #expect(revokes.dropFirst().allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(revokes)")
         // The commit of a reservation waited for nobody; the records after it did.
         #expect(try await survivor.number("SELECT count(*) FROM multipart_parts WHERE upload_id = '\(upload)'") == 9)
+        #expect(try await survivor.number("SELECT count(*) FROM quotas") == 1)
         let live = try await survivor.texts("SELECT id::text FROM grants WHERE removed_at IS NULL")
         for (grant, answer) in zip([grants[0], grants[1], grants[1], grants[2]], revokes) where answer == nil {
             #expect(!live.contains(grant), "a revoke that was answered with success came back")

@@ -1,3 +1,4 @@
+import Figures
 import Logging
 import Synchronization
 import Testing
@@ -85,6 +86,32 @@ import Testing
         while outage.isUnderWay { outage.wasWell(at: .now) }
         #expect(ContinuousClock.now - began >= .milliseconds(49))
         #expect(lines.all.count == 2)
+    }
+
+    @Test func `a failure beside others that work is no outage, unless they fail before they work again`() {
+        let lines = Lines()
+        let outage = Outage(quiet: .zero, logger: lines.logger)
+        let before = ContinuousClock.now
+        for _ in 0..<2 {
+            #expect(!outage.note("gone", "issuances not recorded", isSpare: true))
+            outage.countRefusal()
+        }
+        outage.wasWell(at: before)
+        #expect(lines.all.isEmpty && !outage.isUnderWay)
+        outage.wasWell(at: .now)
+        let line = lines.all.last ?? ""
+        #expect(line.hasPrefix("warning connections failed while others worked duration.s="))
+        #expect(line.hasSuffix(" failures=2 reasons=gone requests.refused=2") && outage.begun.value == 0)
+
+        #expect(!outage.note("gone", "issuances not recorded", isSpare: true))
+        outage.countRefusal()
+        #expect(outage.note("gone too", "probe of recordings"))
+        #expect(outage.isUnderWay && outage.begun.value == 1)
+        #expect(lines.all.last == "error outage begins first=probe of recordings reason=gone too")
+        #expect(!outage.note("gone", "issuances not recorded", isSpare: true))
+        outage.wasWell(at: .now)
+        #expect(lines.all.last?.hasSuffix(" failures=3 reasons=gone; gone too requests.refused=1") == true)
+        #expect(lines.all.count == 3 && !outage.isUnderWay)
     }
 
     @Test func `a failure that is nobody else's keeps its line`() {

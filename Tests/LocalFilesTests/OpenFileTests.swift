@@ -24,20 +24,18 @@ import Testing
     @Test func `Each use treats a file that exists as it says`() throws {
         let path = folder + "/uses"
         #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .reading) }
-        #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .overwriting) }
+        #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .appending) }
         try OpenFile(path, for: .updating).write("first".utf8)
         #expect(throws: FileError(number: EEXIST)) { try OpenFile(path, for: .creating) }
-        try OpenFile(path, for: .overwriting).write("F".utf8)
-        #expect(try OpenFile(path, for: .reading).readToEnd() == Array("First".utf8))
+        let more = try OpenFile(path, for: .appending)
+        try more.write(" more".utf8)
+        #expect(throws: FileError(number: EBADF)) { try more.read(atMost: 1) }
         let file = try OpenFile(path, for: .updating)
-        #expect(try file.readToEnd() == Array("First".utf8))
+        #expect(try file.readToEnd() == Array("first more".utf8))
         try file.empty()
         try file.write("2".utf8)
         try file.synchronize()
         #expect(try OpenFile(path, for: .reading).readToEnd() == Array("2".utf8))
-        let emptied = try OpenFile(path, for: .writing)
-        #expect(try file.status.size == 0)
-        #expect(throws: FileError(number: EBADF)) { try emptied.read(atMost: 1) }
         #expect(FileError(number: ENOENT).description == "No such file or directory")
     }
 
@@ -60,15 +58,22 @@ import Testing
         let files = FileManager.default
         try files.createDirectory(atPath: folder + "/real/sub", withIntermediateDirectories: true)
         try files.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "real/sub")
-        let place = FileName.followed(folder)
+        let place = FileName.located(folder)
         #expect(FileName.located(folder + "/link/../new") == place + "/real/new")
         #expect(FileName.located(folder + "/link/new") == place + "/real/sub/new")
         #expect(FileName.located(folder + "/link") == place + "/link")
-        #expect(FileName.followed(folder + "/link") == place + "/real/sub")
-        #expect(FileName.followed(folder + "/link/../new") == place + "/real/new")
-        for name in ["~", "~root", "a b", "\u{301}x"] {
-            #expect(FileName.located(name) == FileName.followed(".") + "/" + name)
+        for (name, target) in [("chain", "./link"), ("far", folder + "/chain"), ("hanging", "real/none")] {
+            try files.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)
         }
+        #expect(FileName.followed(folder + "/link") == folder + "/real/sub")
+        #expect(FileName.followed(folder + "/far") == folder + "/./real/sub")
+        #expect(FileName.followed(folder + "/hanging") == folder + "/real/none")
+        for name in ["new", "a/new", folder + "/link/../new", "/new", ""] { #expect(FileName.followed(name) == name) }
+        for name in ["~", "~root", "a b", "\u{301}x"] {
+            #expect(FileName.located(name) == files.currentDirectoryPath + "/" + name)
+        }
+        #expect(FileName.directory("a/b/c") == "a/b/" && FileName.directory("/a") == "/")
+        #expect(FileName.directory("a") == "")
         #expect(FileName.located("/new") == "/new" && FileName.located("/nowhere/../new") == "/nowhere/../new")
         #expect(FileName.last("a/b.txt/") == "b.txt" && FileName.last("~") == "~" && FileName.last("/") == "")
         #expect(FileName.last("a/\u{301}x") == "\u{301}x")
@@ -82,7 +87,7 @@ import Testing
             String(decoding: try OpenFile(path, for: .reading).readToEnd(), as: UTF8.self)
         }
         func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: folder)) }
-        try OpenFile(path, for: .writing).write("old".utf8)
+        try OpenFile(path, for: .creating).write("old".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
         do {
             let given = try FileReplacement(of: path, isPrivate: false)
@@ -109,6 +114,47 @@ import Testing
         try device.complete()
         #expect(try FileStatus("/dev/null").kind == .other)
         #expect(throws: FileError(number: ENOENT)) { try FileReplacement(of: "/nowhere/file", isPrivate: false) }
+        #expect(throws: FileError(number: EISDIR)) { try FileReplacement(of: folder, isPrivate: false) }
+        let longest = "\(folder)/" + String(repeating: "x", count: 255)
+        let long = try FileReplacement(of: longest, isPrivate: false)
+        try long.complete()
+        #expect(try FileStatus(longest).permissions == OpenFile.permissionsOfNewFiles)
+    }
+
+    @Test func `A replacement that cannot take the name is kept on demand`() throws {
+        let path = folder + "/taken"
+        let new = try FileReplacement(of: path, isPrivate: true)
+        try new.file.write("secret".utf8)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(throws: FileError(number: EISDIR)) { try new.complete() }
+        let kept = try #require(new.keep())
+        new.discard()
+        #expect(try OpenFile(kept, for: .reading).readToEnd() == Array("secret".utf8))
+        #expect(try FileStatus(kept).permissions == 0o600)
+    }
+
+    @Test func `A stream that is open is not emptied, and files in memory are replaced like others`() throws {
+        let path = folder + "/log"
+        let log = try OpenFile(path, for: .creating)
+        try log.write("old, ".utf8)
+        for name in ["/dev/fd/\(log.descriptor)", "/proc/self/fd/\(log.descriptor)"] {
+            let stream = try FileReplacement(of: name, isPrivate: true)
+            stream.discard()
+            try stream.file.write("new, ".utf8)
+            try stream.complete()
+        }
+        #expect(try OpenFile(path, for: .reading).readToEnd() == Array("old, new, new, ".utf8))
+        // The shell may have moved them to another place of a file.
+        for (name, file) in [("/dev/stdout", OpenFile.standardOutput), ("/dev/fd/2", OpenFile.standardError)] {
+            #expect(try FileReplacement(of: name, isPrivate: false).file === file)
+        }
+        let memory = "/dev/shm/files-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: memory) }
+        try Data("old".utf8).write(to: URL(filePath: memory))
+        let secret = try FileReplacement(of: memory, isPrivate: true)
+        #expect(try OpenFile(memory, for: .reading).readToEnd() == Array("old".utf8))
+        try secret.complete()
+        #expect(try FileStatus(memory).permissions == 0o600)
     }
 
     @Test func `The status tells kind, size, permissions and time`() throws {

@@ -393,7 +393,7 @@ import Testing
     /// A directory with a link to `a/sub`, so that `link/..` is `a`, and files `f` in both of them.
     private func withLink(_ body: (_ folder: String) throws -> Void) throws {
         let files = FileManager.default
-        let folder = FileName.followed(files.temporaryDirectory.path) + "/sluice-link-\(UUID().uuidString)"
+        let folder = FileName.located("\(files.temporaryDirectory.path)/sluice-link-\(UUID().uuidString)")
         try files.createDirectory(atPath: "\(folder)/a/sub", withIntermediateDirectories: true)
         defer { try? files.removeItem(atPath: folder) }
         try files.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "a/sub")
@@ -410,7 +410,7 @@ import Testing
     @Test func `what is sent is the file that the system finds under the name`() throws {
         try withLink { folder in
             let file = try LocalFile("\(folder)/link/../f")
-            #expect(file.path == "\(folder)/a/f" && file.size == 5)
+            #expect(file.place == "\(folder)/a/f" && file.size == 5)
             #expect(try file.open(at: 0).readToEnd() == Array("there".utf8))
             try file.checkUnchanged()
             let place = try ObjectAddress("photos/a/")

@@ -188,6 +188,10 @@ export function bucketWizard(page) {
         toast("The bucket is in force on every gateway");
         await show(3);
       } catch (error) {
+        if (page.signal.aborted) {
+          toast.problem(error);
+          return;
+        }
         if (!main.refuse(error)) more.refuse(error);
         fill(trouble, problemBox(error));
       } finally {

@@ -6,6 +6,7 @@ import { schemaForm, segmented } from "../form.js";
 import { bytes, code, duration, id as shortID, time, visible } from "../format.js";
 import { badge, button, card, copyButton, facts, message, pageHead, problemBox, progressBar } from "../parts.js";
 import { suggestions } from "../suggest.js";
+import { toast } from "../toast.js";
 import { showObject } from "../values.js";
 
 /** Members of a request that the form shows at once. The others are below "More". */
@@ -202,6 +203,10 @@ function issueCard(page, asked) {
       const answer = makesKey ? await withKey(page, asked, (key) => send(key)) : await send(bearer);
       fill(place, useCard(page, answer.data, asked));
     } catch (error) {
+      if (page.signal.aborted) {
+        toast.problem(error);
+        return;
+      }
       if (isAbort(error)) return;
       const isElsewhere = error.status === 404 && error.code === "NoSuchRoute";
       fill(
@@ -245,6 +250,8 @@ async function withKey(page, { principal, groups }, action) {
     },
   });
   try {
+    // Nobody would see the link, which is recorded and counts against quotas.
+    page.signal.throwIfAborted();
     return await action(data.key);
   } finally {
     // Also when the person has left the page.

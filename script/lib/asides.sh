@@ -15,15 +15,19 @@ aside() {
     asides[$name]=$!
 }
 
-# end_asides: tells what still runs aside to end, and waits until all its processes have.
+# end_asides: tells what still runs aside to end, and waits until all its processes have, at most a minute. The script
+# and what it starts ignore Ctrl-C from then on, so that a second one leaves nothing behind.
 end_asides() {
-    local group attempt
+    local group end=$((SECONDS + 60))
+    trap '' INT TERM
     for group in "${asides[@]}"; do kill -TERM -- "-$group" 2>/dev/null || true; done
     for group in "${asides[@]}"; do
-        for attempt in {1..600}; do
-            kill -0 -- "-$group" 2>/dev/null || continue 2
+        while kill -0 -- "-$group" 2>/dev/null; do
+            if ((SECONDS >= end)); then
+                kill -KILL -- "-$group" 2>/dev/null || true
+                break
+            fi
             sleep 0.1
         done
-        kill -KILL -- "-$group" || true
     done
 }

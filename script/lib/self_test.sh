@@ -26,9 +26,9 @@ expect() {
     [[ $told == $pattern ]] || printf '%s: %s\n' "$name" "$told"
 }
 
-# What runs aside has ended when a script that Ctrl-C interrupted ends, and has cleaned up.
+# What runs aside has ended when a script that Ctrl-C interrupted ends, and has cleaned up, also after a second Ctrl-C.
 interrupted() {
-    local script process name sleeper
+    local script process status=0 name sleeper
     script=$(
         cat <<'SH'
 set -euo pipefail
@@ -37,7 +37,7 @@ source "$2"
 trap 'trap - EXIT; end_asides; exit 1' EXIT
 trap 'exit 130' INT
 work() { "$data/bin/sleeper" "$1"; }
-aside command bash -c 'trap "touch $0/cleaned" EXIT; "$0/bin/sleeper" "$0/command"; :' "$data"
+aside command bash -c 'trap "\"$0/bin/cleaner\" \"$0\"" EXIT; "$0/bin/sleeper" "$0/command"; :' "$data"
 aside function work "$data/function"
 while [[ ! -s $data/command || ! -s $data/function ]]; do sleep 0.05; done
 touch "$data/started"
@@ -45,12 +45,17 @@ sleep 1000
 SH
     )
     stand_in sleeper 'echo $$ >"$1"; exec sleep 1000'
+    stand_in cleaner 'touch "$1/cleaning"; while [[ ! -e $1/go ]]; do sleep 0.05; done; touch "$1/cleaned"'
     # Commands in the background of a script ignore the signal, unless told otherwise.
     env --default-signal=INT setsid bash -c "$script" script "$data" "$root/script/lib/asides.sh" &
     process=$!
     while [[ ! -e $data/started ]] && kill -0 "$process" 2>/dev/null; do sleep 0.05; done
     kill -INT -- "-$process"
-    wait "$process" || true
+    while [[ ! -e $data/cleaning ]] && kill -0 "$process" 2>/dev/null; do sleep 0.05; done
+    kill -INT -- "-$process" 2>/dev/null || true
+    touch "$data/go"
+    wait "$process" || status=$?
+    ((status == 1)) || echo "a second Ctrl-C ended a script that cleans up (status $status)"
     for name in command function; do
         sleeper=$(<"$data/$name")
         if kill -KILL "$sleeper" 2>/dev/null; then echo "a $name that ran aside outlived the script"; fi

@@ -6,7 +6,7 @@ EXECUTE "StorageCredentialTable.insert"(
 );
 EXECUTE "BucketTable.insert"(
     'scenario', 's3', 'https://store.example', 'eu-west-1', 'path', 'aws-v4', '00000000-0000-7000-8000-000000000001',
-    900, 3600, false, false, false, false, false, NULL, NULL, '{}', 43200, '{}', '{}', NULL, 0
+    900, 3600, false, false, false, false, false, NULL, NULL, NULL, '{}', 43200, '{}', '{}', NULL, 0
 );
 EXECUTE "QuotaTable.insert"(
     '00000000-0000-7000-8000-000000000002', 'user:scenario', 'scenario', 'PutObject', 'bytes', 'total', 'each', 100

@@ -24,11 +24,15 @@ struct AdminCall {
     func run() throws(AdminFailure) -> Int32 {
         // Before anything is sent: an answer may hold what is shown only once.
         let output = try AdminOutputFile(invocation.output, isPrivate: command.showsSecret(model))
+        defer { output.discard() }
         let interrupts =
             output.isReplacement
-            ? Interrupts {
+            ? Interrupts { [isJSON = invocation.isJSON, errors = screen.errors] in
                 output.discard()
-                _exit(ExitStatus.interrupted)
+                // The terminal has `^C` in its line, and perhaps a bar.
+                if errors.isTerminal { writeToStandardError("\n") }
+                AdminFailure.interrupted.tell(asJSON: isJSON, on: errors)
+                _exit(AdminFailure.interrupted.exitCode)
             } : nil
         defer { interrupts?.end() }
         return try run(writingTo: output)
@@ -285,9 +289,6 @@ struct AdminCall {
 
     private func write(_ bytes: [UInt8], to output: AdminOutputFile) throws(AdminFailure) {
         _ = output.write(bytes)
-        do throws(AdminFailure) { try output.complete() } catch {
-            guard command.showsSecret(model), case .file(let text) = error else { throw error }
-            throw .file("\(text) The command has taken effect, and its secret is not shown again: make another one.")
-        }
+        try output.complete()
     }
 }

@@ -7,14 +7,16 @@ final class AdminOutputFile: Sendable {
     private let file: OpenFile
     /// What replaces a file; `nil` for standard output.
     private let replacement: FileReplacement?
-    private let reason = Mutex<AdminFailure?>(nil)
+    private let isPrivate: Bool
+    private let reason = Mutex<FileError?>(nil)
 
     /// Opens the file.
     ///
     /// - Parameters:
     ///   - name: The name; `nil` and `-` are standard output.
-    ///   - isPrivate: Whether only the owner can read the file.
+    ///   - isPrivate: Whether the answer holds a secret that is shown once. Then only the owner can read the file.
     init(_ name: String?, isPrivate: Bool) throws(AdminFailure) {
+        self.isPrivate = isPrivate
         guard let name, name != "-" else {
             (file, replacement) = (.standardOutput, nil)
             return
@@ -30,29 +32,32 @@ final class AdminOutputFile: Sendable {
     /// Whether there is something to remove if the answer does not become complete.
     var isReplacement: Bool { replacement != nil }
 
-    /// Removes what was written to a file.
+    /// Removes what was written to a file, unless the answer is complete or kept.
     func discard() { replacement?.discard() }
 
     /// Why nothing more can be written; `nil` if all is well.
-    var failure: AdminFailure? { reason.withLock { $0 } }
+    var failure: AdminFailure? {
+        guard let reason = reason.withLock({ $0 }) else { return nil }
+        let loss = " The command has taken effect, and its secret is not shown again: make another one."
+        return .file("The output cannot be written: \(reason)." + (isPrivate ? loss : ""))
+    }
 
     /// Writes bytes. Returns `false` if that failed.
     func write(_ bytes: [UInt8]) -> Bool {
         reason.withLock { reason in
             guard reason == nil else { return false }
-            reason = Self.failure { () throws(FileError) in try file.write(bytes) }
+            do throws(FileError) { try file.write(bytes) } catch { reason = error }
             return reason == nil
         }
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name. Where that fails, a secret stays in the file that has it.
     func complete() throws(AdminFailure) {
-        let failure = failure ?? Self.failure { () throws(FileError) in try replacement?.complete() }
         if let failure { throw failure }
-    }
-
-    private static func failure(of body: () throws(FileError) -> Void) -> AdminFailure? {
-        do throws(FileError) { try body() } catch { return .file("The output cannot be written: \(error).") }
-        return nil
+        do throws(FileError) { try replacement?.complete() } catch {
+            let text = "The output cannot be written: \(error)."
+            guard isPrivate, let name = replacement?.keep() else { throw .file(text) }
+            throw .file("\(text) The command has taken effect, and its answer is in '\(name)'.")
+        }
     }
 }

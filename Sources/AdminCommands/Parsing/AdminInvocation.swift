@@ -172,7 +172,9 @@ struct AdminInvocation: Sendable {
         case .fileType:
             try AdminPlace.check(value, among: ["ndjson", "csv"], option.rawValue)
             fileType = value
-        case .output: output = value
+        case .output:
+            guard !value.isEmpty else { throw .usage("'--output' needs the name of a file, or '-'.") }
+            output = value
         case .ifMatch: ifMatch = value
         case .timeout: timeout = try Self.positive(option, value)
         case .limit: limit = try Self.positive(option, value)

@@ -1,5 +1,6 @@
 import ContractModel
 import GatewayTransport
+import LocalFiles
 import Terminal
 
 /// The reason why a command failed.
@@ -14,6 +15,8 @@ enum AdminFailure: Error, Sendable {
     case unreachable(String, advice: String? = nil)
     /// The user answered a question with no.
     case declined
+    /// A signal ended the command.
+    case interrupted
 
     /// A command line with one mistake.
     static func usage(_ text: String) -> AdminFailure { .misuse([text], seeing: nil) }
@@ -24,6 +27,7 @@ enum AdminFailure: Error, Sendable {
         case .misuse: 64
         case .file, .declined: 1
         case .unreachable: 7
+        case .interrupted: ExitStatus.interrupted
         case .refused(let status, _, _, _): ExitStatus.ofRefusal(status)
         }
     }
@@ -40,7 +44,17 @@ enum AdminFailure: Error, Sendable {
         6   too many requests, or an error in the gateway or a store (429, 5xx)
         7   the gateway cannot be reached, or closed the connection
         64  the command line is wrong; nothing was sent
+        130 interrupted while the answer went to a file of '--output'
         """
+
+    /// Writes the failure to standard error.
+    ///
+    /// - Parameters:
+    ///   - isJSON: Whether as a JSON document.
+    ///   - stream: Standard error.
+    func tell(asJSON isJSON: Bool, on stream: TerminalStream) {
+        writeToStandardError((isJSON ? document.json(isIndented: true) : message(on: stream)) + "\n")
+    }
 
     /// The text for standard error.
     ///
@@ -61,6 +75,7 @@ enum AdminFailure: Error, Sendable {
                 + (words.map { ["See '\((["sluice", "admin"] + $0 + ["--help"]).joined(separator: " "))'."] } ?? [])
         case .file(let text): return [text]
         case .declined: return ["Nothing was changed."]
+        case .interrupted: return ["Interrupted. The answer is not complete."]
         case .unreachable(let text, let advice): return [text] + (advice.map { ["  " + $0] } ?? [])
         case .refused(let status, let problem, let advice, let option):
             let code = problem["code"]?.text ?? RemoteGateway.unknownAnswerCode
@@ -99,6 +114,7 @@ enum AdminFailure: Error, Sendable {
             case .misuse: "CommandLine"
             case .file: "File"
             case .declined: "Declined"
+            case .interrupted: "Interrupted"
             case .unreachable: "Unreachable"
             case .refused: RemoteGateway.unknownAnswerCode
             }

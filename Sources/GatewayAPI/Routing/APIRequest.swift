@@ -99,11 +99,12 @@ final class APIRequest: Sendable {
     /// The segment that matches the template's parameter at an index.
     func parameter(_ index: Int) -> String { match.parameters[index] }
 
-    /// The identifier that the path names first.
+    /// The identifier that the path names first. It is noted as the row if the route is for admins.
     ///
     /// - Throws: ``GatewayError/notFound(_:)`` for a text that is no identifier of any row.
     func rowID(of kind: ResourceKind) throws(GatewayError) -> UUID {
         guard let id = UUID(uuidString: parameter(0)) else { throw .notFound(kind) }
+        if route.access.isOfAdmins { notes.note(row: id.lowercaseText) }
         return id
     }
 
@@ -189,9 +190,7 @@ extension APIRequest {
 
     /// Who reads the answer. Before the caller of an admin route is known, that may be anybody.
     private var reader: Cause.Reader {
-        guard let access = match.route?.access, access == .admin || access == .auditor,
-            notes.current.principal != nil
-        else { return .user }
+        guard match.route?.access.isOfAdmins == true, notes.current.principal != nil else { return .user }
         return .admin
     }
 }
@@ -207,12 +206,7 @@ extension Caller {
 
 extension APIRequest {
     /// What the caller may see and change by this request. Roles limit admin operations only.
-    func authority(of caller: Caller) -> AdminAuthority {
-        switch route.access {
-        case .admin, .auditor: caller.authority
-        case .anyone, .store, .user, .userOrTicket, .ticket, .webIdentity: .unlimited
-        }
-    }
+    func authority(of caller: Caller) -> AdminAuthority { route.access.isOfAdmins ? caller.authority : .unlimited }
 
     /// What the caller may see by this request.
     func reach(of caller: Caller) -> AdminReach { authority(of: caller).sees }

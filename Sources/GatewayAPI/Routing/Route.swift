@@ -47,7 +47,7 @@ final class Route: Sendable {
     /// Whether policy changes are read before the caller is authenticated, because nothing that the operation does
     /// later proves the credential: it neither records nor is decided by committed policy. A revoked credential must
     /// not act before this gateway has read the revocation.
-    var readsPolicyFirst: Bool { access == .admin || access == .auditor || options.readsPolicyFirst }
+    var readsPolicyFirst: Bool { access.isOfAdmins || options.readsPolicyFirst }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
     /// Whether the route takes a body.
@@ -82,6 +82,14 @@ final class Route: Sendable {
         case auditor
         /// A caller with the role `admin`.
         case admin
+
+        /// Whether the caller needs a role.
+        var isOfAdmins: Bool {
+            switch self {
+            case .admin, .auditor: true
+            case .anyone, .store, .user, .userOrTicket, .ticket, .webIdentity: false
+            }
+        }
     }
 
     /// How an answer is repeated for the same idempotency key.

@@ -114,8 +114,7 @@ extension Bucket: ValidatedRow {
             "Buckets of '\(provider.rawValue)' must use one of these algorithms: \(words.algorithms.map { "'\($0.rawValue)'" }.joined(separator: ", "))."
         )
         try require(
-            provider != .aws || scheme != .awsV2 || encryption.algorithm == .aes256, field,
-            "Amazon S3 encrypts with KMS only what is signed by 'aws-v4'.")
+            encrypts(by: scheme), field, "Amazon S3 encrypts with KMS only what is signed by 'aws-v4'.")
         try require(
             encryption.keyID == nil || encryption.algorithm != .aes256, "encryption.keyID",
             "The algorithm 'AES256' has no key of its own.")

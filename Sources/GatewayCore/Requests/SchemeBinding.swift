@@ -141,6 +141,14 @@ extension Bucket {
             + (encryption.keyID.map { [NamedValue(words.keyHeader, $0)] } ?? [])
     }
 
+    /// Whether the store encrypts as the bucket requests what is signed by a scheme. Amazon S3 takes KMS only by version 4.
+    ///
+    /// - SeeAlso: Amazon S3, "Using server-side encryption with AWS KMS keys (SSE-KMS)".
+    func encrypts(by scheme: Scheme) -> Bool {
+        guard let encryption else { return true }
+        return provider != .aws || scheme != .awsV2 || encryption.algorithm == .aes256
+    }
+
     /// The parameters that make the store send a callback when an upload is complete.
     var callbackQuery: [NamedValue] {
         guard let callback else { return [] }

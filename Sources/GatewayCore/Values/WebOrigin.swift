@@ -8,6 +8,13 @@ public struct WebOrigin: Hashable, Sendable {
     /// Whether pages and answers of the origin travel safely: by https, or within the browser's own machine.
     public let isTrustworthy: Bool
 
+    /// Reads an origin in any spelling: in capitals, with the default port, or with a slash at its end. `nil` for
+    /// anything else.
+    public init?(_ text: String) {
+        guard let endpoint = try? StoreEndpoint(text), endpoint.path.isEmpty else { return nil }
+        self.init(ofURL: "\(endpoint.scheme)://\(endpoint.authority)")
+    }
+
     /// Reads the beginning of a URL; `nil` for a URL without an origin, or with one that has more than a host and a
     /// port.
     public init?(ofURL url: String) {

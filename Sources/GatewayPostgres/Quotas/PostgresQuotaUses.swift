@@ -40,7 +40,10 @@ public struct PostgresQuotaUses: QuotaUses {
         for _ in 0..<Self.maxAttempts {
             guard let outcome = try await attempt(call) else { continue }
             guard outcome.isClaimed else { throw .idempotency(.inFlight(retryAfter: 1)) }
-            guard let reset = outcome.reset else { throw .notFound(.quota) }
+            guard let reset = outcome.reset else {
+                _ = try await execute(AdminStatements.writeNothing, (), for: change.requestID)
+                throw .notFound(.quota)
+            }
             return reset
         }
         throw .slowDown(retryAfter: 1, cause: "reservations of the quota were locked in every attempt to reset it")
@@ -60,12 +63,12 @@ public struct PostgresQuotaUses: QuotaUses {
     }
 
     private func execute<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, for requestID: String = ""
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters)
         } catch {
-            throw refusal(error, "")
+            throw refusal(error, requestID)
         }
     }
 

@@ -63,7 +63,8 @@ public struct LedgerWatch: Service {
         let fails = states.contains { $0.flaw != nil }
         for (index, state) in states.enumerated()
         where index == rested || state.succeeded == nil || state.isDoubted || fails || schema.isBroken {
-            ledger.lanes[index].askForProbe()
+            // What fails one connection, such as a full disk, may fail the others only when they write.
+            ledger.lanes[index].askForProbe(writes: fails)
         }
         report(states)
     }

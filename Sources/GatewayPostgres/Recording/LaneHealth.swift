@@ -27,6 +27,8 @@ final class LaneHealth: Sendable {
         var step: (step: RecordingProbe.Step, since: ContinuousClock.Instant)?
         /// Whether a probe was asked for and has not ended.
         var isAsked = false
+        /// Whether that probe is to write, too.
+        var isAskedToWrite = false
         fileprivate var failures = 0
         fileprivate var failure: (flaw: String, at: ContinuousClock.Instant)?
 
@@ -103,11 +105,14 @@ final class LaneHealth: Sendable {
         state.withLock { $0.isDoubted = true }
     }
 
-    /// Notes that a probe was asked for. Returns `false` if one is already due or running.
-    func ask() -> Bool {
+    /// Notes that a probe was asked for, which is to write, too, if `writes`. Returns `false` if one is already due or
+    /// running.
+    func ask(writes: Bool) -> Bool {
         state.withLock { state in
-            defer { state.isAsked = true }
-            return !state.isAsked
+            guard !state.isAsked else { return false }
+            state.isAsked = true
+            state.isAskedToWrite = writes
+            return true
         }
     }
 

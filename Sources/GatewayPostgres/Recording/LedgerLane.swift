@@ -50,8 +50,10 @@ final class LedgerLane: Sendable {
     }
 
     /// Asks for a probe of the connection between two recordings, unless one is already due or running.
-    func askForProbe() {
-        if health.ask() { queue.askForProbe() }
+    ///
+    /// - Parameter writes: Whether the probe writes even if nothing is known against this connection.
+    func askForProbe(writes: Bool = false) {
+        if health.ask(writes: writes) { queue.askForProbe() }
     }
 
     /// Refuses the entries whose deadline has passed, and returns the others.
@@ -119,7 +121,8 @@ final class LedgerLane: Sendable {
         if !error.refusesData, error != .cancelled { health.recordingFailed(error) }
         if error.missesSchema, let schema { return schema.breaks(SchemaFit.partsMissing) }
         if !error.refusesData, !error.isWait, let outage = configuration.outage {
-            outage.note("\(error)", "issuances not recorded")
+            // The others have recorded until now. Whether they still do, their next recordings or probes tell.
+            outage.note("\(error)", "issuances not recorded", isSpare: configuration.isSpare())
         } else {
             logger.report(
                 error, "issuances not recorded", in: configuration.outage, level: .error,

@@ -33,7 +33,8 @@ struct RecordingProbe {
         case commit
         /// Sends an outdated decision to both recording functions, which try to prove it.
         case proof
-        /// Locks the tables of the ledger. After a failed recording, also writes a row and rolls it back.
+        /// Locks the tables of the ledger. After a failed recording over any connection, also writes a row and rolls it
+        /// back.
         case ledger
     }
 
@@ -58,7 +59,8 @@ struct RecordingProbe {
             for next in [Step.commit, .proof, .ledger] {
                 step = next
                 health.reaches(next)
-                try await take(next, isDoubted, over: connection, until: start + Self.patience)
+                try await take(
+                    next, writes: isDoubted || before.isAskedToWrite, over: connection, until: start + Self.patience)
             }
             if wasBroken { schema?.mends() }
             health.probeEnded(.passed, since: start)
@@ -90,7 +92,7 @@ struct RecordingProbe {
     }
 
     private func take(
-        _ step: Step, _ isDoubted: Bool, over connection: LoopConnection, until deadline: ContinuousClock.Instant
+        _ step: Step, writes: Bool, over connection: LoopConnection, until deadline: ContinuousClock.Instant
     ) async throws(PostgresError) {
         switch step {
         case .answer: break
@@ -101,7 +103,7 @@ struct RecordingProbe {
             _ = try await connection.execute(RecordBatch.record, (stale, clock), deadline: deadline)
         case .ledger:
             _ = try await connection.execute(Self.lock, (), deadline: deadline)
-            if isDoubted { _ = try await connection.execute(Self.write, (), deadline: deadline) }
+            if writes { _ = try await connection.execute(Self.write, (), deadline: deadline) }
         }
         // After the deadline, a step may end only because its wait was given up. That is no success.
         guard ContinuousClock.now < deadline else { throw .deadlineExceeded }

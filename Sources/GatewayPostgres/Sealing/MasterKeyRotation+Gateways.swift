@@ -24,22 +24,25 @@ extension MasterKeyRotation {
         /// Number of rows that were sealed with the key before. It is 0 unless a gateway started during the rotation.
         public var resealed: Int
 
-        /// Names the gateways and says what to do.
+        /// Names the gateways, in one line.
         public var description: String {
             let done = resealed == 0 ? "Nothing was sealed again" : "\(resealed) rows were sealed again, no more"
-            let lines = gateways.map { gateway in
+            let names = gateways.map { gateway in
                 let keys = gateway.keyIDs.map { "'\($0)'" }.joined(separator: ", ")
                 let flaw = gateway.keyIDs.contains(keyID) ? "seals with another one" : "does not have it"
                 let started = gateway.startedAt.formatted(.iso8601)
-                return "  \(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"
+                return "\(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"
             }
-            return """
-                \(done): these gateways do not seal with the master key '\(keyID)'.
-                \(lines.joined(separator: "\n"))
-                Add the key's line to SLUICE_MASTER_KEY or its file where it is missing, and reload or restart those \
-                gateways. Once all have it, put it first on each, reload or restart them, and run this command again. \
-                A gateway that did not stop by itself counts as running for 30 seconds.
-                """
+            return "\(done): gateways do not seal with the master key '\(keyID)': \(names.joined(separator: "; "))"
+        }
+
+        /// Says what to do, in one line.
+        public var advice: String {
+            """
+            Add the key's line to SLUICE_MASTER_KEY or its file where it is missing, and reload or restart those \
+            gateways. Once all have it, put it first on each, reload or restart them, and run this command again. \
+            A gateway that did not stop by itself counts as running for 30 seconds.
+            """
         }
     }
 

@@ -35,8 +35,8 @@ public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the request gives the object its content type.
-    var setsContentType: Bool { self == .putObject || self == .initiateMultipartUpload }
+    /// Whether the request begins an object, and so gives it its content type and its encryption.
+    public var beginsObject: Bool { self == .putObject || self == .initiateMultipartUpload }
 }
 
 /// The operation of a request, recognised by its method and query parameters.

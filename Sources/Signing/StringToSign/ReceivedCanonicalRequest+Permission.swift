@@ -47,7 +47,7 @@ extension ReceivedCanonicalRequest {
             method: method, parameters: parameters, vendor: vendor,
             listing: ["encoding-type", "max-parts", "part-number-marker"], isOfBucket: key.isEmpty)
         let bound = try checkedHeaders(signer: signer, rules)
-        guard bound.contentType != nil || !operation.operation.setsContentType else { throw .contentTypeNeeded }
+        guard bound.contentType != nil || !operation.operation.beginsObject else { throw .contentTypeNeeded }
         return PermittedString(
             permission: StringPermission(
                 operation: operation.operation,

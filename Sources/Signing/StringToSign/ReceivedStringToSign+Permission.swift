@@ -16,8 +16,9 @@ extension ReceivedStringToSign {
         for header in headers { try HeaderRules(vendor, rules).check(header) }
         guard contentMD5.isEmpty || Base64.decode(contentMD5)?.count == 16 else { throw .invalidContentMD5 }
         guard contentType.isEmpty || Self.isContentType(contentType) else { throw .invalidContentType }
-        // A store may take the string of a part for that of a whole object, so both need a type.
-        let needsType = parameters.operation.setsContentType || parameters.operation == .uploadPart
+        let needsType =
+            parameters.operation == .uploadPart
+            ? vendor == .alibaba || rules.partsNeedType : parameters.operation.beginsObject
         guard !needsType || !contentType.isEmpty else { throw .contentTypeNeeded }
         return PermittedString(
             permission: StringPermission(

@@ -13,6 +13,9 @@ public struct StringRules: Sendable, Hashable {
     public let callback: Callback?
     /// Headers of the vendor that a request may have with exactly these values, names in lower case.
     public let encryption: [NamedValue]
+    /// Whether the store may take the version 2 string of a part for that of a whole object, and choose an object's type
+    /// by the key. At Alibaba OSS that is always so.
+    public let partsNeedType: Bool
 
     /// The call that a store makes when it has the object.
     public struct Callback: Sendable, Hashable {
@@ -31,13 +34,14 @@ public struct StringRules: Sendable, Hashable {
     /// Makes rules.
     public init(
         now: SigningInstant, maxLifeSeconds: Int, securityToken: String? = nil, callback: Callback? = nil,
-        encryption: [NamedValue] = []
+        encryption: [NamedValue] = [], partsNeedType: Bool = false
     ) {
         self.now = now
         self.maxLifeSeconds = maxLifeSeconds
         self.securityToken = securityToken
         self.callback = callback
         self.encryption = encryption
+        self.partsNeedType = partsNeedType
     }
 
     /// Checks the date of a request that is signed in a header, and returns the last instant at which stores accept it.

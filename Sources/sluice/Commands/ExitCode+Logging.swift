@@ -29,6 +29,9 @@ extension ExitCode {
         case let error as DatabaseTrial.Failure:
             metadata["cause"] = "\(Self.line("\(error)"))"
             metadata["advice"] = "\(error.advice)"
+        case let error as MasterKeyRotation.Refusal:
+            metadata["cause"] = "\(error)"
+            metadata["advice"] = "\(error.advice)"
         case let error as PostgresError:
             metadata["cause"] = "PostgreSQL: \(Self.line("\(error)"))"
             if let login { metadata["advice"] = "\(error.advice(for: login))" }

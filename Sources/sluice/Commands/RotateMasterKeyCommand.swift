@@ -33,9 +33,6 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
             let configuration = try PostgresConfiguration(maintaining: &reader)
             guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
             try await rotate(keys, configuration, logger)
-        } catch let refusal as MasterKeyRotation.Refusal {
-            // Its text has a line for each gateway.
-            throw refusal
         } catch {
             throw ExitCode(logging: error, to: logger, "The rotation of the master key failed", as: .gateway)
         }

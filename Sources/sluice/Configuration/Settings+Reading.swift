@@ -28,10 +28,13 @@ extension Settings {
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
         let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
-        let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
-        let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
-        let publicURL = reader.text(.publicURL)
-        if let publicURL { reader.check(publicURL, isOriginFor: .publicURL, example: "https://sluice.example") }
+        let origins = reader.pageOrigins()
+        let keyOrigins = reader.list(.eventsOSSKeyOrigins).compactMap {
+            reader.origin($0, of: .eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
+        }
+        let publicURL = reader.text(.publicURL).flatMap {
+            reader.origin($0, of: .publicURL, example: "https://sluice.example")
+        }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -67,22 +70,26 @@ extension SettingReader {
         return key.text
     }
 
-    /// Reads origins in the form that browsers send. Any other would never match.
-    ///
-    /// - Parameters:
-    ///   - name: The setting.
-    ///   - allowsAll: Whether `*` is allowed, which stands for every origin.
-    ///   - example: An origin for the error message.
-    fileprivate mutating func origins(_ name: SettingName, orAll allowsAll: Bool = false, example: String) -> [String] {
-        let origins = list(name)
-        for origin in origins where !(allowsAll && origin == "*") { check(origin, isOriginFor: name, example: example) }
+    /// Reads the origins of pages, in the form that browsers send, or `*`. Any other would never match.
+    fileprivate mutating func pageOrigins() -> [String] {
+        let origins = list(.corsAllowedOrigins)
+        for text in origins where text != "*" {
+            let origin = WebOrigin(ofURL: text)?.text
+            guard origin != text else { continue }
+            refuse(
+                .corsAllowedOrigins,
+                "'\(text)' is not an origin as browsers send it, such as \(origin ?? "https://app.example")")
+        }
         return origins
     }
 
-    fileprivate mutating func check(_ text: String, isOriginFor name: SettingName, example: String) {
-        let origin = WebOrigin(ofURL: text)?.text
-        guard origin != text else { return }
-        refuse(name, "'\(text)' is not an origin as browsers send it, such as \(origin ?? example)")
+    /// Reads an origin in any spelling, and returns it as browsers would send it; `nil` if a mistake was noted.
+    fileprivate mutating func origin(_ text: String, of name: SettingName, example: String) -> String? {
+        guard let origin = WebOrigin(text) else {
+            refuse(name, "'\(text)' is not an origin, such as \(example)")
+            return nil
+        }
+        return origin.text
     }
 }
 

@@ -203,17 +203,18 @@ class Visit:
         self.page.get_by_role("menuitem", name=entry, exact=True).click()
 
     @contextlib.contextmanager
-    def unanswered(self, pattern: str, name: str, answer=lambda route: route.continue_()):
+    def unanswered(self, pattern: str, name: str, answer=lambda route: route.continue_(), *, within=None):
         """Presses a button of the dialog. What the button asks for is answered when the block has ended.
 
-        The block receives the requests that wait, and may answer some of them itself.
+        `within` is where the button is instead. The block receives the requests that wait, and may answer some of them
+        itself.
         """
         held = []
         self.page.route(
             pattern, lambda route: route.continue_() if route.request.method == "GET" else held.append(route))
         try:
             with self.page.expect_request(pattern):
-                self.press(name, self.dialog)
+                self.press(name, within or self.dialog)
             yield held
         finally:
             for route in held:

@@ -4,6 +4,7 @@ import json
 
 from playwright.sync_api import expect
 
+from forms import field
 from rows import Gateway
 from visits import Visit, seen
 
@@ -165,6 +166,61 @@ def a_secret_is_shown_after_its_dialog_was_left(walk):
         visit.settle()
     assert visit.page.url.endswith("#/home"), "the person stays where it went"
     world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
+@step
+def a_late_answer_closes_no_other_dialog(walk):
+    visit, world = arrive(walk), walk.world
+    made = world.gateway.admin("POST", "api-keys", {"name": "slow", "principal": "user:slow"})
+    world.secrets.append(made["key"])
+    visit.go(f"#/api-keys/{made['id']}")
+    visit.press("Change")
+    field(visit, "Name").fill("renamed late")
+    answers = []
+    with visit.unanswered(
+            f"**/admin/v1/api-keys/{made['id']}", "Save", lambda route: route.fulfill(response=answers[0])) as held:
+        close_late(visit)
+        # The gateway has changed the row before the next request, and its answer comes after that one's.
+        answers.append(held[0].fetch())
+        visit.press("Rotate")
+        visit.press("Rotate", visit.dialog)
+        expect(visit.dialog.get_by_text("The rotated API key")).to_be_visible()
+    told(visit, "Saved")
+    world.secrets.append(visit.dialog.locator(".secret code").first.inner_text().strip())
+    expect(visit.main.locator("h1")).to_have_text("slow")
+    visit.press("I have kept it", visit.dialog)
+    expect(visit.main.locator("h1")).to_have_text("renamed late")
+    visit.settle()
+    world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
+@step
+def a_refused_bucket_is_told_to_a_person_who_left_its_steps(walk):
+    visit = arrive(walk)
+    visit.go("#/buckets?new=1")
+    visit.main.get_by_role("button", name="S3-compatible").click()
+    visit.settle()
+    visit.main.locator(".choice").first.click()
+    for name, value in (("Name", "left-behind"), ("Endpoint", "https://store.example"), ("Region", "eu-west-1")):
+        field(visit, name).fill(value)
+    with visit.refused(503):
+        with visit.unanswered("**/admin/v1/buckets", "Create and test", refuse, within=visit.main):
+            visit.page.go_back()
+            expect(visit.main.locator("h1")).to_have_text("Home")
+        told(visit, "The store cannot be reached")
+
+
+@step
+def no_link_is_issued_for_a_person_who_left(walk):
+    visit, world = arrive(walk), walk.world
+    before = world.gateway.items("api-keys?principal=user:alice")
+    visit.go(f"#/try?principal=user:alice&bucket={world.bucket}&key=alice/left.txt")
+    seen(visit.page, "Permitted")
+    with visit.unanswered("**/admin/v1/api-keys", "Issue the link", within=visit.main):
+        visit.page.go_back()
+        expect(visit.main.locator("h1")).to_have_text("Home")
+    assert world.gateway.items("api-keys?principal=user:alice") == before, "the key that would have issued it is gone"
+    assert not world.gateway.items(f"issuances?prefix=alice/left.txt&bucket={world.bucket}")
 
 
 @step

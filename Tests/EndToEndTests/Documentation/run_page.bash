@@ -10,9 +10,11 @@ PATH=$(dirname "$program"):$PATH:/usr/sbin
 ip link set lo up
 mkdir "$root/home" "$root/work"
 export HOME=$root/home PATH
-unset XDG_STATE_HOME no_proxy NO_PROXY
-# Nothing listens there. What is on this machine is asked for directly.
-export http_proxy=http://127.0.0.1:1
+unset XDG_STATE_HOME no_proxy
+# Nothing listens there. What is on this machine, and what has the name, is asked for directly.
+export http_proxy=http://127.0.0.1:1 NO_PROXY=sluice.test
+{ cat /etc/hosts; echo '127.0.0.1 sluice.test'; } >"$root/hosts"
+mount --bind "$root/hosts" /etc/hosts
 cd "$root/work"
 
 # Waits until a command succeeds, for a process in the background whose log is in a file.
@@ -49,7 +51,8 @@ start_postgres() {
 start_dev() {
     command sluice dev --data-dir "$root/dev" >"$root/dev-output" 2>"$root/dev-errors" &
     wait_for $! "$root/dev-errors" grep Ctrl-C "$root/dev-output"
-    source <(grep '^export SLUICE_' "$root/dev-output")
+    # The addresses are as at a gateway of the reader's own, by name.
+    source <(sed -n '/^export SLUICE_/ { s|//127[.]0[.]0[.]1:|//sluice.test:|; p }' "$root/dev-output")
 }
 
 # A terminal of its own for 'sluice serve'.

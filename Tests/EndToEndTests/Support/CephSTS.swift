@@ -11,7 +11,7 @@ struct CephSTS {
     static func value(_ name: String) -> String? { ProcessInfo.processInfo.environment["SLUICE_TEST_" + name] }
 
     /// Whether the store runs, or is required to.
-    static var isExpected: Bool { value("RADOSGW_STS_ENDPOINT") != nil || value("REQUIRE_STORES") == "1" }
+    static var isExpected: Bool { value("RADOSGW_STS_ENDPOINT") != nil || Surroundings.areRequired }
 
     /// Runs a body with a gateway and a bucket there, whose credential has a role.
     ///

@@ -3,12 +3,15 @@ import PostgresTesting
 
 /// A search for secrets in logs, metrics and every table of a database, as text and as bytes.
 struct LeakSearch {
-    /// The number of rows that were read.
-    let rows: Int
     /// How often, where and what was found, at most five lines.
     let found: [String]
 
-    init(secrets: Set<String>, log: String, metrics: String, at site: Deployment) async throws {
+    /// Searches. Throws ``ProgramError`` if a text or a table cannot be read.
+    ///
+    /// - Parameter requiresTables: Whether the database must answer. Otherwise, tables may be unreadable.
+    init(
+        secrets: Set<String>, log: String, metrics: String, at site: Deployment, requiresTables: Bool = true
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-leaks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -21,10 +24,11 @@ struct LeakSearch {
             environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "PGCONNECT_TIMEOUT": "5"], folder: folder)
         let status = await process.exitStatus()
         let lines = process.output.split(separator: "\n").map(String.init)
-        guard status == 0, let first = lines.first, let rows = Int(first) else {
+        guard status == 0, let rows = lines.first.flatMap({ Int($0) }),
+            !requiresTables || (rows > 0 && process.errors.isEmpty)
+        else {
             throw ProgramError(status: status, output: process.errors + process.output)
         }
-        self.rows = rows
         found = Array(lines.dropFirst())
     }
 
@@ -41,8 +45,10 @@ struct LeakSearch {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Prints the number of rows, and then what is found.
+    /// Prints the number of rows, and then what is found. Standard error has what cannot be read in the database; psql
+    /// goes on with the next table.
     private static let script = #"""
+        set -e
         psql -XAtq -d "$1" >tables <<'SQL' || true
         SET lock_timeout = '5s';
         SELECT format('SELECT %L, (t.*)::text FROM %s t', c.relname, c.oid::regclass)
@@ -50,7 +56,8 @@ struct LeakSearch {
         WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' \gexec
         SQL
         wc -l <tables
-        grep -FoHf secrets log metrics tables | sort | uniq -c | head -n 5
-        true
+        # Where nothing is found, the status is 1.
+        grep -FoHf secrets log metrics tables >found || (($? == 1))
+        sort found | uniq -c | head -n 5
         """#
 }

@@ -31,7 +31,7 @@ extension BindingPropertyTests {
     func forms(scheme: Bucket.Scheme) async throws {
         var given = 0
         for number in 0..<Self.forms {
-            var world = try GeneratedWorld(seed: UInt64(number + 77), scheme: scheme, delivery: .single)
+            var world = try GeneratedWorld(seed: 77, number: number, scheme: scheme, delivery: .single)
             var fields = PostPolicyRequest.Fields()
             fields.bucket = "demo-bucket"
             let isBelow = world.chance(2)
@@ -119,7 +119,7 @@ extension BindingPropertyTests {
         let remote = RemoteSchemeTests()
         var given = 0
         for number in 0..<(2 * Self.forms) {
-            var world = try GeneratedWorld(seed: UInt64(number + 991), scheme: scheme, delivery: .single)
+            var world = try GeneratedWorld(seed: 991, number: number, scheme: scheme, delivery: .single)
             world.bucket.addressing = .path
             world.bucket.maxTTL = 604_800
             world.grant.conditions.maxTTL = world.chance(3) ? 800 : nil

@@ -21,6 +21,7 @@ struct GeneratedWorld: CustomStringConvertible {
     }
 
     let seed: UInt64
+    let number: Int
     let scheme: Bucket.Scheme
     let delivery: Delivery
     var bucket: Bucket
@@ -35,8 +36,9 @@ struct GeneratedWorld: CustomStringConvertible {
     /// Draws a world.
     ///
     /// - Parameter number: Distinguishes worlds of the same seed.
-    init(seed: UInt64, number: Int = 0, scheme: Bucket.Scheme, delivery: Delivery) throws {
+    init(seed: UInt64, number: Int, scheme: Bucket.Scheme, delivery: Delivery) throws {
         self.seed = seed
+        self.number = number
         self.scheme = scheme
         self.delivery = delivery
         random = SeededGenerator(seed: seed &+ UInt64(number))
@@ -220,7 +222,7 @@ struct GeneratedWorld: CustomStringConvertible {
     }
 
     var description: String {
-        "SLUICE_TEST_SEED=\(seed) \(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), "
+        "world \(number) of the seed \(seed): \(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), "
             + "unenforced \(bucket.allowsUnenforcedSize), \(bucket.publicEndpoints), "
             + "window \(bucket.stableLinkWindow), \(fields)"
     }

@@ -12,6 +12,7 @@ extension TicketEndpoints {
         var body = try request.jsonObject()
         let principal = try body.required("principal", body.principal("principal"))
         try body.end()
+        request.notes.note(row: principal.rawValue)
         let count = try await useCase.revokeAll(of: principal, by: caller.change(in: request))
         return .json(.ok) { $0.member("revoked", count) }
     }

@@ -55,7 +55,7 @@ struct RemoteStep {
         let rules = StringRules(
             now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
             callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) },
-            encryption: bucket.encryptionHeaders)
+            encryption: bucket.encryptionHeaders, partsNeedType: bucket.provider == .s3)
         do throws(GatewayError) {
             return try string.permitted(by: rules, in: bucket, credential)
         } catch {
@@ -81,6 +81,11 @@ struct RemoteStep {
             throw .unmet(
                 .notEnforceable(
                     reason: "The bucket's store obeys headers that no signature lists; " + Self.otherDeliveries))
+        }
+        if permission.operation.beginsObject, !bucket.encrypts(by: string.scheme) {
+            throw .unmet(
+                .notEnforceable(
+                    reason: "Amazon S3 encrypts with KMS only what is signed by 'aws-v4'; " + Self.otherDeliveries))
         }
         var hidden: Consent?
         if let action = hiddenAction(of: permission.operation, in: bucket) {

@@ -142,7 +142,10 @@ struct SignatureBody: ProvenBody {
         // one that SDKs send with parts.
         guard case .plain = step.string, permission.operation == .uploadPart else { return types }
         let typesOfParts = types + [Self.typeOfParts]
-        guard let own = permission.contentType, typesOfParts.contains(own) else {
+        // Stores that choose no type by the key give an object without one this type, or `binary/octet-stream`. At the
+        // others, the part's string is refused.
+        let own = permission.contentType ?? Self.typeOfParts
+        guard typesOfParts.contains(own) else {
             throw .unmet(.conditionFailed(.contentType(allowed: typesOfParts)))
         }
         let mayBeWhole = bucket.scheme != .awsV2 && step.string.hidesParameters(at: bucket)

@@ -2211,9 +2211,10 @@ BEGIN
         RETURN false;
     END IF;
     v_now := clock_timestamp();
-    -- What was noted while the clock was ahead is due: it would hold up what was noted after it.
+    -- What was noted while the clock was ahead is due: it would hold up what was noted after it. What was noted since
+    -- v_now, or just before a failover to a clock that is slightly behind, waits.
     v_is_due := (
-        SELECT c.noted_at <= v_now - 2 * p_patience OR c.noted_at > v_now
+        SELECT c.noted_at <= v_now - 2 * p_patience OR c.noted_at > v_now + p_patience
         FROM landing_changes c WHERE c.issuance_id IS NULL ORDER BY c.ordinal LIMIT 1
     );
 
@@ -2222,7 +2223,8 @@ BEGIN
         UNION ALL
         (
             SELECT c.ordinal FROM landing_changes c
-            WHERE v_is_due AND c.issuance_id IS NULL AND (c.noted_at <= v_now - p_patience OR c.noted_at > v_now)
+            WHERE v_is_due AND c.issuance_id IS NULL
+                AND (c.noted_at <= v_now - p_patience OR c.noted_at > v_now + p_patience)
             ORDER BY c.ordinal LIMIT p_most
         )
     ),

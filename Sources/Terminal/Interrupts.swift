@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to end in order. A second one ends the process at once. Where
-/// hang-ups are ignored, as `nohup` has it, they stay so.
+/// Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to end in order. A second one ends the process at once.
+/// Where hang-ups are ignored, as `nohup` has it, they stay so.
 public final class Interrupts {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]

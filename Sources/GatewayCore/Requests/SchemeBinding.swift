@@ -141,7 +141,8 @@ extension Bucket {
             + (encryption.keyID.map { [NamedValue(words.keyHeader, $0)] } ?? [])
     }
 
-    /// Whether the store encrypts as the bucket requests what is signed by a scheme. Amazon S3 takes KMS only by version 4.
+    /// Whether the store encrypts as the bucket requests what is signed by a scheme. Amazon S3 takes KMS only by
+    /// version 4.
     ///
     /// - SeeAlso: Amazon S3, "Using server-side encryption with AWS KMS keys (SSE-KMS)".
     func encrypts(by scheme: Scheme) -> Bool {

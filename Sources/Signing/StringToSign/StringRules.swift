@@ -13,8 +13,8 @@ public struct StringRules: Sendable, Hashable {
     public let callback: Callback?
     /// Headers of the vendor that a request may have with exactly these values, names in lower case.
     public let encryption: [NamedValue]
-    /// Whether the store may take the version 2 string of a part for that of a whole object, and choose an object's type
-    /// by the key. At Alibaba OSS that is always so.
+    /// Whether the store may take the version 2 string of a part for that of a whole object, and choose an object's
+    /// type by the key. At Alibaba OSS that is always so.
     public let partsNeedType: Bool
 
     /// The call that a store makes when it has the object.

@@ -57,7 +57,7 @@ public final class Outage: Sendable {
     ///   - cause: Message of the database or the network, without values.
     ///   - message: The operation that failed.
     ///   - isSpare: Whether other connections did the work of this one until now. Then the failure is the first of an
-    ///     outage only if one of them fails before the database is found working.
+    ///     outage only if one of them fails, too, before the quiet time has passed.
     /// - Returns: Whether this failure began the outage, so that its cause is in the log.
     @discardableResult
     public func note(_ cause: String, _ message: String, isSpare: Bool = false) -> Bool {
@@ -86,15 +86,15 @@ public final class Outage: Sendable {
         course.withLock { $0?.refused += 1 }
     }
 
-    /// Records that the database worked at an instant. This ends an outage once nothing has failed for the quiet time.
-    /// Failures that may have been the first of one were none.
+    /// Records that the database worked at an instant. This ends an outage once nothing has failed for the quiet time,
+    /// and shows that failures which may have been the first of one were not.
     public func wasWell(at instant: ContinuousClock.Instant) {
         guard failing.load(ordering: .relaxed) else { return }
         let ended = course.withLock { course -> Course? in
             guard var current = course, instant > current.lastFailure else { return nil }
             current.wellSince = current.wellSince ?? instant
             course = current
-            guard !current.isOutage || .now - current.lastFailure >= quiet else { return nil }
+            guard .now - current.lastFailure >= quiet else { return nil }
             failing.store(false, ordering: .relaxed)
             underWay.store(false, ordering: .relaxed)
             return course.take()

@@ -114,6 +114,16 @@ import Testing
         #expect(lines.all.count == 3 && !outage.isUnderWay)
     }
 
+    @Test func `failures in quick succession, of one connection and then of all, are one outage`() {
+        let lines = Lines()
+        let outage = Outage(quiet: .seconds(3600), logger: lines.logger)
+        outage.note("gone", "issuances not recorded", isSpare: true)
+        outage.wasWell(at: .now)
+        #expect(lines.all.isEmpty)
+        #expect(outage.note("gone", "probe of recordings"))
+        #expect(lines.all.count == 1)
+    }
+
     @Test func `a failure that is nobody else's keeps its line`() {
         let lines = Lines()
         let outage = Outage(logger: lines.logger)

@@ -6,7 +6,7 @@ public import ServiceLifecycle
 /// Checks whether recordings succeed, and whether clock and schema fit. Answers from memory.
 ///
 /// Recordings succeed while one of the ledger's connections records: the others' proposals go there. Each second one of
-/// the connections gets a probe, and all of them while one fails. Even if a connection hangs, an answer is at most
+/// the connections gets a probe, and all of them once one has failed. Even if a connection hangs, an answer is at most
 /// ``LaneHealth/staleness`` old: an older success no longer counts.
 public struct LedgerWatch: Service {
     /// The faults found; a member is `nil` if that part is well. The texts are safe to show to anyone.
@@ -55,16 +55,16 @@ public struct LedgerWatch: Service {
         await doRounds(every: Self.interval) { self.look() }
     }
 
-    /// Asks for probes where they are due, and reports what they have found.
+    /// Asks for probes where they are due, and reports what they have found. Once a connection fails, all are tried:
+    /// what fails it may fail the others, and a full disk only when they write.
     private func look() {
         let states = ledger.lanes.map(\.health.current)
         let rested = states.indices.filter { !states[$0].isAsked }
             .min { states[$0].looked ?? .distantPast < states[$1].looked ?? .distantPast }
-        let fails = states.contains { $0.flaw != nil }
+        let isTroubled = states.contains { $0.troubledSince != nil }
         for (index, state) in states.enumerated()
-        where index == rested || state.succeeded == nil || state.isDoubted || fails || schema.isBroken {
-            // What fails one connection, such as a full disk, may fail the others only when they write.
-            ledger.lanes[index].askForProbe(writes: fails)
+        where index == rested || state.succeeded == nil || isTroubled || schema.isBroken {
+            ledger.lanes[index].askForProbe(writes: isTroubled)
         }
         report(states)
     }
@@ -86,7 +86,7 @@ public struct LedgerWatch: Service {
     /// the first sign of an outage.
     private func tellOfFailures(in states: [LaneHealth.State], before succeeded: ContinuousClock.Instant) {
         for (index, state) in states.enumerated() {
-            guard let flaw = state.flaw, let since = state.failsSince, since < succeeded,
+            guard let flaw = state.flaw, let since = state.troubledSince, since < succeeded,
                 ledger.lanes[index].health.tell()
             else { continue }
             logger.warning("a connection of the ledger fails, and the others record", metadata: ["reason": "\(flaw)"])

@@ -16,11 +16,11 @@ final class LaneHealth: Sendable {
         /// Last reading of PostgreSQL's clock, with its instant.
         var clock: RecordingProbe.ClockReading?
         /// Whether a recording has failed since the last success.
-        var isDoubted = false
+        fileprivate(set) var isDoubted = false
         /// Why the last probe failed; `nil` if a call has succeeded since.
         var flaw: String?
-        /// Start of the first of the probes in a row that failed.
-        fileprivate(set) var failsSince: ContinuousClock.Instant?
+        /// When the first failure since the last success was noted, or its probe began; `nil` if there was none.
+        fileprivate(set) var troubledSince: ContinuousClock.Instant?
         /// Whether the log says that this connection fails while others record.
         fileprivate var isTold = false
         /// The step that a probe is waiting for, and since when.
@@ -93,6 +93,7 @@ final class LaneHealth: Sendable {
     func recordingFailed(_ error: PostgresError) {
         state.withLock { state in
             state.isDoubted = true
+            state.troubledSince = state.troubledSince ?? .now
             // A lock on one counter delays one caller only.
             guard !error.isWait else { return }
             state.failures += 1
@@ -102,7 +103,10 @@ final class LaneHealth: Sendable {
 
     /// Notes that a recording over another connection failed, for a reason that may concern this one too.
     func doubt() {
-        state.withLock { $0.isDoubted = true }
+        state.withLock { state in
+            state.isDoubted = true
+            state.troubledSince = state.troubledSince ?? .now
+        }
     }
 
     /// Notes that a probe was asked for, which is to write, too, if `writes`. Returns `false` if one is already due or
@@ -140,7 +144,7 @@ final class LaneHealth: Sendable {
             case .passed: state.succeed(start)
             case .failed(let flaw):
                 state.flaw = flaw
-                state.failsSince = state.failsSince ?? start
+                state.troubledSince = state.troubledSince ?? start
             }
         }
     }
@@ -159,7 +163,7 @@ extension LaneHealth.State {
         succeeded = max(start, succeeded ?? start)
         isDoubted = false
         flaw = nil
-        failsSince = nil
+        troubledSince = nil
         isTold = false
     }
 }

@@ -72,10 +72,11 @@ public struct LedgerWatch: Service {
     private func report(_ states: [LaneHealth.State]) {
         let now = ContinuousClock.now
         if let succeeded = states.filter({ $0.records(now: now) }).compactMap(\.succeeded).max() {
-            tellOfFailures(in: states, before: succeeded)
             if !schema.isBroken { outage.wasWell(at: succeeded) }
-        } else if states.contains(where: { $0.isDoubted || $0.flaw(now: now) != nil }),
-            states.contains(where: { $0.succeeded != nil }), let flaw = recordingsFlaw(states)
+            if !outage.isUnderWay { tellOfFailures(in: states, before: succeeded) }
+        } else if states.contains(where: { $0.isTroubled(now: now) }),
+            states.allSatisfy({ $0.isSuspect(now: now) }), states.contains(where: { $0.succeeded != nil }),
+            let flaw = recordingsFlaw(states)
         {
             // Before the statements that hang reach their own limits, each of which would have a line of its own.
             outage.note(flaw, "no recording succeeds")
@@ -83,7 +84,7 @@ public struct LedgerWatch: Service {
     }
 
     /// Logs each connection that began to fail before another one succeeded, once. One that failed after that may be
-    /// the first sign of an outage.
+    /// the first sign of an outage, and the reasons of an outage are told when it ends.
     private func tellOfFailures(in states: [LaneHealth.State], before succeeded: ContinuousClock.Instant) {
         for (index, state) in states.enumerated() {
             guard let flaw = state.flaw, let since = state.troubledSince, since < succeeded,

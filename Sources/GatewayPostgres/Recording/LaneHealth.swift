@@ -45,6 +45,14 @@ final class LaneHealth: Sendable {
             guard !isDoubted, flaw(now: now) == nil, let succeeded else { return false }
             return now - succeeded <= LaneHealth.staleness
         }
+
+        /// Whether something speaks against the connection: a failure, or a recording that does not end.
+        func isSuspect(now: ContinuousClock.Instant) -> Bool {
+            isTroubled(now: now) || began.map { now - $0 > LaneHealth.patience } ?? false
+        }
+
+        /// Whether a recording or a probe has failed since the last success.
+        func isTroubled(now: ContinuousClock.Instant) -> Bool { isDoubted || flaw(now: now) != nil }
     }
 
     private let state = Mutex(State())
@@ -53,7 +61,7 @@ final class LaneHealth: Sendable {
     private static let conviction = 3
 
     /// Time after which a recording under way speaks against the connection.
-    private static let patience = Duration.seconds(1)
+    fileprivate static let patience = Duration.seconds(1)
     /// Time for which a success, or a failure, counts.
     static let staleness = Duration.seconds(3)
 

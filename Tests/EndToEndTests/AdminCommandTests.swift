@@ -306,12 +306,18 @@ extension AdminCommandTests {
         #expect(kept.hasPrefix("id,"))
     }
 
-    @Test func `an export that is cut off leaves the file as it was`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "cut-\(UUID().uuidString)")
+    /// Makes a folder with the file of an earlier export.
+    private static func exported() throws -> (folder: URL, file: URL) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "exported-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "grants.csv")
         try Data("id,whole\n".utf8).write(to: file)
+        return (folder, file)
+    }
+
+    @Test func `an export that is cut off leaves the file as it was`() async throws {
+        let (folder, file) = try Self.exported()
+        defer { try? FileManager.default.removeItem(at: folder) }
         // A gateway that closes the connection in the middle of the answer.
         let script = #"""
             import os, socket, subprocess, sys
@@ -338,11 +344,8 @@ extension AdminCommandTests {
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `an export that is interrupted leaves the file as it was, and no other`(signal: Int32) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "ended-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let (folder, file) = try Self.exported()
         defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "grants.csv")
-        try Data("id,whole\n".utf8).write(to: file)
         // A gateway that stops in the middle of the answer.
         let script = #"""
             import os, signal, socket, subprocess, sys

@@ -89,7 +89,7 @@ import Testing
         await #expect(throws: GatewayError.self) {
             try await ledger.record(.sample(at: position), deadline: .soon)
         }
-        #expect(ledger.lanes[0].health.current.isDoubted && !outage.isUnderWay)
+        #expect(ledger.lanes[0].health.current.troubledSince != nil && !outage.isUnderWay)
         #expect(try await ledger.record(.sample(at: position), deadline: .soon) == .recorded(remaining: []))
         let watching = Task { await watch.run() }
         defer { watching.cancel() }

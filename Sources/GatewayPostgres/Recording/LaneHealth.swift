@@ -15,11 +15,10 @@ final class LaneHealth: Sendable {
         var looked: ContinuousClock.Instant?
         /// Last reading of PostgreSQL's clock, with its instant.
         var clock: RecordingProbe.ClockReading?
-        /// Whether a recording has failed since the last success.
-        fileprivate(set) var isDoubted = false
         /// Why the last probe failed; `nil` if a call has succeeded since.
         var flaw: String?
-        /// When the first failure since the last success was noted, or its probe began; `nil` if there was none.
+        /// When the first failure of a recording or a probe since the last success was noted, or that probe began; `nil`
+        /// if there was none.
         fileprivate(set) var troubledSince: ContinuousClock.Instant?
         /// Whether the log says that this connection fails while others record.
         fileprivate var isTold = false
@@ -42,7 +41,7 @@ final class LaneHealth: Sendable {
 
         /// Whether recordings over this connection succeed: nothing is known against it, and the last success counts.
         func records(now: ContinuousClock.Instant) -> Bool {
-            guard !isDoubted, flaw(now: now) == nil, let succeeded else { return false }
+            guard !isTroubled(now: now), let succeeded else { return false }
             return now - succeeded <= LaneHealth.staleness
         }
 
@@ -51,8 +50,9 @@ final class LaneHealth: Sendable {
             isTroubled(now: now) || began.map { now - $0 > LaneHealth.patience } ?? false
         }
 
-        /// Whether a recording or a probe has failed since the last success.
-        func isTroubled(now: ContinuousClock.Instant) -> Bool { isDoubted || flaw(now: now) != nil }
+        /// Whether a recording or a probe has failed since the last success, or so many recordings that probes do not
+        /// count.
+        func isTroubled(now: ContinuousClock.Instant) -> Bool { troubledSince != nil || flaw(now: now) != nil }
     }
 
     private let state = Mutex(State())
@@ -73,7 +73,7 @@ final class LaneHealth: Sendable {
     /// Whether nothing is known against the connection.
     var isWell: Bool {
         state.withLock { state in
-            guard !state.isDoubted, state.flaw == nil else { return false }
+            guard state.troubledSince == nil else { return false }
             return state.began.map { .now - $0 < Self.patience } ?? true
         }
     }
@@ -100,7 +100,6 @@ final class LaneHealth: Sendable {
     /// Notes that a recording failed for a reason other than its own values.
     func recordingFailed(_ error: PostgresError) {
         state.withLock { state in
-            state.isDoubted = true
             state.troubledSince = state.troubledSince ?? .now
             // A lock on one counter delays one caller only.
             guard !error.isWait else { return }
@@ -111,10 +110,7 @@ final class LaneHealth: Sendable {
 
     /// Notes that a recording over another connection failed, for a reason that may concern this one too.
     func doubt() {
-        state.withLock { state in
-            state.isDoubted = true
-            state.troubledSince = state.troubledSince ?? .now
-        }
+        state.withLock { $0.troubledSince = $0.troubledSince ?? .now }
     }
 
     /// Notes that a probe was asked for, which is to write, too, if `writes`. Returns `false` if one is already due or
@@ -169,7 +165,6 @@ final class LaneHealth: Sendable {
 extension LaneHealth.State {
     fileprivate mutating func succeed(_ start: ContinuousClock.Instant) {
         succeeded = max(start, succeeded ?? start)
-        isDoubted = false
         flaw = nil
         troubledSince = nil
         isTold = false

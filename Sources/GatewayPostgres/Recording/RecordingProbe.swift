@@ -53,14 +53,14 @@ struct RecordingProbe {
                 return health.probeEnded(.looked, since: start)
             }
             let before = health.current
-            let isDoubted = before.isDoubted || before.flaw != nil
+            let isTroubled = before.troubledSince != nil
             let isBusy = before.succeeded.map { start - $0 < .seconds(1) } ?? false
-            if isBusy, !isDoubted, !wasBroken { return health.probeEnded(.looked, since: start) }
+            if isBusy, !isTroubled, !wasBroken { return health.probeEnded(.looked, since: start) }
             for next in [Step.commit, .proof, .ledger] {
                 step = next
                 health.reaches(next)
                 try await take(
-                    next, writes: isDoubted || before.isAskedToWrite, over: connection, until: start + Self.patience)
+                    next, writes: isTroubled || before.isAskedToWrite, over: connection, until: start + Self.patience)
             }
             if wasBroken { schema?.mends() }
             health.probeEnded(.passed, since: start)

@@ -62,25 +62,41 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         #expect(fixture.fetcher.calls == 3)
     }
 
+    /// A fetch that does not end by itself.
+    private struct HeldFetch {
+        let begun: AsyncStream<Void>
+        let ending: AsyncStream<Void>.Continuation
+
+        func hasBegun() async { for await _ in begun {} }
+
+        func end() { ending.finish() }
+    }
+
+    /// Holds the next fetches of keys until they are told to end.
+    private func holdFetch() -> HeldFetch {
+        let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+        let (ended, ending) = AsyncStream.makeStream(of: Void.self)
+        fixture.fetcher.hold {
+            beginning.finish()
+            for await _ in ended {}
+        }
+        return HeldFetch(begun: begun, ending: ending)
+    }
+
     @Test func `a caller who hangs up makes no further fetch due`() async throws {
         let (old, new) = (TokenSigner(), TokenSigner(keyID: "k2").token())
         fixture.fetcher.serve(TokenSigner.set(old.jwk()))
         #expect(await fixture.refusal(old.token()) == nil)
         fixture.clock.value += 61
         fixture.fetcher.serve(nil)
-        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
-        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
-        fixture.fetcher.hold {
-            askedIn.finish()
-            for await _ in answered {}
-        }
+        let fetch = holdFetch()
         let fixture = fixture
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { _ = await fixture.refusal(new) }
-            for await _ in asked {}
+            await fetch.hasBegun()
             tasks.cancelAll()
         }
-        answeredIn.finish()
+        fetch.end()
         #expect(await fixture.refusal(new) == issuerIsDown)
         #expect(fixture.fetcher.calls == 2)
     }
@@ -149,17 +165,12 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         let signer = TokenSigner()
         let token = signer.token()
         fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
-        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
-        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
-        fixture.fetcher.hold {
-            askedIn.finish()
-            for await _ in answered {}
-        }
+        let fetch = holdFetch()
         let fixture = fixture
         let refusals = await withTaskGroup(of: GatewayError?.self) { tasks in
             for _ in 0..<50 { tasks.addTask { await fixture.refusal(token) } }
-            for await _ in asked {}
-            answeredIn.finish()
+            await fetch.hasBegun()
+            fetch.end()
             return await tasks.reduce(into: []) { $0.append($1) }
         }
         #expect(refusals == Array(repeating: nil, count: 50))
@@ -172,16 +183,11 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         let token = signer.token()
         #expect(await fixture.refusal(token) == nil)
         fixture.clock.value += 700
-        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
-        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
-        fixture.fetcher.hold {
-            askedIn.finish()
-            for await _ in answered {}
-        }
+        let fetch = holdFetch()
         async let first = fixture.refusal(token)
-        for await _ in asked {}
+        await fetch.hasBegun()
         for _ in 0..<3 { #expect(await fixture.refusal(token) == nil) }
-        answeredIn.finish()
+        fetch.end()
         #expect(await first == nil)
         #expect(fixture.fetcher.calls == 2)
     }

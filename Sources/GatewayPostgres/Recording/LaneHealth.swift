@@ -17,8 +17,8 @@ final class LaneHealth: Sendable {
         var clock: RecordingProbe.ClockReading?
         /// Why the last probe failed; `nil` if a call has succeeded since.
         var flaw: String?
-        /// When the first failure of a recording since the last success was noted, or the first probe that failed began;
-        /// `nil` if none did.
+        /// When the first failure of a recording since the last success was noted, or the first probe that failed
+        /// began; `nil` if none did.
         fileprivate(set) var troubledSince: ContinuousClock.Instant?
         /// Whether the log says that this connection fails while others record.
         fileprivate var isTold = false

@@ -424,6 +424,7 @@ def a_person_is_offboarded_in_one_step(walk):
 
 def finish(visit, typed: str) -> None:
     """Confirms a question, and types what it asks for."""
+    expect(visit.dialog).to_be_visible()
     field = visit.dialog.locator("input[type=text]")
     if field.count():
         field.last.fill(typed)

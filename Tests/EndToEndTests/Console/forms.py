@@ -18,8 +18,8 @@ def step(function):
 
 
 def field(visit, label: str):
-    """The field of the form that has this label, without its "optional"."""
-    within = visit.dialog if visit.dialog.count() else visit.main
+    """The field of the form that has this label, without its "optional": of the dialog, once one is open."""
+    within = visit.page.locator("dialog[open], body:not(:has(dialog[open])) main")
     written = visit.page.locator("input:not([type=radio]), select, textarea")
     return within.get_by_label(label, exact=False).and_(written).first
 

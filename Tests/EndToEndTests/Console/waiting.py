@@ -4,7 +4,7 @@ import json
 
 from playwright.sync_api import expect
 
-from forms import field
+from forms import change, field
 from rows import Gateway
 from visits import Visit, seen
 
@@ -174,7 +174,7 @@ def a_late_answer_closes_no_other_dialog(walk):
     made = world.gateway.admin("POST", "api-keys", {"name": "slow", "principal": "user:slow"})
     world.secrets.append(made["key"])
     visit.go(f"#/api-keys/{made['id']}")
-    visit.press("Change")
+    change(visit)
     field(visit, "Name").fill("renamed late")
     answers = []
     with visit.unanswered(

@@ -6,7 +6,8 @@ import StrictJSON
 
 /// Appends one line to the log: its beginning, its fields in the order of their names, and its end.
 ///
-/// Control characters are escaped, so that text from a client cannot look like a separate line.
+/// Control characters are escaped, so that text from a client cannot look like a separate line. In lines of text, so is
+/// whatever else a terminal obeys.
 struct LogLine {
     private let format: LogFormat
     private let level: Logger.Level
@@ -126,7 +127,7 @@ struct LogLine {
             byte > 0x20 && byte != 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
                 && byte != UInt8(ascii: "=")
         }
-        if isPlain, !value.isEmpty {
+        if isPlain, !value.isEmpty, !isObeyed(value) {
             output.append(copying: value)
         } else {
             output.append(quoted: value, escaping: .terminal)
@@ -134,14 +135,19 @@ struct LogLine {
     }
 
     private static func append(_ text: String, to output: inout OutputSpan<UInt8>) {
-        guard !text.isFree(ofControlsAnd: 0x7f, 0x7f) else { return output.append(copying: text) }
+        guard !text.isFree(ofControlsAnd: 0x7f, 0x7f) || isObeyed(text) else { return output.append(copying: text) }
         for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || scalar.value == 0x7f {
+            if scalar.isObeyedByTerminals {
                 output.append(copying: scalar.escaped(asASCII: true))
             } else {
                 output.append(copying: String(scalar))
             }
         }
+    }
+
+    /// Whether a terminal obeys some character of a text instead of showing it.
+    private static func isObeyed(_ text: String) -> Bool {
+        !text.utf8Span.isKnownASCII && text.unicodeScalars.contains(where: \.isObeyedByTerminals)
     }
 }
 

@@ -37,6 +37,14 @@ import Testing
         #expect(text.contains(#"a\r\nb"#) && text.contains("👍🏽") && text.contains(#"na\nme="v\u001b[31m" "#))
     }
 
+    @Test func `a line of text holds nothing that a terminal obeys`() {
+        let text = line(
+            LineLogHandler(label: "x", format: .text), "a\u{9b}2J", ["v": "\u{9d}é", "w": "x\u{202e}y", "z": "é\u{a0}"])
+        #expect(
+            text.dropFirst(21)
+                == #"info x: v="\u009dé" w="x\u202ey" z=é\#u{a0} [Tests] a\u{9B}2J"# + "\n")
+    }
+
     @Test func `the text of a second is not taken for another`() {
         let handler = LineLogHandler(label: "x", format: .text)
         let event = LogEvent(

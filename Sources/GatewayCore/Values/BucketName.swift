@@ -1,0 +1,36 @@
+import Signing
+
+/// The name of a bucket.
+public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The name.
+    public let rawValue: String
+
+    /// Reads a bucket's name.
+    ///
+    /// - Parameter rawValue: 3…63 of `a-z`, `0-9`, `.`, `-` and `_`, with a letter or digit at both ends and no `..`.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `bucket`.
+    public init(_ rawValue: String) throws(GatewayError) {
+        guard KeySyntax.isBucketName(rawValue) else {
+            throw .invalidArgument(
+                field: "bucket",
+                reason:
+                    "A bucket name must be 3 to 63 characters of a-z, 0-9, '.', '-' and '_', and begin and end with a letter or digit."
+            )
+        }
+        self.rawValue = rawValue
+    }
+
+    /// The name.
+    public var description: String { rawValue }
+
+    /// Reads the text form.
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the text form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}

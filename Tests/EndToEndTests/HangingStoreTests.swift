@@ -6,7 +6,7 @@ import Testing
 
 /// Stores that hang, and the service that others get meanwhile, at the running program.
 @Suite struct HangingStoreTests {
-    private static let deadline = 2
+    private static let deadline = 4
     private static let issuers = 5
     private static let users = 10
     private static let calls = 180
@@ -177,7 +177,7 @@ import Testing
                 let askers = users
                 let buckets = try await Self.makeBuckets(site, at: stores.map(\.origin) + nameless)
                 let tokens = try await Self.makeIssuers(site, keysAt: origin, signer)
-                let margin = try await max(.seconds(1), Self.longestUsualCall(site, users) * 5)
+                let margin = try await max(.seconds(2), Self.longestUsualCall(site, users) * 5)
                 let sent = Counter()
                 async let hanging = Self.askForStores(site, askers, buckets: buckets, sent)
                 try await waitUntil("everything is asked for") { sent.value == Self.calls }

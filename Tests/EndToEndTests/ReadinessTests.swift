@@ -108,7 +108,8 @@ import Testing
     private func readiness(at port: UInt16) async throws -> Answer {
         let start = ContinuousClock.now
         let answer = try await APIClient(port: port).call("GET", "/readyz")
-        #expect(ContinuousClock.now - start < .seconds(1), "answers come from memory")
+        // A gateway that asked a database which hangs would take three seconds.
+        #expect(ContinuousClock.now - start < .milliseconds(2500), "answers come from memory")
         return answer
     }
 

@@ -13,7 +13,7 @@ import Testing
     /// Number of calls of each kind of work before the gateway is stopped.
     private static let calls = 3
     /// Longest time that a revoke may take.
-    private static let patience = Duration.seconds(2)
+    private static let patience = Duration.seconds(4)
 
     /// Two gateways on one database; one of them can be stopped.
     private struct Scene: Sendable {

@@ -20,7 +20,7 @@ import Testing
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\(statement)%'
             """
-        for _ in 0..<2000 {
+        for _ in 0..<20_000 {
             if try await world.connection.number(blocked) > 0 { return }
             try await Task.sleep(for: .milliseconds(1))
         }

@@ -461,7 +461,7 @@ import Testing
     /// How much longer than meant a recording may take on this machine now: a multiple of what one takes without a
     /// migration, and at least a second.
     private func usualMargin() async throws -> Duration {
-        try await max(.seconds(1), longestRecording {} * 10)
+        try await max(.seconds(3), longestRecording {} * 10)
     }
 
     /// Records over three connections while a body runs; returns how long the slowest recording took.

@@ -89,7 +89,7 @@ import Testing
         let accepts = ContinuousClock.now
         try await expectLead(of: connection, to: new)
         let took = ContinuousClock.now - accepts
-        #expect(took < max(.seconds(1), longest * 10), "\(took), usually \(longest)")
+        #expect(took < max(.seconds(3), longest * 10), "\(took), usually \(longest)")
         watching.cancel()
         await watching.value
         try await old.kill()

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Deadlines while nothing can run that needs a thread of Swift's pool or of Dispatch's.
-@Suite struct BlockedPoolTests {
+@Suite(.timeLimit(.minutes(2))) struct BlockedPoolTests {
     /// Blocks the threads that a process shares, until it is told to stop.
     private final class Blockade: Sendable {
         private let isOver = Atomic(false)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite struct DrainPeriodTests {
+@Suite(.timeLimit(.minutes(2))) struct DrainPeriodTests {
     /// A gateway's listeners stop one after another.
     @Test func `servers that share a period finish at the same time`() {
         let shared = DrainPeriod(.seconds(100))

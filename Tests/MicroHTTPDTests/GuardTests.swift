@@ -4,7 +4,7 @@ import MicroHTTPD
 import Testing
 
 /// Requests that two readers could interpret differently.
-@Suite struct GuardTests {
+@Suite(.timeLimit(.minutes(2))) struct GuardTests {
     private static let ambiguous: [(String, String)] = [
         (
             "Content-Length with Transfer-Encoding",

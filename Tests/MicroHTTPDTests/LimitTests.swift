@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite struct LimitTests {
+@Suite(.timeLimit(.minutes(2))) struct LimitTests {
     @Test func `a target is taken up to its limit and refused with 414 beyond`() async throws {
         try await TestServer.with(.echo) {
             $0.maxTargetBytes = 100

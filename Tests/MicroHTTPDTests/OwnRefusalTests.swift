@@ -3,7 +3,7 @@ import MicroHTTPD
 import Testing
 
 /// Requests that libmicrohttpd refuses by itself, over TLS, where nothing can be written past it.
-@Suite struct OwnRefusalTests {
+@Suite(.timeLimit(.minutes(2))) struct OwnRefusalTests {
     private static let start = "GET / HTTP/1.1\r\nHost: a\r\n"
     /// Each request, and whether libmicrohttpd has read the head to its end by then.
     static let requests: [(request: String, status: Int, isHeadComplete: Bool)] = [

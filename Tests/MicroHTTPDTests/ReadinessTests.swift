@@ -16,7 +16,7 @@ private final class Hold: Sendable {
     }
 }
 
-@Suite struct ReadinessTests {
+@Suite(.timeLimit(.minutes(2))) struct ReadinessTests {
     /// Numbers near 128, the most that libmicrohttpd requests from `epoll_wait` at once. All connections become ready
     /// while its thread is held.
     @Test func `any number of connections may become ready at once`() async throws {

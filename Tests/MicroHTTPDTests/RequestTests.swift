@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite struct RequestTests {
+@Suite(.timeLimit(.minutes(2))) struct RequestTests {
     @Test func `a request is answered with the bytes of its body`() async throws {
         try await TestServer.with(.echo) { server in
             let response = try await server.client().exchange(

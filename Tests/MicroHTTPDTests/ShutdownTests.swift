@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite struct ShutdownTests {
+@Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
     @Test func `requests under way are answered, and nobody else is taken on`() async throws {
         let gate = Gate()
         let responder = TestResponder { _ in

@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite struct StreamTests {
+@Suite(.timeLimit(.minutes(2))) struct StreamTests {
     /// Answers with the number of bytes received, or with the error that ended them.
     private static func counting(maxBytes: Int64 = 10_000_000) -> TestResponder {
         TestResponder { _ in

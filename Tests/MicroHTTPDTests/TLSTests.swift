@@ -4,7 +4,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite struct TLSTests {
+@Suite(.timeLimit(.minutes(2))) struct TLSTests {
     /// Runs `body` with a self-signed certificate for 127.0.0.1, made by the openssl command.
     static func withCertificate(_ body: (HTTPServerConfiguration.TLS) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
@@ -25,7 +25,7 @@ import Testing
     /// Runs a command to its end; returns its exit status and output.
     static func run(_ command: String, _ arguments: [String]) async throws -> (Int32, String) {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            DispatchQueue(label: "command").async {
                 let process = Process()
                 let output = Pipe()
                 process.executableURL = URL(filePath: "/usr/bin/env")

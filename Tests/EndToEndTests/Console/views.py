@@ -183,8 +183,7 @@ def the_keyboard_is_enough(walk):
         "import('/console/views.js').then((all) => all.views.filter((v) => v.key).map((v) => [v.key, v.name]))")
     assert len({key for key, _ in listed}) == len(listed), "each key goes to one view"
     for key, name in listed:
-        keys.press("g")
-        keys.press(key)
+        keys.type(f"g{key}")  # Both within a second and a half.
         visit.page.wait_for_url(f"**/#/{name}*")
         visit.settle()
         assert visit.page.evaluate("document.activeElement.matches('h1')"), f"{name}: the focus is on the title"

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import pathlib
+import time
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
@@ -215,6 +216,10 @@ class Visit:
         try:
             with self.page.expect_request(pattern):
                 self.press(name, within or self.dialog)
+            # The page tells of a request a moment before its route does.
+            end = time.monotonic() + PATIENCE / 1000
+            while not held and time.monotonic() < end:
+                self.page.wait_for_timeout(5)
             yield held
         finally:
             for route in held:

@@ -83,10 +83,10 @@ def a_dialog_waits_anew_after_each_answer(walk):
     visit.page.get_by_label("Choose all rows").check()
     visit.press("Remove")
     with visit.unanswered("**/members/*", "Remove") as held:
-        visit.page.clock.fast_forward(PATIENCE * 0.6)
+        visit.page.clock.fast_forward(PATIENCE * 0.55)
         with visit.page.expect_request("**/members/*"):
             held.pop().continue_()
-        visit.page.clock.fast_forward(PATIENCE * 0.6)
+        visit.page.clock.fast_forward(PATIENCE * 0.55)
         expect(offer(visit)).to_have_count(0)
         visit.page.clock.fast_forward(PATIENCE * 0.6)
         expect(offer(visit)).to_be_visible()

@@ -319,6 +319,15 @@ import Testing
         #expect(result.output == "")
     }
 
+    @Test(arguments: [
+        ("--timeout", "601", "'--timeout' takes 1 to 600 seconds."),
+        ("--patience", "90000", "'--patience' takes 1 to 86400 seconds."), ("--timeout", "0", "1 to 600 seconds."),
+    ])
+    func `a time that is out of range is answered with the range`(option: String, value: String, told: String) throws {
+        let result = try Command.run(["qualify", "photos", option, value], environment: [:])
+        #expect(result.status == 64 && result.errors.contains(told), "\(result.errors)")
+    }
+
     @Test func `a proxy that is set is told where nothing answers, because it is not asked`() throws {
         let result = try Command.run(
             ["admin", "grants", "list"],

@@ -162,11 +162,29 @@ struct SettingsTests {
     func secretsAreNotTakenFromTheCommandLine(key: String, variable: String, file: String) throws {
         for command in ["serve", "migrate", "rotate-master-key", "audit-quotas", "doctor"] {
             let result = try Command.run([command, "--set", "\(key)=made-up"], environment: [:])
-            #expect(result.status == 64)
-            #expect(result.errors.contains("\(variable) in the environment"))
-            #expect(result.errors.contains("\(file)."))
-            #expect(!result.errors.contains("made-up"))
+            let told = result.output + result.errors
+            #expect(result.status == 1)
+            #expect(told.contains("--set \(key): "))
+            #expect(told.contains("\(variable) in the environment, or "))
+            #expect(told.contains(file))
+            #expect(!told.contains("made-up"))
         }
+    }
+
+    @Test(arguments: ["serve", "doctor"])
+    func mistakesOfTheCommandLineAreNamedWithTheOthersAndWithWhatWasMeant(command: String) throws {
+        let result = try Command.run(
+            [command, "--set", "listem=made-up", "--set", "nothing=made-up", "--set", "http.threads"],
+            environment: ["SLUICE_LISTEN": "nowhere"])
+        #expect(result.status == 1)
+        let told = result.output + result.errors
+        for mistake in [
+            "--set: there is no setting 'listem'; did you mean 'listen'?", "--set: there is no setting 'nothing'",
+            "--set http.threads: the value is missing", "SLUICE_LISTEN: must be an address",
+        ] {
+            #expect(told.contains(mistake), "\(told)")
+        }
+        #expect(!told.contains("made-up"))
     }
 
     @Test(arguments: ["\n", "\r\n", "", " \n", "\n\n"])

@@ -262,7 +262,7 @@ import Testing
             #expect(advice.map { line["advice"].text?.contains($0) == true } ?? (line["advice"] == .null), "\(line)")
         }
         // Mistakes of the command line are not for the log.
-        for arguments in [["serve", "--bogus"], ["serve", "--set", "nothing"], ["dev", "--log-level", "loud"]] {
+        for arguments in [["serve", "--bogus"], ["serve", "--set"], ["dev", "--log-level", "loud"]] {
             let process = try RunningProcess([Program.path] + arguments, environment: ["SLUICE_LOG_FORMAT": "json"])
             #expect(await process.exitStatus() == 64)
             #expect(process.errors.hasPrefix("Error: "), "\(process.errors)")

@@ -148,6 +148,20 @@ struct EdgeTests {
         #expect(refusal(busy, gateway, .options, "/nosuch", preflight).status == 503)
     }
 
+    @Test func `an answer that the server gives in place of a late one has the id under which the request acted`() async
+    {
+        let gateway = TestGateway()
+        let head = RequestHead(method: .get, target: "/v1/access", headerFields: [.authorization: "Bearer user-token"])
+        let context = gateway.responder.begin(head).context
+        let own = TestAnswer(await gateway.responder.respond(to: ServerRequest(head: head, context: context)))
+        let late = RefusedRequest(head: head, context: context, isCounted: true)
+        let told = TestAnswer(
+            gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late))
+        #expect(own.status == 200 && told.status == 503)
+        #expect(own.headers[.requestID] != nil && told.headers[.requestID] == own.headers[.requestID])
+        #expect(told.string("requestId") == own.headers[.requestID])
+    }
+
     @Test("logs and metrics hold templates and ids, and no token, URL, key, query or secret")
     func nothingLeaks() async {
         let gateway = TestGateway()
@@ -190,6 +204,9 @@ struct EdgeTests {
         // The answer to another took too long, but its task counts it when it ends.
         let late = RefusedRequest(head: head, context: plan.context, isCounted: true)
         _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late)
+        // The SDKs of OSS get status 200 for every refusal.
+        _ = await gateway.send(.get, "/v1/sts/oss?bucket=nosuch", token: "user-token")
+        _ = refusal(.unavailable(retryAfter: 1, lacking: .requests), gateway, .get, "/v1/sts/oss", [:])
         let text = await gateway.send(.get, "/metrics").text
         for line in [
             #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="2xx"} 1"#,
@@ -197,6 +214,9 @@ struct EdgeTests {
             #"sluice_http_requests_total{method="PUT",route="/admin/v1/grants/{id}",status="4xx"} 0"#,
             #"sluice_http_requests_total{method="POST",route="/v1/post-policies",status="5xx"} 1"#,
             #"sluice_http_request_duration_seconds_count{route="/v1/post-policies"} 0"#,
+            #"sluice_http_requests_total{method="GET",route="/v1/sts/oss",status="2xx"} 0"#,
+            #"sluice_http_requests_total{method="GET",route="/v1/sts/oss",status="4xx"} 1"#,
+            #"sluice_http_requests_total{method="GET",route="/v1/sts/oss",status="5xx"} 1"#,
             #"sluice_http_requests_total{method="other",route="none",status="4xx"} 1"#,
             #"sluice_refused_total{code="NoSuchGrant"} 1"#, #"sluice_refused_total{code="QuotaExceeded"} 0"#,
             #"sluice_refused_total{code="NoSuchRoute"} 1"#, "sluice_http_requests_in_flight 1",

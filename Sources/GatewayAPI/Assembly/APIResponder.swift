@@ -66,7 +66,7 @@ public final class APIResponder: HTTPResponder {
     /// still have a short body, so that the client receives the answer that says so.
     public func begin(_ head: RequestHead) -> RequestPlan {
         let match = router.match(head.method, head.target)
-        return RequestPlan(match.bodyPlan(for: head.headerFields), context: match)
+        return RequestPlan(match.bodyPlan(for: head.headerFields), context: BegunRequest(match))
     }
 
     /// Answers a request.
@@ -149,13 +149,14 @@ public final class APIResponder: HTTPResponder {
     /// Answers a request that the server refuses or gives up, in the form of its route, and counts it among the route's
     /// requests.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
-        guard let match = request.context as? RouteMatch else { return response(to: failure) }
-        let (head, id) = (request.head, makeID())
-        var response =
-            preflightAnswer(despite: failure, head.method, match, requestID: id)
-            ?? observe.response(to: failure, in: match, requestID: id)
+        guard let begun = request.context as? BegunRequest else { return response(to: failure) }
+        let (head, match, id) = (request.head, begun.match, begun.id ?? makeID())
+        let preflight = preflightAnswer(despite: failure, head.method, match, requestID: id)
+        var response = preflight ?? observe.response(to: failure, in: match, requestID: id)
         crossOrigin.allow(&response, to: head.method, head.headerFields, match)
-        if !request.isCounted { observe.refused(head.method, match, status: response.head.status.code) }
+        if !request.isCounted {
+            observe.refused(head.method, match, status: (preflight?.head.status ?? failure.status).code)
+        }
         return response
     }
 
@@ -178,12 +179,15 @@ public final class APIResponder: HTTPResponder {
         let headers = received.head.headerFields
         let peer = IPAddress(received.remoteAddress)
         let isFromProxy = if let peer { settings.trustedProxies.trusts(peer) } else { false }
+        let begun = received.context as? BegunRequest
+        let id = (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID()
+        begun?.id = id
         return APIRequest(
-            id: (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID(),
+            id: id,
             start: start,
             method: received.head.method,
             headers: headers,
-            match: received.context as? RouteMatch ?? router.match(received.head.method, received.head.target),
+            match: begun?.match ?? router.match(received.head.method, received.head.target),
             body: received.body,
             sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer,
             trace: headers.contains(.traceParent) ? trace(in: headers) : nil

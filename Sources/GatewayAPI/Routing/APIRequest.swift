@@ -137,7 +137,8 @@ final class RequestNotes: RefusalNotes {
         var principal: Principal?
         /// The identifier of the row that an admin reads or changes; `nil` where there are several or none.
         var row: String?
-        var problemCode: String?
+        /// Code and status of the problem that the answer tells; the answer itself may have another status.
+        var problem: (code: String, status: Int)?
         /// The part that the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
         /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
@@ -160,8 +161,8 @@ final class RequestNotes: RefusalNotes {
         facts.withLock { $0.row = row }
     }
 
-    func note(problemCode: String) {
-        facts.withLock { $0.problemCode = problemCode }
+    func note(_ problem: Problem) {
+        facts.withLock { $0.problem = (code: problem.code, status: problem.kind.status.code) }
     }
 
     func note(cause: Cause) {

@@ -43,8 +43,9 @@ final class Observe: Sendable {
         let status = response.head.status.code
         let facts = request.notes.current
         metrics.ended()
-        figures(of: request.match).answered(request.method, status: status, after: nanoseconds)
-        if let code = facts.problemCode { metrics.refused(code: code) }
+        // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem.
+        figures(of: request.match).answered(request.method, status: facts.problem?.status ?? status, after: nanoseconds)
+        if let code = facts.problem?.code { metrics.refused(code: code) }
         if let gap = facts.gap {
             logger.error(
                 "Nothing was issued: the signature does not bind what was decided",
@@ -57,8 +58,8 @@ final class Observe: Sendable {
             AnsweredRequest(
                 id: request.id, method: method, route: request.match.template, status: status,
                 microseconds: nanoseconds / 1000, principal: facts.principal, row: facts.row,
-                code: facts.problemCode, cause: facts.cause, refusals: facts.refusals, refusalCount: facts.refusalCount,
-                sourceAddress: request.sourceAddress, trace: request.trace))
+                code: facts.problem?.code, cause: facts.cause, refusals: facts.refusals,
+                refusalCount: facts.refusalCount, sourceAddress: request.sourceAddress, trace: request.trace))
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
     }
 

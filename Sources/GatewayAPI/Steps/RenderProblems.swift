@@ -10,7 +10,7 @@ struct RenderProblems: Sendable {
     /// Makes the answer to a request that failed with an error.
     func response(to error: any Error, of request: APIRequest) -> ServerResponse {
         let problem = problem(for: error, of: request)
-        request.notes.note(problemCode: problem.code)
+        request.notes.note(problem)
         note(error, of: request, as: problem)
         return request.match.answer(to: problem, requestID: request.id)
     }

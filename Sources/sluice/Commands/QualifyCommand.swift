@@ -47,18 +47,17 @@ struct QualifyCommand: AsyncParsableCommand {
     @Flag(help: "Print the report as JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Time for all checks.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Time for all checks, 1 to 86400 seconds.", valueName: "seconds"))
     var patience = 300
 
-    @Option(help: ArgumentHelp("Time for one answer.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Time for one answer, 1 to 600 seconds.", valueName: "seconds"))
     var timeout = 10
 
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        guard 1...86_400 ~= patience, 1...600 ~= timeout else {
-            throw ValidationError("'--patience' and '--timeout' take a number of seconds greater than 0.")
-        }
+        guard 1...86_400 ~= patience else { throw ValidationError("'--patience' takes 1 to 86400 seconds.") }
+        guard 1...600 ~= timeout else { throw ValidationError("'--timeout' takes 1 to 600 seconds.") }
     }
 
     func run() async throws {

@@ -1,4 +1,9 @@
 extension SettingName {
+    /// Says that no setting has a key, and which one was probably meant.
+    static func flaw(ofKey key: String) -> String {
+        "there is no setting '\(key)'" + (nearest(to: key).map { "; did you mean '\($0.rawValue)'?" } ?? "")
+    }
+
     /// The setting whose variable or key resembles a misspelt one most; `nil` if none does.
     ///
     /// - Parameter text: A variable such as `SLUICE_LISTEM`, or a key such as `listem`.

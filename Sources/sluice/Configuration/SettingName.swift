@@ -90,10 +90,10 @@ enum SettingName: String, CaseIterable {
             "Origins to call at any address, also by http; networks to call by https although not public. Default none."
         case .eventsOSSKeyOrigins:
             "Origins of Alibaba OSS's keys for callbacks, comma-separated. Default https://gosspublic.alicdn.com."
-        case .httpThreads: "Threads that serve sockets. Default 2."
+        case .httpThreads: "Threads that serve sockets, per listener. Default 2."
         case .httpMaxConnections: "Connections at once, per listener. Default 10000."
-        case .httpMaxConnectionsPerAddress: "Connections at once from one address. Default 1024."
-        case .httpMaxRequestsInFlight: "Requests being answered at once. Default 4096."
+        case .httpMaxConnectionsPerAddress: "Connections at once from one address, per listener. Default 1024."
+        case .httpMaxRequestsInFlight: "Requests being answered at once, per listener. Default 4096."
         case .httpMaxHead: "KiB for the head of a request; every open connection holds as much. Default 8."
         case .httpMaxBodyMemory:
             "MiB of memory for the bodies of all requests together; beyond it, requests get 503. Default 256."

@@ -21,14 +21,13 @@ struct SettingReader {
     /// Opens the sources.
     ///
     /// - Parameters:
-    ///   - flags: Values given on the command line, by name.
+    ///   - assignments: Values given on the command line, each as `key=value`.
     ///   - environment: Environment variables. A name that begins with `SLUICE_` and no command reads is a mistake.
     ///   - file: Path of a JSON file; `nil` if there is none.
-    init(flags: [SettingName: String], environment: [String: String], file: String?) throws {
-        let given = flags.map { ($0.key.variable, $0.value) }
+    init(assignments: [String], environment: [String: String], file: String?) throws {
+        let variables = Self.variables(assignments, &mistakes)
         var providers: [any ConfigProvider] = [
-            EnvironmentVariablesProvider(environmentVariables: Dictionary(given) { $1 })
-                .prefixKeys(with: ["sluice"]),
+            EnvironmentVariablesProvider(environmentVariables: variables).prefixKeys(with: ["sluice"]),
             EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
                 .prefixKeys(with: ["sluice"]),
         ]
@@ -45,6 +44,35 @@ struct SettingReader {
             let hint = SettingName.nearest(to: name).map { "; did you mean \($0.variable)?" } ?? ""
             mistakes.append("\(name): there is no such setting\(hint)")
         }
+    }
+
+    /// Reads the values of the command line, by variable, and notes mistakes. The last value of a setting counts.
+    private static func variables(_ assignments: [String], _ mistakes: inout [String]) -> [String: String] {
+        var variables: [String: String] = [:]
+        for assignment in assignments {
+            let key = String(assignment.prefix { $0 != "=" })
+            let value = assignment.dropFirst(key.count + 1)
+            guard let name = SettingName(rawValue: key) else {
+                mistakes.append("--set: \(SettingName.flaw(ofKey: key))")
+                continue
+            }
+            if let file = name.secretFile {
+                // The file of the URL holds the password alone.
+                let other = name == .databaseURL ? "use '--config'" : "name a file with \(file.variable)"
+                mistakes.append(
+                    """
+                    --set \(name.rawValue): other users of this machine can see secrets on a command line. \
+                    Set \(name.variable) in the environment, or \(other)
+                    """)
+                continue
+            }
+            guard !value.isEmpty else {
+                mistakes.append("--set \(name.rawValue): the value is missing")
+                continue
+            }
+            variables[name.variable] = String(value)
+        }
+        return variables
     }
 
     /// Reads a text; `nil` if it is not set.

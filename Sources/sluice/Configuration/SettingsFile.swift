@@ -32,9 +32,7 @@ struct SettingsFile {
         var seen: Set<String> = []
         return members.compactMap { key, _ in
             guard seen.insert(key).inserted else { return "the setting '\(key)' is there twice" }
-            guard !known.contains(key) else { return nil }
-            let hint = SettingName.nearest(to: key).map { "; did you mean '\($0.rawValue)'?" } ?? ""
-            return "there is no setting '\(key)'\(hint)"
+            return known.contains(key) ? nil : SettingName.flaw(ofKey: key)
         }
     }
 

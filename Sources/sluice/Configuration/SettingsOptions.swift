@@ -31,28 +31,9 @@ struct SettingsOptions: ParsableArguments {
 
     /// Opens the settings with another file than the one that the options name.
     func reader(file: String?) async throws -> SettingReader {
-        let environment = ProcessInfo.processInfo.environment
-        var flags: [SettingName: String] = [:]
-        for assignment in assignments {
-            let parts = assignment.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, let name = SettingName(rawValue: parts[0]) else {
-                throw ValidationError(
-                    "'--set \(parts.first ?? "")': there is no such setting, or the value is missing.")
-            }
-            if let file = name.secretFile {
-                // The file of the URL holds the password alone.
-                let other =
-                    name == .databaseURL ? "use '--config'" : "name a file with \(file.variable)"
-                throw ValidationError(
-                    """
-                    '--set \(name.rawValue)': other users of this machine can see secrets on a command line. \
-                    Set \(name.variable) in the environment, or \(other).
-                    """)
-            }
-            flags[name] = parts[1]
-        }
         do {
-            return try SettingReader(flags: flags, environment: environment, file: file)
+            return try SettingReader(
+                assignments: assignments, environment: ProcessInfo.processInfo.environment, file: file)
         } catch {
             throw ValidationError(Self.complaint(about: file ?? ""))
         }

@@ -157,6 +157,11 @@ struct AWSCredentialsTests {
             #expect(answer.status == status && answer.text.contains("<Code>\(code)</Code>"), "\(answer.text)")
             #expect(answer.text.contains("<Type>Receiver</Type>") && answer.headers[.retryAfter] == "7")
         }
+        // The token service does not implement the operation.
+        let opener = StubOpener(failure: .storeRefused(status: 501, code: nil))
+        let refused = await assume(Self.form(), TestGateway(opener: opener))
+        #expect(refused.status == 502 && refused.element("Code") == "ServiceUnavailable", "\(refused.text)")
+        #expect(refused.element("Type") == "Receiver")
     }
 
     @Test func `a quota that is used up is told as throttling, and by the container's address as itself`() async throws

@@ -74,7 +74,7 @@ enum STSAnswer {
         case .accessDenied, .conditionFailed, .roleRequired, .outsideAdminScope, .notEnforceable:
             return ("AccessDenied", .forbidden)
         case .quotaExceeded, .tooManyRequests: return ("Throttling", .tooManyRequests)
-        case .slowDown, .unavailable: return ("ServiceUnavailable", .serviceUnavailable)
+        case .slowDown, .unavailable, .storeRefused: return ("ServiceUnavailable", problem.kind.status)
         case .internalError: return ("InternalFailure", .internalServerError)
         case .invalidArgument:
             switch problem.members.first(where: { $0.name == "field" })?.value {

@@ -25,7 +25,7 @@ public protocol LoopWork: AnyObject {
 ///
 /// Tasks that prefer the loop as their executor run on its thread from start to end. A request therefore never changes
 /// threads, and the data that it touches stays in that processor's cache. Tasks must not block. After the loop has
-/// ended, its remaining tasks run on the system's threads and wait there.
+/// ended, its remaining tasks run on the system's threads, and each of their waits has a thread of its own.
 public final class EventLoop: TaskExecutor {
     private let wakeUp: WakeUp
     private let hasStarted = Atomic<Bool>(false)
@@ -131,7 +131,7 @@ public final class EventLoop: TaskExecutor {
             }
             if isTaken {
                 wakeUp.signal()
-            } else {
+            } else if !startThread({ wait.block() }) {
                 wait.block()
             }
         }
@@ -181,7 +181,7 @@ public final class EventLoop: TaskExecutor {
             waits.isOpen = false
             return exchange(&waits.pending, with: [])
         }
-        // The waiting tasks check again, and then wait on a thread of the system.
+        // The waiting tasks check again, and then wait on threads of their own.
         for wait in waitsLeft { wait.continuation.resume(returning: false) }
     }
 
@@ -253,7 +253,7 @@ private struct Wait: Sendable {
         return milliseconds < 0 ? own : min(milliseconds, own)
     }
 
-    /// Waits on the caller's thread.
+    /// Waits on the caller's thread, which must not be one on which tasks run: there are few of these.
     func block() {
         var polled = descriptors
         let milliseconds = shortening(-1)

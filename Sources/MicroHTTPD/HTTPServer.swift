@@ -108,8 +108,10 @@ public final class HTTPServer: Service, Sendable {
         await waitForAnswers(until: end)
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.connections { connection.abort() }
-        // Requests that were just given up still get their 503.
-        await waitForAnswers(until: .now + .seconds(1))
+        // Requests that were just given up still get their 503, and their tasks end what they have begun.
+        await wait(until: .now + .seconds(1)) {
+            core.openExchanges.load(ordering: .relaxed) > 0 || core.runningTasks.load(ordering: .relaxed) > 0
+        }
     }
 
     /// Returns once each of the event loops has been between two turns of its work: none of them hangs.

@@ -56,13 +56,19 @@ import Testing
             try await site.grant(["GetObject"], to: user.principal, in: "figures")
             #expect(try await user.ask(.download("k", from: "figures")).status == 201)
             #expect(try await user.ask(.download("k", from: "nowhere")).status == 403)
+            for _ in 1...3 {
+                let answer = try await user.client.call(
+                    "POST", "/v1/presigned-urls", .download("k", from: "figures"),
+                    headers: [(name: "Idempotency-Key", value: "k")])
+                #expect(answer.status == 201)
+            }
             _ = try await site.client().call("GET", "/no/such")
             _ = try await site.client().call("BREW", "/v1/access")
             let after = try await Page(at: site)
             #expect(Set(after.values.keys) == Set(before.values.keys))
             try await expectNoObjection(to: after.text)
             #expect(
-                try after[#"sluice_issued_total{delivery="presigned-url",scheme="aws-v4",action="GetObject"}"#] == 1)
+                try after[#"sluice_issued_total{delivery="presigned-url",scheme="aws-v4",action="GetObject"}"#] == 2)
             #expect(try after[#"sluice_ledger_items_total{outcome="recorded"}"#] == 1)
             #expect(try after["sluice_ledger_batch_size_count"] >= 1)
             #expect(try after["sluice_ledger_recording_duration_seconds_count"] >= 1)

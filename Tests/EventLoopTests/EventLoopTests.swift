@@ -158,6 +158,27 @@ struct EventLoopTests {
         #expect(await withTaskExecutorPreference(loop) { !loop.isCurrent })
     }
 
+    @Test func whatIsLeftWhenItEndsWaitsWithoutKeepingOtherTasksWaiting() async throws {
+        let loop = try EventLoop()
+        loop.stop()
+        let pipe = try Pipe()
+        // More tasks than the system has threads for them.
+        let count = 2 * sysconf(CInt(_SC_NPROCESSORS_ONLN))
+        let outcomes = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    await loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .now + .seconds(10))
+                }
+            }
+            group.addTask {
+                pipe.write()
+                return true
+            }
+            return await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(outcomes == [Bool](repeating: true, count: count + 1))
+    }
+
     @Test func whoWaitsForALoopThatNeverRunsIsNotForgotten() async throws {
         let loop = try EventLoop()
         async let left = withTaskExecutorPreference(loop) { loop.isCurrent }

@@ -69,6 +69,22 @@ struct IdempotencyKeyTests {
         #expect(await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway).status == 201)
     }
 
+    @Test("what is cancelled ends its claim: its answer is kept, or its key is free", arguments: [true, false])
+    func cancelled(hasEffect: Bool) async {
+        let gateway = TestGateway()
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.cancelAll()
+            tasks.addTask {
+                let answer = await post("/admin/v1/quotas", hasEffect ? Self.quota : "{}", key: "k1", to: gateway)
+                #expect(answer.status == (hasEffect ? 201 : 400), "\(answer.text)")
+            }
+        }
+        let again = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+        #expect(again.status == 201, "\(again.text)")
+        #expect(again.headers[.idempotencyReplayed] == (hasEffect ? "true" : nil))
+        #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
+    }
+
     @Test("who may not call an operation gets no answer of it by a key")
     func roles() async {
         let gateway = TestGateway()

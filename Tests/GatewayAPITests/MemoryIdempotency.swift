@@ -41,6 +41,7 @@ final class MemoryIdempotency: IdempotencyStore {
     }
 
     func finish(_ claim: IdempotencyClaim, answer: [UInt8]?) async throws(GatewayError) {
+        try refuseIfCancelled()
         rows.withLock { rows in
             for index in rows.indices where rows[index].claim.id == claim.id {
                 rows[index].isAnswered = true
@@ -50,10 +51,17 @@ final class MemoryIdempotency: IdempotencyStore {
     }
 
     func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
+        try refuseIfCancelled()
         rows.withLock { rows in
             rows.removeAll { $0.claim.id == claim.id && !$0.isAnswered && $0.claim.issuances.isEmpty }
             for index in rows.indices where rows[index].claim.id == claim.id { rows[index].isInterrupted = true }
         }
+    }
+
+    /// As a pool does, serves no task that was cancelled. Only the end of a request asks, so that a test may cancel it
+    /// at any time before.
+    private func refuseIfCancelled() throws(GatewayError) {
+        guard !Task.isCancelled else { throw .unavailable(retryAfter: 1) }
     }
 
     func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {

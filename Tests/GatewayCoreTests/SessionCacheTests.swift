@@ -116,6 +116,37 @@ struct SessionCacheTests {
         }
     }
 
+    /// The service may ignore the requested duration, and equal orders may have to end at different times.
+    @Test(arguments: [true, false])
+    func `a session that ends too late for who opened it, or who waited for it, is the other's`(
+        waiterIsBound: Bool
+    ) async throws {
+        let gate = Gate()
+        let opener = ScriptedOpener { _ in
+            await gate.pass()
+            return .sample(until: Fixture.now.addingTimeInterval(3600))
+        }
+        let looks = Mutex(0)
+        let cache = SessionCache(
+            opener: opener,
+            now: {
+                looks.withLock { $0 += 1 }
+                return Fixture.now
+            })
+        let order = try order(duration: 900)
+        @Sendable func gets(until end: Date?) async -> Bool {
+            (try? await cache.session(order, endingBy: end)) != nil
+        }
+        let end = Fixture.now.addingTimeInterval(1200)
+        async let leader = gets(until: waiterIsBound ? nil : end)
+        await gate.arrived()
+        async let waiter = gets(until: waiterIsBound ? end : nil)
+        while looks.withLock({ $0 }) < 2 { await Task.yield() }
+        gate.open()
+        let outcomes = await [leader, waiter]
+        #expect(outcomes == [waiterIsBound, !waiterIsBound])
+    }
+
     @Test("are opened within a budget, and kept within a bound")
     func budget() async throws {
         let clock = SharedClock()

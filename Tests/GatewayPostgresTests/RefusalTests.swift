@@ -108,8 +108,9 @@ import Testing
     @Test(.database(.migrated)) func `a batch that the database refuses is counted, one that it misses is kept`()
         async throws
     {
-        let (journal, connection) = try journal()
+        let (journal, connection) = try journal(.init(perBatch: 1))
         #expect(journal.keep(try Self.record("request-bad-\u{0}")))
+        #expect(try !journal.keep(Self.record("request-too-many")))
         await journal.flush()
         #expect(journal.keep(try Self.record("request-good")))
         try await connection.runScript("ALTER TABLE refusals RENAME TO elsewhere")
@@ -118,7 +119,7 @@ import Testing
         await journal.flush()
         #expect(try await connection.number("SELECT count(*) FROM refusals WHERE request_id = 'request-good'") == 1)
         #expect(try await connection.number("SELECT count(*) FROM refusals") == 1)
-        #expect(try await connection.number("SELECT sum(dropped) FROM refusal_gaps") == 1)
+        #expect(try await connection.number("SELECT sum(dropped) FROM refusal_gaps") == 2)
     }
 
     @Test(.database(.migrated)) func `upkeep removes what is too old and the oldest of what is too much`() async throws

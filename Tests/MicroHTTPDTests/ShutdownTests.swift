@@ -55,6 +55,29 @@ import Testing
         }
     }
 
+    @Test func `a task that was given up ends what it has begun before the server ends`() async throws {
+        let (begun, ended) = (Counter(), Counter())
+        let responder = TestResponder { _ in
+            begun.add(1)
+            try? await Task.sleep(for: .seconds(60))
+            // What a cancelled task does nevertheless.
+            await Task { _ = try? await Task.sleep(for: .milliseconds(100)) }.value
+            ended.add(1)
+            return .text("late")
+        }
+        try await TestServer.with(responder) {
+            $0.drain = DrainPeriod(.milliseconds(10))
+        } body: { server in
+            let client = try server.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            while begun.value == 0 { await Task.yield() }
+            await server.shutDown()
+            var rest: [UInt8] = []
+            #expect(try await client.response(rest: &rest).status == 503)
+        }
+        #expect(ended.value == 1)
+    }
+
     @Test func `a stream that never ends does not keep the server from ending`() async throws {
         let responder = TestResponder { _ in
             ServerResponse(

@@ -47,7 +47,7 @@ final class Idempotency: Sendable {
         case (.answered, .kept): throw GatewayError.idempotency(.answerGone)
         case (.interrupted(let claim), .kept):
             // The row stays interrupted, for the next request.
-            try? await store.abandon(claim)
+            await end(claim, of: request) { [store] () throws(GatewayError) in try await store.abandon(claim) }
             throw GatewayError.idempotency(.answerGone)
         case (.answered(let claim, _), .issuedAgain):
             let request = claimed(request, by: claim)
@@ -76,10 +76,10 @@ final class Idempotency: Sendable {
         do {
             response = try await endpoint(request, caller)
         } catch {
-            await end(claim, of: request) { () throws(GatewayError) in try await store.abandon(claim) }
+            await end(claim, of: request) { [store] () throws(GatewayError) in try await store.abandon(claim) }
             throw error
         }
-        await end(claim, of: request) { () throws(GatewayError) in
+        await end(claim, of: request) { [store] () throws(GatewayError) in
             guard 200..<300 ~= response.head.status.code else { return try await store.abandon(claim) }
             try await store.finish(
                 claim, answer: request.route.repetition == .kept ? KeptAnswer(response)?.bytes : nil)
@@ -88,16 +88,23 @@ final class Idempotency: Sendable {
     }
 
     /// Ends a claim. A failure does not change this answer: the next request with the key finds out how this one ended.
+    ///
+    /// This is a task of its own, since the request may have been cancelled: its client has gone, or had to wait for
+    /// too long. That client repeats it, and needs the answer, or the key.
     private func end(
-        _ claim: IdempotencyClaim, of request: APIRequest, _ body: () async throws(GatewayError) -> Void
+        _ claim: IdempotencyClaim, of request: APIRequest,
+        _ body: @escaping @Sendable () async throws(GatewayError) -> Void
     ) async {
-        do throws(GatewayError) {
-            try await body()
-        } catch {
-            logger.warning(
-                "an idempotency key is not ended",
-                metadata: ["request.id": "\(request.id)", "claim": "\(claim.id)", "code": "\(error.code)"])
+        let ending = Task { [logger] in
+            do throws(GatewayError) {
+                try await body()
+            } catch {
+                logger.warning(
+                    "an idempotency key is not ended",
+                    metadata: ["request.id": "\(request.id)", "claim": "\(claim.id)", "code": "\(error.code)"])
+            }
         }
+        await ending.value
     }
 
     /// Computes digests of the parts that tell requests apart. Bodies are compared byte by byte.

@@ -186,7 +186,9 @@ extension ProvenIssuing {
         let caller = attempt.caller
         switch verdict {
         case .recorded(let remaining):
-            issued[draft.proposal.delivery, draft.scheme, draft.proposal.action].add()
+            if attempt.context.repeatable?.isRecorded(draft.proposal.id) != true {
+                issued[draft.proposal.delivery, draft.scheme, draft.proposal.action].add()
+            }
             return body.issued(draft, quotas: caller.balances(of: draft.proposal.charges, remaining))
         case .quotaExceeded(let refusal):
             throw counted(.unmet(caller.error(for: refusal)), body.target, in: draft.proposal.bucket, attempt)

@@ -12,10 +12,14 @@ public import ServiceLifecycle
 public struct PostgresIdempotency: IdempotencyStore, Service {
     /// How often claims are renewed. `idempotency_claim_end` makes a claim last several times as long.
     private static let renewal = Duration.seconds(1)
+    /// Time for the end of a claim, which nothing cancels. If it fails, the claim soon expires by itself.
+    private static let patience = Duration.seconds(5)
 
     private let claims = LiveClaims()
     private let pool: PostgresPool
     private let statements: StorePool
+    /// Ends claims.
+    private let endings: StorePool
     private let keys: MasterKeyRing
     private let clock: LedgerClock
     private let logger: Logger
@@ -41,6 +45,8 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         self.pool = pool
         statements = StorePool(
             pool: pool, logger: logger, complaint: "idempotency keys cannot be read or written")
+        endings = StorePool(
+            pool: pool, logger: logger, complaint: "an idempotency key cannot be ended", patience: Self.patience)
         self.keys = keys
         self.clock = clock
         self.logger = logger
@@ -94,13 +100,13 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         } catch {
             throw .unavailable(retryAfter: 1, cause: "an answer cannot be sealed")
         }
-        try await statements.perform(IdempotencyKeyTable.finish, (claim, sealed))
+        try await endings.perform(IdempotencyKeyTable.finish, (claim, sealed))
     }
 
     /// Ends a claim whose request had no effect.
     public func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
         defer { claims.remove(claim) }
-        try await statements.perform(IdempotencyKeyTable.abandon, claim)
+        try await endings.perform(IdempotencyKeyTable.abandon, claim)
     }
 
     /// Returns a ledger that records each issuance of a claim once.

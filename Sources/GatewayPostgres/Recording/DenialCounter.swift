@@ -49,7 +49,8 @@ public final class DenialCounter: DenialCounting, Service {
         await flush(deadline: .now + .lastWrite)
     }
 
-    /// Writes the counts. Keeps them for the next time if nothing was written.
+    /// Writes the counts. Keeps them for the next time if nothing was written. If the connection is lost at the commit,
+    /// that is unknown, and they may be added twice.
     package func flush(deadline: ContinuousClock.Instant? = nil) async {
         let taken = counts.withLock { counts in
             defer { counts.removeAll(keepingCapacity: true) }

@@ -55,7 +55,8 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
         await flush(deadline: .now + .lastWrite)
     }
 
-    /// Writes the refusals. Keeps those for the next time that were not written.
+    /// Writes the refusals. Keeps those for the next time that were not written. If the connection is lost at the
+    /// commit, that is unknown, and they may be written twice.
     package func flush(deadline: ContinuousClock.Instant? = nil) async {
         let batch = state.withLock { state in
             let batch = state.sampler.take()
@@ -74,6 +75,7 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
             state.withLock { state in
                 guard error.refusesData else { return state.sampler.restore(batch) }
                 // A value that the table cannot hold must not stop the others for ever.
+                state.sampler.restore(RefusalTable.Batch(dropped: batch.dropped))
                 for row in batch.rows { state.sampler.drop(1, at: row.at) }
             }
         }

@@ -19,8 +19,10 @@ final class Draining: Service {
     /// - Parameter deadline: How long requests under way may take after the delay.
     init(delay: Duration, deadline: Duration, notifier: ServiceNotifier?, logger: Logger) {
         self.delay = delay
-        // Beside what is waited for, each of two listeners takes up to two seconds, and the rest is closed.
-        longest = delay + deadline + .seconds(8)
+        // Beside what is waited for, each of two listeners takes up to a second. What goes on in the background takes
+        // up to six while PostgreSQL hangs: two for a statement to be cancelled, and as many each for a last one and
+        // its cancellation. The connections take the rest.
+        longest = delay + deadline + .seconds(10)
         self.notifier = notifier
         self.logger = logger
     }

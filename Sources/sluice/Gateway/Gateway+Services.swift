@@ -34,7 +34,7 @@ extension Gateway {
                 upload async throws(GatewayError) in try await multipart.clean(upload)
             },
         ]
-        return connections.services + workers
+        return connections.services + [BackgroundServices(services: workers)]
     }
 
     /// Puts all services into starting order, with those that a supervised process has.

@@ -85,8 +85,8 @@ public final class SessionCache: Sendable {
 
     /// Returns a session with at least `leastLife` seconds to live. It ends by `latestEnd`, if that is given.
     ///
-    /// - Throws: The errors of opening a session; `slowDown` if too many sessions are being opened, by the principal or
-    ///   by all.
+    /// - Throws: The errors of opening a session; `unavailable` if the one that the service opened has another life;
+    ///   `slowDown` if too many sessions are being opened, by the principal or by all.
     package func session(
         _ order: SessionOrder, endingBy latestEnd: Date?, leastLife: Int = SessionRequest.defaultLeastLife
     ) async throws(GatewayError) -> SessionCredential {
@@ -96,13 +96,27 @@ public final class SessionCache: Sendable {
             case .found(let session): return session
             case .refused(let limit): throw .slowDown(retryAfter: 1, cause: limit)
             case .again: continue
-            case .done(let result): return try result.get()
+            case .done(let result): return try checked(result, for: life)
             case .lead:
-                let result = await outcome(of: order, life)
+                let result = await outcome(of: order)
                 finish(order, result)
-                return try result.get()
+                return try checked(result, for: life)
             }
         }
+    }
+
+    /// Returns a session that was just opened, for one of those who waited for it. It may have the life that some of
+    /// them need and others do not.
+    private func checked(
+        _ result: Result<SessionCredential, GatewayError>, for life: Life
+    ) throws(GatewayError) -> SessionCredential {
+        let session = try result.get()
+        // The service's clock is wrong, or the service ignored the requested duration.
+        guard life.isGood(session, at: now()) else {
+            throw .unavailable(
+                retryAfter: 60, cause: "the session that the service opened ends too early or too late")
+        }
+        return session
     }
 
     private func turn(_ order: SessionOrder, _ life: Life) async -> Turn {
@@ -126,17 +140,9 @@ public final class SessionCache: Sendable {
         }
     }
 
-    private func outcome(
-        of order: SessionOrder, _ life: Life
-    ) async -> Result<SessionCredential, GatewayError> {
+    private func outcome(of order: SessionOrder) async -> Result<SessionCredential, GatewayError> {
         do throws(GatewayError) {
-            let session = try await opener.open(order)
-            // The service's clock is wrong, or the service ignored the requested duration.
-            guard life.isGood(session, at: now()) else {
-                throw .unavailable(
-                    retryAfter: 60, cause: "the session that the service opened ends too early or too late")
-            }
-            return .success(session)
+            return .success(try await opener.open(order))
         } catch {
             return .failure(error)
         }

@@ -194,12 +194,13 @@ struct GitLFSTests {
 
     @Test("a store that cannot bind the digest is refused with advice, unless the bucket allows sizes alone")
     func weakStores() async throws {
-        func object(_ protocols: Set<ClientProtocol>, publicURL: String? = "https://sluice.example") async throws
-            -> [String: Any]
-        {
+        func object(
+            _ protocols: Set<ClientProtocol>, publicURL: String? = "https://sluice.example",
+            scheme: Bucket.Scheme = .ossV4, _ operation: String = "upload"
+        ) async throws -> [String: Any] {
             let gateway = TestGateway(
-                APISettings(publicURL: publicURL), policy: StubPolicy(protocols: protocols, scheme: .ossV4))
-            return try objects(await send(gateway, batch("upload", [(Self.oid, 9)])))[0]
+                APISettings(publicURL: publicURL), policy: StubPolicy(protocols: protocols, scheme: scheme))
+            return try objects(await send(gateway, batch(operation, [(Self.oid, 9)])))[0]
         }
         let strict = try await object([.gitLFS])
         #expect(code(strict) == 422 && "\(strict)".contains("git-lfs-verify") && "\(strict)".contains("aws-v4"))
@@ -209,7 +210,15 @@ struct GitLFSTests {
             action("upload", weak)?["header"] as? [String: String] == [
                 "content-type": "application/octet-stream", "x-oss-forbid-overwrite": "true",
             ])
-        #expect(code(try await object([.gitLFSVerify], publicURL: nil)) == 422)
+        let unseen = try await object([.gitLFSVerify], publicURL: nil)
+        #expect(code(unseen) == 422 && !"\(unseen)".contains("git-lfs-verify"))
+        // The other protocol helps neither where a link may replace an object, nor a download.
+        for protocols in [[.gitLFS], [.gitLFSVerify]] as [Set<ClientProtocol>] {
+            let old = try await object(protocols, scheme: .awsV2)
+            #expect(code(old) == 422 && "\(old)".contains("aws-v4") && !"\(old)".contains("git-lfs-verify"), "\(old)")
+        }
+        let download = try await object([.gitLFS], scheme: .gcsV2RSA, "download")
+        #expect(code(download) == 422 && !"\(download)".contains("git-lfs-verify"), "\(download)")
         // A stranger learns neither.
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFSVerify], scheme: .ossV4))
         let refused = await send(gateway, batch("upload", [(Self.oid, 9)]), to: "other/objects/batch")

@@ -101,7 +101,7 @@ struct RemoteSigningTests {
             error(try await sign(open(GrantConditions(maxTTL: 60)), "GET", "/photos/uploads/a")) == "NotEnforceable")
         #expect(
             error(try await sign(open(GrantConditions(forceDownload: true)), "GET", "/photos/uploads/a"))
-                == "AccessDenied")
+                == "NotEnforceable")
         #expect(
             error(try await sign(open(GrantConditions(sourceCIDRs: ["198.51.100.0/24"])), "GET", "/photos/uploads/a"))
                 == "AccessDenied")

@@ -236,6 +236,45 @@ struct CookieDecisionTests {
         #expect(try decided(Self.request(), [grant], ticket: ticket).error == .accessDenied)
     }
 
+    /// The policy names `https://cdn.example/*`, and the host's own URL lists the bucket.
+    @Test func `cookies for the whole bucket need its listing, too`() throws {
+        let downloads = try Self.grant(1, on: "")
+        let both = try Self.grant(1, on: "", actions: [.getObject, .listObjects])
+        func listing(
+            on prefix: String = "", _ effect: Grant.Effect = .allow, conditions: GrantConditions = GrantConditions(),
+            from notBefore: Date? = nil
+        ) throws -> Grant {
+            try Self.grant(
+                2, to: "*", on: prefix, actions: [.listObjects], effect: effect, conditions: conditions,
+                from: notBefore)
+        }
+        func isRefused(_ grants: [Grant], ticket: Ticket? = nil) throws -> Bool {
+            let found = try decided(Self.request(""), grants, ticket: ticket)
+            return reason(found)?.contains("'ListObjects'") == true && found.error?.code == "NotEnforceable"
+        }
+        for grants in [
+            [downloads], [downloads, try listing(on: "team/")], [both, try listing(.deny)],
+            [both, try listing(on: "team/a", .deny)],
+            [both, try listing(on: "team/", .deny, from: Fixture.now.addingTimeInterval(60))],
+            [downloads, try listing(conditions: GrantConditions(sourceCIDRs: ["192.0.2.0/24"]))],
+        ] { #expect(try isRefused(grants), "\(grants)") }
+        #expect(try decided(Self.request("team/"), [downloads]).error == nil)
+        let quotas = [try Fixture.quota(3, action: .listObjects), try Fixture.quota(4, action: .deleteObject)]
+        let permit = try decided(
+            Self.request(""), [downloads, listing(conditions: GrantConditions(maxTTL: 60))], quotas: quotas
+        ).permit
+        #expect(permit.grant.id == downloads.id && permit.expiresIn == 60)
+        #expect(permit.charges.map(\.quota.id) == [Fixture.id(3)])
+        for (actions, mayList) in [([.getObject], false), ([.getObject, .listObjects], true)] as [(Set<Action>, Bool)] {
+            let ticket = Ticket(
+                id: Fixture.id(77), name: "abcdefghijkl", hash: DigestAlgorithm.sha256.digest(of: "0"),
+                principal: try Principal("user:alice"), groups: [], claims: [:], issuedOn: nil,
+                bucket: try BucketName("demo-bucket"), prefix: ExactText(""), actions: actions, maxUses: 5,
+                expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)
+            #expect(try isRefused([both], ticket: ticket) != mayList)
+        }
+    }
+
     @Test func `requests are checked before anything is decided`() throws {
         for prefix in ["a*/", "a?", "/a", "a//b/", "a/../b/", "a\n/", "${sub}/", String(repeating: "a", count: 1024)] {
             #expect(refusedField { try Self.request(prefix) } == "prefix", "\(prefix)")
@@ -246,6 +285,9 @@ struct CookieDecisionTests {
     // MARK: Compared with the decision about each object
 
     private static let segments = ["a", "b", "ab", "é", "a b"]
+    private static let actions: [Set<Action>] = [
+        [.putObject], [.getObject, .putObject], [.getObject, .listObjects], Set(Action.allCases),
+    ]
 
     private func prefix(_ random: inout SeededGenerator) -> String {
         let path = (0..<Int.random(in: 0...3, using: &random))
@@ -267,14 +309,14 @@ struct CookieDecisionTests {
         let place = random.once(in: 5) && !isDeny ? "a/${sub}/" : prefix(&random)
         return try Fixture.grant(
             number, to: ["user:alice", "group:staff", "*"].randomElement(using: &random) ?? "*", on: place,
-            actions: random.once(in: 4) ? [.putObject] : [.getObject, .putObject], effect: isDeny ? .deny : .allow,
+            actions: Self.actions.randomElement(using: &random) ?? [], effect: isDeny ? .deny : .allow,
             conditions: isDeny ? GrantConditions() : conditions, until: ends)
     }
 
     /// Whatever cookies open by a whole URL, with any query, a link for it would be signed as well.
     @Test func `cookies open nothing that would not be permitted one by one`() throws {
         var random = SeededGenerator(seed: 17)
-        var (permitted, refused, tried) = (0, 0, 0)
+        var (permitted, refused, tried, listed) = (0, 0, 0, 0)
         for round in 0..<3000 {
             let grants = try (0..<Int.random(in: 1...5, using: &random)).map { try grant(round * 10 + $0, &random) }
             let policy = try Self.policy(grants)
@@ -288,6 +330,15 @@ struct CookieDecisionTests {
                 continue
             }
             permitted += 1
+            if place.isEmpty {
+                listed += 1
+                var fields = IssueRequest.Fields()
+                (fields.action, fields.bucket, fields.prefix) = ("ListObjects", "demo-bucket", "")
+                fields.expiresIn = schemeMaxTTL
+                let found = try Fixture.decided(IssueRequest(fields), under: policy, from: "203.0.113.7")
+                #expect(found.error == nil, "lists the bucket by \(grants)")
+                #expect(permit.expiresIn <= found.permitOrNil?.expiresIn ?? 0, "\(grants)")
+            }
             let isBelow = place.isEmpty || place.hasSuffix("/")
             for _ in 0..<12 {
                 let key = isBelow ? place + prefix(&random) + "x" : place
@@ -309,6 +360,8 @@ struct CookieDecisionTests {
                 }
             }
         }
-        #expect(permitted > 200 && refused > 500 && tried > 3000, "\(permitted) \(refused) \(tried)")
+        #expect(
+            permitted > 200 && refused > 500 && tried > 3000 && listed > 5,
+            "\(permitted) \(refused) \(tried) \(listed)")
     }
 }

@@ -40,6 +40,10 @@ struct Circumstances {
         of the bucket; choose another endpoint, or let the CDN drop parameters and have an admin set 'dropsParameters'.
         """
 
+    private static let formMD5Reason = "The grant requires an MD5, and a form binds none; ask for a presigned URL."
+    private static let barePartsReason =
+        "The grant requires an MD5, and these parts would state none; ask for presigned URLs (POST /v1/presigned-urls)."
+
     /// The whole second of the decision. Signatures use whole seconds; rounding down keeps every limit.
     var second: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
 
@@ -148,6 +152,8 @@ struct Circumstances {
         if conditions.requireContentMD5 == true, request.carriesBytes || request.startsBareParts,
             request.contentMD5 == nil
         {
+            if request.delivery == .postPolicy { return .notEnforceable(reason: Self.formMD5Reason) }
+            if request.startsBareParts { return .notEnforceable(reason: Self.barePartsReason) }
             return .conditionFailed(.contentMD5Required)
         }
         if let maxBytes = conditions.maxBytes, request.makesObject {

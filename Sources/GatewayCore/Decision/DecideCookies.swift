@@ -31,7 +31,8 @@ struct CookiePermit: Sendable {
 ///
 /// Grants count as for temporary credentials. The policy in a cookie names one place and nothing that is left out: a
 /// grant must cover the whole prefix, and no grant may deny a part of it. Who holds cookies for more than one object
-/// can add parameters to the URLs, which takes a grant with `allowResponseContentType` and `allowVersions`.
+/// can add parameters to the URLs, which takes a grant with `allowResponseContentType` and `allowVersions`. Cookies for
+/// the whole bucket also open its listing, which must be permitted as well.
 ///
 /// A lifetime that exceeds a limit of the grants, the bucket or its sessions is shortened, not refused.
 /// - Parameters:
@@ -46,16 +47,21 @@ func decideCookies(
     guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
     guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
-    var builder = SessionBuilder(
-        request: request.session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
-    policy.forEachGrant(in: request.bucket) { builder.consider($0) }
+    func built(_ session: SessionRequest) -> SessionBuilder {
+        var builder = SessionBuilder(
+            request: session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
+        policy.forEachGrant(in: request.bucket) { builder.consider($0) }
+        return builder
+    }
+    let builder = built(request.session)
+    let whole = SessionScope.Areas(allowed: [request.area], denied: [])
     let areas: SessionScope.Areas?
     do throws(Refusal) {
         areas = try builder.areas()[.getObject]
     } catch {
         return .refuse(error)
     }
-    guard let grant = builder.chief, areas == SessionScope.Areas(allowed: [request.area], denied: []) else {
+    guard let grant = builder.chief, areas == whole else {
         return .refuse(.unmet(.notEnforceable(reason: onePlaceReason)))
     }
     func refused(_ reason: String) -> Verdict<CookiePermit> {
@@ -65,15 +71,23 @@ func decideCookies(
     if place.bindsSourceAddress, sourceAddress?.isV4 != true { return refused(Circumstances.addressReason) }
     // A policy for one object names its URL without a query.
     if place.passesParametersToOSS, request.area.isDirectory { return refused(Circumstances.parametersReason) }
+    var limits = builder.limits
+    if let session = request.listing {
+        let listing = built(session)
+        guard subject.ticket?.covers(session) ?? true, (try? listing.areas())?[.listObjects] == whole else {
+            return refused(wholeBucketReason)
+        }
+        limits += listing.limits
+    }
     guard let credential = policy.shared.credential(for: place)?.credential,
-        let seconds = builder.secondsOfCookies(request.expiresIn, by: credential)
+        let seconds = builder.secondsOfCookies(request.expiresIn, under: limits, by: credential)
     else { return .refuse(.failed(.unusableCredential(of: place.bucket), of: grant)) }
     return .permit(
         CookiePermit(
-            grant: grant, limits: builder.limits, bucket: place.bucket, credential: credential, prefix: request.prefix,
+            grant: grant, limits: limits, bucket: place.bucket, credential: credential, prefix: request.prefix,
             expiresIn: seconds, decidedAt: circumstances.second,
             sourceAddress: place.bindsSourceAddress ? sourceAddress : nil,
-            charges: policy.charges(for: subject, on: [.getObject], in: request.bucket)))
+            charges: policy.charges(for: subject, on: request.actions, in: request.bucket)))
 }
 
 private let noCookiesReason = """
@@ -86,13 +100,19 @@ private let onePlaceReason = """
     prefix, or for presigned URLs instead.
     """
 
+private let wholeBucketReason = """
+    Cookies for the whole bucket also open its listing, so a grant must permit 'ListObjects' on all of it, and none \
+    may deny a part; ask for a longer prefix, or for presigned URLs instead.
+    """
+
 extension SessionBuilder {
     /// Returns the lifetime of cookies in seconds; `nil` if less than a second is left.
     ///
     /// - Parameters:
     ///   - wanted: The requested lifetime; `nil` for the bucket's default.
+    ///   - limits: The grants that the cookies rest on.
     ///   - credential: The credential that signs.
-    fileprivate func secondsOfCookies(_ wanted: Int?, by credential: StorageCredential) -> Int? {
+    fileprivate func secondsOfCookies(_ wanted: Int?, under limits: [Grant], by credential: StorageCredential) -> Int? {
         var seconds = min(wanted ?? bucket.defaultTTL, bucket.maxTTL, bucket.maxSessionTTL, schemeMaxTTL)
         for limit in limits.compactMap(\.conditions.maxTTL) { seconds = min(seconds, limit) }
         for end in limits.compactMap(\.notAfter) + [credential.expiresAt].compactMap(\.self) {
@@ -102,9 +122,10 @@ extension SessionBuilder {
     }
 
     /// Returns why a grant that allows cannot be used for cookies; `nil` if it can.
-    func failureOfCookies(of grant: Grant) -> GatewayError? {
+    func failureOfCookies(of grant: Grant, for action: Action) -> GatewayError? {
         let conditions = grant.conditions
         if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
+        guard action == .getObject else { return nil }
         if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
         // A policy for one object names its URL without a query.
         guard KeyArea(prefix: request.prefix).isDirectory else { return nil }

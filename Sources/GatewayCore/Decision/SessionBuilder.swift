@@ -178,7 +178,7 @@ extension SessionBuilder {
         }
         return switch form {
         case .credentials: failureOfCredentials(of: grant, area, for: action)
-        case .cookies: failureOfCookies(of: grant)
+        case .cookies: failureOfCookies(of: grant, for: action)
         }
     }
 }

@@ -51,16 +51,14 @@ extension SchemeBinding {
     /// Returns the error for a limited size that the scheme cannot bind for this request. The reason names an
     /// alternative that can.
     func unboundSize(of request: IssueRequest) -> GatewayError {
-        let isPart = request.multipart != nil
+        if let flaw = flawOfParts(in: request) { return flaw }
         let instead =
-            if isPart, lengthRangeHeader != nil {
-                "upload the object at once, POST /v1/presigned-urls"
-            } else if form != nil {
+            if form != nil {
                 "use a form, POST /v1/post-policies"
             } else {
                 "use a bucket with a scheme that binds it, such as 'aws-v4'"
             }
-        let what = isPart ? "parts" : "an upload"
+        let what = request.multipart != nil ? "parts" : "an upload"
         return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of \(what); \(instead).")
     }
 
@@ -71,6 +69,7 @@ extension SchemeBinding {
     ///   - conditions: Conditions of the grant that would permit the request.
     func flaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
         if isOfCDN, let flaw = cdnFlaw(of: request) { return flaw }
+        if let flaw = flawOfParts(in: request) { return flaw }
         if !takesQuestionMarks, request.key.rawValue.utf8.contains(UInt8(ascii: "?")) {
             return .invalidArgument(
                 field: "key", reason: "The bucket's signing scheme cannot sign a key that contains '?'."
@@ -88,8 +87,9 @@ extension SchemeBinding {
         if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
             return Self.unbound("the SHA-256 of a part; use 'contentMD5'")
         }
-        if request.checksumSHA256 != nil, !bindsChecksum { return Self.unbound("a SHA-256; use 'contentMD5'") }
-        if request.createsOnly, createsOnlyHeader == nil { return Self.unbound("'ifNoneMatch'") }
+        // Before the SHA-256, which clients of Git LFS can do without.
+        if request.createsOnly, createsOnlyHeader == nil { return Self.unboundCreation }
+        if request.checksumSHA256 != nil, !bindsChecksum { return Self.unboundChecksum }
         if request.process != nil, processParameter == nil { return Self.unbound("'process'") }
         switch request.action {
         case .putObject: return nil
@@ -162,10 +162,22 @@ extension SchemeBinding {
         return nil
     }
 
+    /// Returns the error for a step of an upload in parts that the store does not take by the scheme.
+    private func flawOfParts(in request: IssueRequest) -> GatewayError? {
+        guard request.multipart != nil, !signsParts else { return nil }
+        return .notEnforceable(
+            reason: """
+                The store takes no parts by the bucket's signing scheme; upload the object at once, POST \
+                /v1/presigned-urls, or use a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac'.
+                """)
+    }
+
     private static func unbound(_ what: String) -> GatewayError {
         .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
     }
 
+    static let unboundCreation = unbound("'ifNoneMatch'")
+    static let unboundChecksum = unbound("a SHA-256; use 'contentMD5'")
     private static let unsignedListing = GatewayError.notEnforceable(
         reason: """
             The bucket's signing scheme does not sign 'prefix', so a link would list the whole bucket; use a bucket \

@@ -23,6 +23,8 @@ final class SchemeBinding: Sendable {
     let signsDownloads: Bool
     /// Whether the scheme signs all parameters of a listing. If not, its holder can list the whole bucket.
     let signsListings: Bool
+    /// Whether the store takes the steps of an upload in parts by the scheme.
+    let signsParts: Bool
     /// The parameter that names a version of the object; `nil` if the scheme does not sign it.
     let versionParameter: String?
     /// The parameter that makes the store process the object, if there is one.
@@ -43,7 +45,7 @@ final class SchemeBinding: Sendable {
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
         closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
-        signsDownloads: Bool = true, signsListings: Bool = true,
+        signsDownloads: Bool = true, signsListings: Bool = true, signsParts: Bool = true,
         versionParameter: String? = "versionId", processParameter: String?, separatesParameters: Bool = true,
         takesQuestionMarks: Bool, form: Form? = nil, isOfCDN: Bool = false, endsInInstant: Bool = false
     ) {
@@ -56,6 +58,7 @@ final class SchemeBinding: Sendable {
         self.overrides = overrides
         self.signsDownloads = signsDownloads
         self.signsListings = signsListings
+        self.signsParts = signsParts
         self.versionParameter = versionParameter
         self.processParameter = processParameter
         self.separatesParameters = separatesParameters
@@ -224,11 +227,12 @@ extension SchemeBinding {
         overrides: [.contentDisposition, .contentType], versionParameter: "generation", processParameter: nil,
         takesQuestionMarks: true, form: .strict
     )
-    // The parameters for response headers and for the version are not signed, so the holder can change them.
+    // The parameters for response headers and for the version are not signed, so the holder can change them. Google
+    // documents no signed POST, and the scheme writes the names of parameters in lower case, which parts do not have.
     static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
-        signsDownloads: false, signsListings: false, versionParameter: nil, processParameter: nil,
+        signsDownloads: false, signsListings: false, signsParts: false, versionParameter: nil, processParameter: nil,
         takesQuestionMarks: true
     )
     // Google Cloud Storage accepts AWS's names here. It does not sign those parameters either.

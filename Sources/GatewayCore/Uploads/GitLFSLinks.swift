@@ -68,9 +68,11 @@ public struct GitLFSLinks: Sendable {
             outcomes = await urls.issue(requests, in: context).map { $0.map(MissingUploads.Outcome.link) }
         case .upload where checksSizesAlone && !clientsCanVerify:
             // Only callers who may upload learn what the bucket lacks.
-            outcomes = try await uploads.refusals(of: requests, in: context).map { .failure($0 ?? .noVerification) }
+            let refusals = try await uploads.refusals(of: requests, in: context)
+            outcomes = refusals.map { .failure($0?.advised ?? .noVerification) }
         case .upload:
-            outcomes = try await uploads.issue(requests, in: context, timeout: timeout)
+            let links = try await uploads.issue(requests, in: context, timeout: timeout)
+            outcomes = links.map { $0.mapError(\.advised) }
         }
         return wishes.answered(by: outcomes)
     }
@@ -98,6 +100,22 @@ public struct GitLFSLinks: Sendable {
 }
 
 extension GatewayError {
+    /// The error, and what helps if the bucket's scheme cannot bind what an upload of Git LFS binds.
+    fileprivate var advised: GatewayError {
+        if self == SchemeBinding.unboundChecksum { return .noDigest }
+        return self == SchemeBinding.unboundCreation ? .noCreation : self
+    }
+
+    private static let noDigest = GatewayError.notEnforceable(
+        reason: """
+            The bucket's signing scheme cannot bind the SHA-256 of an upload. Git LFS needs a bucket with the scheme \
+            'aws-v4'; or an admin may open the protocol 'git-lfs-verify' instead, which checks sizes alone.
+            """)
+    private static let noCreation = GatewayError.notEnforceable(
+        reason: """
+            The bucket's signing scheme cannot bind that an upload replaces no object. Git LFS needs a bucket with the \
+            scheme 'aws-v4'.
+            """)
     fileprivate static let noVerification = GatewayError.notEnforceable(
         reason: """
             The store cannot bind the SHA-256 of an upload, and the gateway has no public URL at which clients could have \

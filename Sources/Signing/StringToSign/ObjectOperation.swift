@@ -79,7 +79,7 @@ struct OperationParameters {
         switch (method, names) {
         case ("PUT", []): .putObject
         case ("PUT", ["partNumber", "uploadId"]): .uploadPart
-        case ("HEAD", []): .headObject
+        case ("HEAD", []), ("HEAD", ["versionId"]): .headObject
         case ("HEAD", ["objectMeta"]) where vendor == .alibaba: .getObjectMeta
         case ("POST", ["uploads"]): .initiateMultipartUpload
         case ("POST", ["sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload

@@ -242,7 +242,12 @@ import Testing
             let added = place.headers.merging([unknown: "e30="]) { $1 }
             #expect(try await error(method, query, added)?.code == "InvalidArgument")
         }
-        #expect(try await error("PUT", [("partNumber", "1"), ("uploadId", "X1")], [:]) == nil)
+        // To such a store, the string of a part may be that of a whole object, which nothing would encrypt.
+        let mayBeWhole = client.words == .awsV2 && place.scheme == .awsV4 && place.encryption != nil
+        for headers in [[:], place.headers] {
+            let found = try await error("PUT", [("partNumber", "1"), ("uploadId", "X1")], headers)
+            #expect(found?.code == (mayBeWhole ? "NotEnforceable" : nil), "\(headers)")
+        }
     }
 
     @Test(arguments: cases.filter { $0.scheme == .awsV4 })

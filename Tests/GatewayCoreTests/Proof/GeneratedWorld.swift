@@ -295,8 +295,8 @@ extension GeneratedWorld {
         if let length = fields.contentLength {
             switch scheme {
             case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: headers["content-length"] = "\(length)"
-            case .gcsV2RSA where delivery != .part: headers[range] = "\(length),\(length)"
-            case .awsV2, .ossV1, .gcsV2RSA: break
+            case .gcsV2RSA: headers[range] = "\(length),\(length)"
+            case .awsV2, .ossV1: break
             }
         } else if let most = grant.conditions.maxBytes, isGoogle, delivery != .part {
             headers[range] = "0,\(most)"
@@ -313,12 +313,10 @@ extension GeneratedWorld {
 
     /// Query parameters that the store must require with exactly these values.
     var expectedQuery: [String: String] {
-        // Google's version 2 writes names in lower case.
-        let names = scheme == .gcsV2RSA ? ("partnumber", "uploadid") : ("partNumber", "uploadId")
         switch delivery {
         case .start: return ["uploads": ""]
-        case .part: return [names.0: "\(Self.partNumber)", names.1: Self.uploadID]
-        case .complete: return [names.1: Self.uploadID]
+        case .part: return ["partNumber": "\(Self.partNumber)", "uploadId": Self.uploadID]
+        case .complete: return ["uploadId": Self.uploadID]
         case .listing, .batchOfListings: return expectedListing
         case .deletion: return [:]
         case .single, .batch, .redirect: break
@@ -371,7 +369,8 @@ extension GeneratedWorld {
         switch delivery {
         case .deletion: signsVersions
         case .listing, .batchOfListings: ![.awsV2, .ossV1, .gcsV2RSA].contains(scheme)
-        default: true
+        case .start, .part, .complete: scheme != .gcsV2RSA
+        case .single, .batch, .redirect: true
         }
     }
 
@@ -435,6 +434,7 @@ extension GeneratedWorld {
     }
 
     private var offenceOfUpload: String? {
+        guard isPossible else { return "parts" }
         let conditions = grant.conditions
         if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }
         if conditions.requireContentMD5 == true, carriesBytes, fields.contentMD5 == nil { return "requireContentMD5" }

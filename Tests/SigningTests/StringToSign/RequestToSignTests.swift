@@ -29,6 +29,7 @@ struct RequestToSignTests {
             ("GET", "a/b%20%C3%BC.bin", "a/b ü.bin", [], []),
             ("GET", "k?versionId=3", "k", [NamedValue("versionId", "3")], [NamedValue("If-Match", "\"e\"")]),
             ("HEAD", "k", "k", [], [NamedValue("Host", "demo-bucket.s3.example")]),
+            ("HEAD", "k?versionId=3", "k", [NamedValue("versionId", "3")], []),
             (
                 "PUT", "k", "k", [],
                 [

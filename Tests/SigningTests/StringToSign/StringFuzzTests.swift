@@ -221,7 +221,7 @@ struct PlainReading {
         return switch (method, names.sorted().joined(separator: " ")) {
         case ("PUT", ""): "PutObject"
         case ("PUT", "partNumber uploadId"): "UploadPart"
-        case ("HEAD", ""): "HeadObject"
+        case ("HEAD", ""), ("HEAD", "versionId"): "HeadObject"
         case ("HEAD", "objectMeta"): "GetObjectMeta"
         case ("POST", "uploads"), ("POST", "sequential uploads"): "InitiateMultipartUpload"
         case ("POST", "uploadId"): "CompleteMultipartUpload"

@@ -36,7 +36,8 @@ struct StringToSignTests {
 
     @Test(arguments: [
         ("PUT", "", ObjectOperation.putObject), ("GET", "", .getObject), ("HEAD", "", .headObject),
-        ("HEAD", "?objectMeta", .getObjectMeta), ("POST", "?uploads", .initiateMultipartUpload),
+        ("HEAD", "?objectMeta", .getObjectMeta), ("HEAD", "?versionId=CAEQ", .headObject),
+        ("POST", "?uploads", .initiateMultipartUpload),
         ("POST", "?sequential&uploads", .initiateMultipartUpload),
         ("PUT", "?partNumber=10000&uploadId=0004B", .uploadPart), ("POST", "?uploadId=0004B", .completeMultipartUpload),
         ("DELETE", "?uploadId=0004B", .abortMultipartUpload), ("DELETE", "", .deleteObject),
@@ -58,7 +59,8 @@ struct StringToSignTests {
         ("PUT", "?acl"), ("PUT", "?uploads"), ("PUT", "?tagging"), ("PUT", "?symlink"), ("PUT", "?uploadId=1"),
         ("PUT", "?partNumber=1"), ("PUT", "?versionId=1"), ("PUT", "?x-oss-process=image/info"),
         ("PUT", "?response-content-type=a"), ("GET", "?acl"), ("GET", "?tagging"), ("GET", "?symlink"),
-        ("GET", "?partNumber=1&uploadId=1"), ("GET", "?uploads"), ("GET", "?objectMeta"), ("HEAD", "?versionId=1"),
+        ("GET", "?partNumber=1&uploadId=1"), ("GET", "?uploads"), ("GET", "?objectMeta"),
+        ("HEAD", "?objectMeta&versionId=1"), ("HEAD", "?response-content-type=a"),
         ("HEAD", "?uploadId=1"), ("POST", ""), ("POST", "?delete"), ("POST", "?append&position=0"),
         ("POST", "?restore"),
         ("POST", "?x-oss-process=image/info"), ("POST", "?x-oss-async-process=a"),

@@ -52,10 +52,6 @@ extension Problem {
     var lfsMessage: String {
         switch kind {
         case .accessDenied: "Access denied: no grant permits this here."
-        case .notEnforceable:
-            (detail ?? kind.title)
-                + " Git LFS needs a bucket with the scheme 'aws-v4', which binds the SHA-256 and the length of an upload;"
-                + " with another scheme, an admin may open the protocol 'git-lfs-verify', which checks sizes alone."
         default: detail ?? kind.title
         }
     }

@@ -118,7 +118,7 @@ extension ReplayRequest.Wish {
         case .object(let request): [request.action]
         case .form: [.putObject]
         case .session(let request): request.actions ?? []
-        case .cookies: [.getObject]
+        case .cookies(let request): request.actions
         }
     }
 

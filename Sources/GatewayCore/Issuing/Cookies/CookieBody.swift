@@ -37,8 +37,8 @@ struct CookieBody: ProvenBody {
             let id = try issuing.id(of: repeatable, at: permit.decidedAt)
             return .draft(
                 Draft(
-                    IssuanceProposal(id, permit, policy, attempt), Content(signed: signed, permit: permit),
-                    by: permit.bucket.linkScheme))
+                    IssuanceProposal(id, permit, for: request.actions, policy, attempt),
+                    Content(signed: signed, permit: permit), by: permit.bucket.linkScheme))
         }
     }
 
@@ -61,12 +61,14 @@ struct CookieBody: ProvenBody {
 
 extension IssuanceProposal {
     /// Creates the proposal for cookies.
-    fileprivate convenience init(_ id: UUID, _ permit: CookiePermit, _ policy: AccessPolicy, _ attempt: ProofAttempt) {
+    fileprivate convenience init(
+        _ id: UUID, _ permit: CookiePermit, for actions: Set<Action>, _ policy: AccessPolicy, _ attempt: ProofAttempt
+    ) {
         let caller = attempt.caller
         self.init(
             id: id, position: caller.position, scopes: policy.scopes(with: caller), principal: caller.principal,
             matchedPrincipal: permit.grant.principal, grantID: permit.grant.id, credentialID: permit.credential.id,
-            delivery: .cdnCookies, actions: [.getObject],
+            delivery: .cdnCookies, actions: actions,
             method: IssueRequest.Method.get.rawValue, bucket: permit.bucket.name, prefix: permit.prefix,
             expiresAt: permit.expiresAt, requestID: attempt.context.requestID, charges: permit.charges)
     }

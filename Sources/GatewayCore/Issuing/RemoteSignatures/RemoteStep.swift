@@ -87,6 +87,10 @@ struct RemoteStep {
                 .notEnforceable(
                     reason: "Amazon S3 encrypts with KMS only what is signed by 'aws-v4'; " + Self.otherDeliveries))
         }
+        if permission.operation == .uploadPart, bucket.encryption != nil, string.mayBeWhole(at: bucket) {
+            let reason = "The store may take the part for a whole object, which nothing would encrypt; "
+            throw .unmet(.notEnforceable(reason: reason + Self.otherDeliveries))
+        }
         var hidden: Consent?
         if let action = hiddenAction(of: permission.operation, in: bucket) {
             hidden = try decided(permission, in: bucket) { () throws(GatewayError) in
@@ -190,8 +194,11 @@ struct RemoteStep {
                         \(Self.otherDeliveries)
                         """))
         }
-        guard permit.query.allSatisfy({ permission.query.contains($0) }) else {
-            throw .unmet(.conditionFailed(.responseOverride))
+        // Only what a grant forces can be missing: the rest of the request was read from the string.
+        if let parameter = permit.query.first(where: { !permission.query.contains($0) }) {
+            let missing = "'\(parameter.name)=\(parameter.value)'"
+            let reason = "The grant forces downloads, and the string does not hold \(missing); "
+            throw .unmet(.notEnforceable(reason: reason + Self.otherDeliveries))
         }
         if let header = permit.headers.first(where: { !permission.binds($0) }) {
             throw .unmet(

@@ -63,6 +63,10 @@ public enum RemoteString: Sendable {
         return string.vendor != .alibaba && bucket.provider != .gcs
     }
 
+    /// Whether the string of a part may also be that of a whole object, at a bucket that has not accepted this by its
+    /// own scheme.
+    func mayBeWhole(at bucket: Bucket) -> Bool { bucket.scheme != .awsV2 && hidesParameters(at: bucket) }
+
     /// The scheme that the string is to be signed with.
     var scheme: Bucket.Scheme {
         switch self {

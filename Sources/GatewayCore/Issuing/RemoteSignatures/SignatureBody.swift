@@ -148,7 +148,6 @@ struct SignatureBody: ProvenBody {
         guard typesOfParts.contains(own) else {
             throw .unmet(.conditionFailed(.contentType(allowed: typesOfParts)))
         }
-        let mayBeWhole = bucket.scheme != .awsV2 && step.string.hidesParameters(at: bucket)
-        return mayBeWhole && !types.contains(own) ? types + [own] : types
+        return step.string.mayBeWhole(at: bucket) && !types.contains(own) ? types + [own] : types
     }
 }

@@ -105,7 +105,7 @@ struct MatrixOracle {
         let isUnsigned = world.scheme == .gcsV2RSA || isStringThatBindsNoParameter
         if isUnsigned, has(.forceDownload) || !world.isOpen { codes.insert("NotEnforceable") }
         // The client wrote its request without the header that the grant forces.
-        if way == .string || way == .request, has(.forceDownload) { codes.insert("AccessDenied") }
+        if way == .string || way == .request, has(.forceDownload) { codes.insert("NotEnforceable") }
         return codes
     }
 
@@ -113,10 +113,8 @@ struct MatrixOracle {
         var codes: Set<String> = []
         let type = way == .gitLFS ? "application/octet-stream" : world.type
         if has(.contentTypes), !type.hasPrefix("image/") { codes.insert("AccessDenied") }
-        let canStateMD5 = [.url, .batch, .part, .string, .request].contains(way)
-        // Uppy's parts would state none either.
-        let needsMD5 = carriesBytes || way == .companionStart
-        if has(.requireContentMD5), needsMD5, !canStateMD5 || world.contentMD5 == nil { codes.insert("AccessDenied") }
+        if has(.requireContentMD5) { codes.formUnion(offencesOfMD5) }
+        if isInParts, world.scheme == .gcsV2RSA { codes.insert("NotEnforceable") }
         if way == .form || way == .companionForm, !hasForms { codes.insert("NotEnforceable") }
         if way == .gitLFS, world.scheme != .awsV4 {
             // Without a SHA-256 only the size is checked, and still nothing is replaced.
@@ -125,6 +123,20 @@ struct MatrixOracle {
         if has(.maxBytes) { codes.formUnion(offencesOfLimit) }
         if countsBytes { codes.formUnion(offencesOfQuota) }
         return codes
+    }
+
+    /// What a grant with `requireContentMD5` refuses.
+    private var offencesOfMD5: Set<String> {
+        switch way {
+        // Nothing of these can state one. Neither would Uppy's parts.
+        case .form, .companionForm, .companionStart: ["NotEnforceable"]
+        case .url, .batch, .part, .string, .request: world.contentMD5 == nil ? ["AccessDenied"] : []
+        default: carriesBytes ? ["AccessDenied"] : []
+        }
+    }
+
+    private var isInParts: Bool {
+        [.start, .part, .complete, .companionStart, .companionPart, .companionComplete].contains(way)
     }
 
     /// What a grant with `maxBytes` refuses.
@@ -141,7 +153,6 @@ struct MatrixOracle {
         }
         let size = [.form, .gitLFS].contains(way) ? MatrixRequest.size(of: world) : world.length
         if let size, size > MatrixWorld.maxBytes { codes.insert("EntityTooLarge") }
-        let isInParts = [.start, .part, .complete].contains(way)
         if isInParts, size == nil { codes.insert("AccessDenied") }
         let isUnbound = way == .start ? !bindsLength : carriesBytes && bound == nil
         if isUnbound {

@@ -171,9 +171,8 @@ extension Fault {
         await site.closeHeldSessions()
     }
 
-    static let suspended = Fault(
-        name: "PostgreSQL suspended", flaw: ("recordings", "PostgreSQL does not answer"), status: 503
-    ) { site in
+    /// It does not answer over the connections that there are, and new ones do not come about.
+    static let suspended = Fault(name: "PostgreSQL suspended", flaw: ("recordings", "PostgreSQL "), status: 503) { site in
         try await site.cluster.suspend()
     } end: { site in
         try await site.cluster.resume()

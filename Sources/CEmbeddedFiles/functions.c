@@ -152,6 +152,10 @@ static const char prune_deletions[] = {
 #embed "../../sql/functions/prune_deletions.sql" suffix(, 0)
 };
 
+static const char prune_denials[] = {
+#embed "../../sql/functions/prune_denials.sql" suffix(, 0)
+};
+
 static const char prune_landings[] = {
 #embed "../../sql/functions/prune_landings.sql" suffix(, 0)
 };
@@ -166,6 +170,10 @@ static const char prune_policy_log[] = {
 
 static const char prune_refusals[] = {
 #embed "../../sql/functions/prune_refusals.sql" suffix(, 0)
+};
+
+static const char prune_tickets[] = {
+#embed "../../sql/functions/prune_tickets.sql" suffix(, 0)
 };
 
 static const char quota_charges[] = {
@@ -301,10 +309,12 @@ static const struct {
     {"prove_issuances.sql", prove_issuances},
     {"prune_counters.sql", prune_counters},
     {"prune_deletions.sql", prune_deletions},
+    {"prune_denials.sql", prune_denials},
     {"prune_landings.sql", prune_landings},
     {"prune_multipart_uploads.sql", prune_multipart_uploads},
     {"prune_policy_log.sql", prune_policy_log},
     {"prune_refusals.sql", prune_refusals},
+    {"prune_tickets.sql", prune_tickets},
     {"quota_charges.sql", quota_charges},
     {"quota_period_end.sql", quota_period_end},
     {"quota_period_start.sql", quota_period_start},

@@ -86,6 +86,30 @@ extension IdempotencyTests {
         _ = try fresh(await world.store.begin(request))
     }
 
+    /// As recordings do, so that nobody waits in a circle.
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func `a reset locks its key before policy`() async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 10)
+        try await world.admin.connection.insert(quota)
+        var change = AdminWorld.change
+        change.claim = try fresh(await world.store.begin(try request()))
+        change.proof = CredentialProof(position: try await world.admin.connection.position(), scopes: [])
+        let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await other.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('policy'))")
+        let reset = Task { [change] in
+            try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change)
+        }
+        let waits = """
+            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """
+        while try await world.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let free = "SELECT count(*) FROM (SELECT FROM idempotency_keys FOR UPDATE SKIP LOCKED) k"
+        #expect(try await world.number(free) == 0)
+        try await other.runScript("COMMIT")
+        #expect(try await reset.value == QuotaReset(holders: 0, released: 0))
+    }
+
     @Test(.database(.migrated)) func `an attempt that wakes up after another took over changes nothing`() async throws {
         let world = try World()
         let quota = Quota.sample(limit: 10, principal: try Principal("user:alice"))

@@ -121,7 +121,8 @@ import Testing
                 "\(reported.lowercaseText)landed\(told)",
             ])
         func settle() async throws {
-            try await world.connection.perform(LandingTable.noteSettled, ([reported, completed, nothing], [0, 0, 0]))
+            try await world.connection.perform(
+                LandingTable.noteSettled, ([reported, completed, nothing], [nil, nil, nil]))
         }
         try await settle()
         try await world.connection.runScript("DELETE FROM store_events; DELETE FROM multipart_uploads")

@@ -130,6 +130,54 @@ import LibCrypto
         #expect(try await world.connection.number("SELECT count(*) FROM admin_audit WHERE kind = 'Grant'") == 120)
     }
 
+    /// A line of the log has 1,000 scopes at most, of which the user's own is one.
+    @Test(.database(.migrated), arguments: [999, 1000])
+    func `a user may have as many tickets as a line has scopes`(count: Int) async throws {
+        let world = try AdminWorld()
+        let alice = try Principal("user:alice")
+        try await world.connection.runScript(
+            """
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses,
+                expires_at)
+            SELECT gen_random_uuid(), 'ticket-' || n, sha256('x'), 'user:alice', '{}', '{}', 'demo', '', '{GetObject}',
+                1, now() + interval '1 hour'
+            FROM generate_series(1, \(count)) n
+            """)
+        let tag = try await world.stores.offboarding.rows(of: alice).tag
+        #expect(
+            try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change) == Int64(count))
+        let scopes = try await world.lastScopes()
+        #expect(count < 1000 ? scopes.count == 1000 : scopes == ["all"])
+    }
+
+    /// Whoever reserves parts of several uploads locks these by ascending identifiers.
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func `uploads are closed in the order in which others lock them`() async throws {
+        let world = try AdminWorld()
+        let alice = try Principal("user:alice")
+        let id = "00000000-0000-7000-8000-00000000000"
+        try await world.connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+            SELECT ('\(id)' || (9 - n))::uuid, 'user:alice', 'demo', 'k', 'text/plain', 'open',
+                now() + interval '1 hour', now() + interval '1 hour'
+            FROM generate_series(1, 4) n
+            """)
+        let tag = try await world.stores.offboarding.rows(of: alice).tag
+        let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await other.runScript("BEGIN; SELECT FROM multipart_uploads WHERE id = '\(id)5' FOR UPDATE")
+        let removal = Task {
+            try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change)
+        }
+        let waits = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%offboard_principal%'
+            """
+        while try await world.connection.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await other.runScript("SELECT FROM multipart_uploads WHERE id = '\(id)8' FOR UPDATE NOWAIT; ROLLBACK")
+        #expect(try await removal.value == 4)
+    }
+
     /// Users issue from several connections while they are offboarded. The server's own commit times decide.
     @Test func `nothing is issued to a user after the offboarding`() async throws {
         var options = ClusterOptions()

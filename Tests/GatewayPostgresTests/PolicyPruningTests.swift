@@ -84,14 +84,20 @@ import Testing
         try await world.age()
         try await world.admin.connection.runScript(
             """
-            CREATE OR REPLACE FUNCTION prune_counters(
-                p_keep_denials_days integer, p_now timestamptz, p_most integer
-            ) RETURNS integer
-            LANGUAGE plpgsql AS $$ BEGIN RAISE 'no counter is removed'; END $$
+            CREATE OR REPLACE FUNCTION prune_counters(p_now timestamptz, p_most integer) RETURNS integer
+            LANGUAGE plpgsql AS $$ BEGIN RAISE 'no counter is removed'; END $$;
+            INSERT INTO denials (principal, code, minute, count) VALUES ('user:a', 'AccessDenied', '2020-01-01', 1);
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses,
+                expires_at)
+            VALUES (gen_random_uuid(), 'abcdefghijkl', sha256(''), 'user:a', '{}', '{}', 'demo', '', '{PutObject}', 1,
+                '2020-01-01')
             """)
         let last = try await world.gateway.position()
         await world.prune()
         #expect(try await world.lines() == [last.sequence])
+        for table in ["denials", "tickets"] {
+            #expect(try await world.admin.connection.number("SELECT count(*) FROM \(table)") == 0, "\(table)")
+        }
     }
 
     /// A decision of a month ago was made at that entry, however old the entry was.

@@ -146,7 +146,7 @@ import Testing
                 try await auditor.repair(
                     .init(quotaID: quota.id, holder: "user:1", periodStart: today, used: 0, charged: 0))
             }
-            _ = try await connection.execute(PartitionUpkeep.pruneCounters, (1, Date(), 100))
+            _ = try await connection.execute(PartitionUpkeep.pruneCounters, (Date(), 100))
             if round == 10, let last = quotas.last {
                 try await connection.withTransaction { transaction in
                     try transaction.perform(

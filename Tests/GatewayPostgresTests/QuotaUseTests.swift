@@ -90,11 +90,42 @@ import Testing
             "PREPARE uses (uuid, text, bigint, text, bigint) AS \(PostgresQuotaUses.readUses.text)")
         let plan = try await connection.texts(
             "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) EXECUTE uses ('\(quota.id)', NULL, NULL, NULL, 1000)")
-        let scans = plan.filter { $0.contains(" on reservations") }
+        let scans = plan.filter { $0.contains(" on reservations r") }
         #expect(scans.count == 1 && scans.allSatisfy { $0.contains("loops=1)") }, "\(plan.joined(separator: "\n"))")
         let counters = QuotaCounters(uses: world.stores.quotaUses)
         let page = try await counters.uses(of: quota.id, ListQuery(pageSize: 500)).items
         #expect(page.count == 200 && page.allSatisfy { $0.used == 100 && $0.reserved == 100 })
+        // Only a quota of bytes has reservations.
+        let urls = try await makeQuota(in: world, .sample(limit: 5))
+        let other = try await connection.texts(
+            "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) EXECUTE uses ('\(urls.id)', NULL, NULL, NULL, 1000)")
+        #expect(
+            other.filter { $0.contains(" on reservations r") }.allSatisfy { $0.contains("never executed") },
+            "\(other.joined(separator: "\n"))")
+    }
+
+    /// A reset holds locks for which recordings wait, so it reads no reservations of other quotas.
+    @Test(.database(.migrated)) func resetsByTheReservationsOfTheQuotaAlone() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        try await reserve(3, of: quota, in: world)
+        let connection = world.connection
+        try await connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
+                check_at)
+            SELECT gen_random_uuid(), '\(UUID())', 'user:alice', quota_period_start('day', now()), 1, 'demo', 'k',
+                now(), now()
+            FROM generate_series(1, 3000);
+            ANALYZE reservations
+            """)
+        let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'reservations'"
+        try await connection.runScript("BEGIN")
+        let before = try await connection.number(reads)
+        try await connection.runScript("SELECT reset_quota_usage('\(quota.id)', NULL)")
+        #expect(try await connection.number(reads) - before < 100)
+        try await connection.runScript("COMMIT")
+        #expect(try await connection.number("SELECT count(*) FROM reservations") == 3000)
     }
 
     @Test(.database(.migrated)) func whatWasReservedBeforeAResetIsNotGivenBackAfterIt() async throws {

@@ -146,6 +146,38 @@ import Testing
         #expect(try await QuotaAuditor(connection: connection).audit() == [])
     }
 
+    /// While the archive is written, recordings that charge its counters wait.
+    @Test(.database(.migrated)) func archivesTheChargesOfManyHoldersSoon() async throws {
+        let connection = try PostgresConnection(
+            testing: TestDatabase.current.connectionString,
+            settings: [("plan_cache_mode", "force_generic_plan"), ("statement_timeout", "5s")])
+        let quota = Quota.sample(limit: 100, period: .total)
+        try await connection.insert(quota)
+        try await connection.runScript(
+            """
+            SELECT create_issuances_partition('2020-01-01');
+            INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
+                delivery, action, method, bucket, object_key, expires_at, request_id, quota_ids, quota_amounts)
+            SELECT gen_random_uuid(), '2020-01-01 12:00+00', 1, 'user:' || n, '*', gen_random_uuid(), gen_random_uuid(),
+                'presigned-url', 'GetObject', 'GET', 'demo', 'k', '2020-01-01 13:00+00', '', '{\(quota.id)}', '{3}'
+            FROM generate_series(1, 5000) n;
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT '\(quota.id)', i.principal, 'epoch', false, 3 FROM issuances i;
+            SELECT empty_issuances_partition('2020-01-01', 40, now())
+            """)
+        #expect(try await connection.number("SELECT count(*) FROM quota_usage WHERE archived = 3") == 5000)
+    }
+
+    /// Another gateway may drop a day between two steps.
+    @Test(.database(.migrated)) func leavesADayThatHasGone() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await prepare(connection)
+        await upkeep(connection).runRound()
+        try await connection.runScript("SELECT empty_issuances_partition('2020-01-01', 40, now())")
+        let drop = "SELECT drop_issuances_partition('2020-01-01', 40, now())::text"
+        #expect(try await connection.texts(drop) == ["false"])
+    }
+
     /// With statistics, the planner reads tables in another order.
     @Test(.database(.migrated)) func dropsWhateverThePlannerKnowsOfTheCatalogue() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
@@ -345,5 +377,37 @@ import Testing
         // This hour, the previous one, which a recording may still be about to charge, and perhaps the one before it.
         #expect((2...3).contains(try await connection.number("SELECT count(*) FROM quota_usage")))
         #expect(try await connection.number("SELECT count(*) FROM denials") == 1)
+    }
+
+    /// Counters are many, and mostly of periods that are not over.
+    @Test(.database(.migrated)) func prunesCountersWithoutReadingThoseThatStay() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        for period in [Quota.Period.minute, .hour, .day, .month, .total] {
+            try await connection.insert(.sample(limit: 100, period: period))
+        }
+        try await connection.runScript(
+            """
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT q.id, 'user:' || n, quota_period_start(q.period, now()), false, 1
+            FROM quotas q CROSS JOIN generate_series(1, 200) n;
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT q.id, 'user:1', quota_period_start(q.period, now() - interval '62 days'), false, 1
+            FROM quotas q WHERE q.period <> 'total';
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses,
+                expires_at)
+            VALUES (gen_random_uuid(), 'abcdefghijkl', sha256(''), 'user:1', '{}', '{}', 'demo', '', '{PutObject}', 1,
+                now() + interval '1 hour');
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT i.id, 'user:1', 'epoch', true, 1
+            FROM (SELECT t.id FROM tickets t UNION ALL SELECT gen_random_uuid()) AS i (id);
+            ANALYZE quota_usage
+            """)
+        let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'quota_usage'"
+        try await connection.runScript("BEGIN")
+        let before = try await connection.number(reads)
+        #expect(try await connection.execute(PartitionUpkeep.pruneCounters, (Date(), 1000)) == [5])
+        #expect(try await connection.number(reads) - before < 100)
+        try await connection.runScript("COMMIT")
+        #expect(try await connection.number("SELECT count(*) FROM quota_usage") == 1001)
     }
 }

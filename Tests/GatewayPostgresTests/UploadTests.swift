@@ -261,8 +261,9 @@ import Testing
         let larger = try await upload("b", life: -1)
         let gone = try await upload("c", life: -1)
         let confirmed = try await upload("d", life: -1)
+        let empty = try await upload("e", life: -1, length: 0)
         _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation, size: 5), on: confirmed)
-        for (id, key) in [(there, "a"), (larger, "b"), (gone, "c"), (confirmed, "d")] {
+        for (id, key) in [(there, "a"), (larger, "b"), (gone, "c"), (confirmed, "d"), (empty, "e")] {
             try await world.connection.runScript(
                 """
                 INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
@@ -277,12 +278,14 @@ import Testing
                 switch key.rawValue {
                 case "a": .object(5)
                 case "b": .object(6)
+                case "e": .object(0)
                 default: .nothing
                 }
             }, clock: .right, schedule: .init(grace: .zero), logger: .silent
         ).runRound()
         #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
-        #expect(try await list(.landed) == [confirmed, there].sorted { $0.uuidString > $1.uuidString })
+        #expect(try await list(.landed) == [confirmed, empty, there].sorted { $0.uuidString > $1.uuidString })
+        #expect(try await uploads.upload(empty)?.finding?.size == 0)
         #expect(try await list(.mismatched) == [larger])
         #expect(try await list(.expired) == [gone])
         #expect(try await uploads.upload(gone)?.finding?.source == .settlement)

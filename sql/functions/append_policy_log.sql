@@ -6,7 +6,7 @@
 --
 --   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused, the buckets and
 --                 credentials among them, or 'buckets' if these are too many as well; and for prove_actor, 'callers'
---                 and the API keys, issuers and tickets among them, unless these are too many
+--                 and the API keys, issuers and tickets among them, unless the line would have more than 1,000 then
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between
@@ -32,7 +32,7 @@ BEGIN
             v_scopes := '{all,buckets}';
         END IF;
         v_callers := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(apikey|issuer|ticket):');
-        IF cardinality(v_callers) <= 1000 THEN
+        IF cardinality(v_scopes) + 1 + cardinality(v_callers) <= 1000 THEN
             v_scopes := v_scopes || 'callers'::text || v_callers;
         END IF;
     END IF;

@@ -7,7 +7,8 @@
 --   p_day        the day
 --   p_keep_days  the retention, at least 32 days
 --   p_now        the caller's clock: of it and the server's, the earlier one counts
--- Result: true; false where a lock was not free, to be tried again later.
+-- Result: true; false where a lock was not free, to be tried again later, or where the day has no partition, since
+-- another gateway dropped it.
 -- Locks: 'sums'; ACCESS EXCLUSIVE on issuances. Runs with the owner's rights. Callers: the gateway's role.
 -- Errors: invalid_parameter_value for a day within retention; object_not_in_prerequisite_state where it is not empty.
 CREATE OR REPLACE FUNCTION drop_issuances_partition(p_day date, p_keep_days integer, p_now timestamptz) RETURNS boolean
@@ -19,6 +20,10 @@ DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
     v_is_empty boolean;
 BEGIN
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
+    IF to_regclass('public.' || v_name) IS NULL THEN
+        RETURN false;
+    END IF;
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -26,7 +31,6 @@ BEGIN
     IF NOT v_is_empty THEN
         RAISE EXCEPTION 'the partition of % is not empty', p_day USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
     EXECUTE format('DROP TABLE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');

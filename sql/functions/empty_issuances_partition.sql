@@ -1,16 +1,17 @@
 -- Empties the partition of a day past retention, after adding what its rows charged to total quotas to their archive.
 --
--- This locks the partition alone, to which nobody writes any more, and the sums of the day go with its rows. What takes
--- long, reading the day and deleting its sums, comes before the locks for which others would wait.
+-- Nobody writes to the partition any more, and the sums of the day go with its rows. What takes long, reading the day
+-- and deleting its sums, comes before the locks for which others would wait. Recordings wait only where they charge a
+-- total quota that the day charged, until its archive is written and the partition is empty.
 --
 --   p_day        the day
 --   p_keep_days  the retention, at least 32 days
 --   p_now        the caller's clock: of it and the server's, the earlier one counts
--- Result: none.
+-- Result: none. Where the day has no partition, since another gateway dropped it, this does nothing.
 -- Locks: 'sums'; SHARE on the partition; at the end ACCESS EXCLUSIVE, and the counters in the order in which recordings
 -- lock them. Runs with the owner's rights. Callers: the gateway's role.
 -- Errors: invalid_parameter_value for a day within retention; lock_not_available after a second, where somebody reads
--- the day.
+-- the day or sums up.
 CREATE OR REPLACE FUNCTION empty_issuances_partition(p_day date, p_keep_days integer, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
@@ -22,10 +23,14 @@ DECLARE
     v_holders text[];
     v_amounts bigint[];
 BEGIN
+    -- Whoever drops a day holds this lock.
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
+    IF to_regclass('public.' || v_name) IS NULL THEN
+        RETURN;
+    END IF;
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
     EXECUTE format(
         $sql$
@@ -53,22 +58,18 @@ BEGIN
 
     -- From here on, whoever reads the day waits, and so do recordings that charge these counters.
     EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
-    WITH charged AS MATERIALIZED (
-        SELECT c.quota_id, c.holder, c.amount
-        FROM unnest(v_quotas, v_holders, v_amounts) AS c (quota_id, holder, amount)
-    ),
-    slots AS MATERIALIZED (
-        SELECT u.quota_id, u.holder, u.period_start
+    WITH slots AS MATERIALIZED (
+        SELECT u.quota_id, u.holder, u.period_start, c.amount
         FROM quota_usage u
-        JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
+        JOIN unnest(v_quotas, v_holders, v_amounts) AS c (quota_id, holder, amount)
+            ON c.quota_id = u.quota_id AND c.holder = u.holder
         WHERE u.period_start = quota_period_start('total', now())
         ORDER BY u.shared, u.quota_id, u.holder, u.period_start
         FOR UPDATE OF u
     )
     UPDATE quota_usage u
-    SET archived = u.archived + c.amount
+    SET archived = u.archived + s.amount
     FROM slots s
-    JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
     WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start;
     EXECUTE format('TRUNCATE public.%I', v_name);
 END

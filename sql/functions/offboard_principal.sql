@@ -11,7 +11,7 @@
 --   p_credential  the credential by which the actor came; NULL for the bootstrap key
 -- Result: the number of rows removed; 0 if there were none, whatever was expected; NULL if the rows are others than
 -- those expected, and nothing is changed.
--- Locks: the rows; at COMMIT the policy lock, exclusively.
+-- Locks: the rows, uploads by ascending identifiers; at COMMIT the policy lock, exclusively.
 -- Callers: the gateway's role. Errors: serialization_failure where somebody else changed a row; the caller repeats.
 CREATE OR REPLACE FUNCTION offboard_principal(
     p_principal text, p_expected text, p_actor text, p_request_id text, p_credential text
@@ -56,9 +56,18 @@ BEGIN
         DELETE FROM tickets t USING doomed d WHERE d.kind = 'Ticket' AND t.id = d.id::uuid AND t.revision = d.revision
         RETURNING 1
     ),
+    -- In the order of those who reserve parts of several.
+    open_uploads AS MATERIALIZED (
+        SELECT u.id
+        FROM multipart_uploads u
+        JOIN doomed d ON d.kind = 'Upload' AND u.id = d.id::uuid
+        WHERE u.state IN ('starting', 'open')
+        ORDER BY u.id
+        FOR UPDATE OF u
+    ),
     closed_uploads AS (
         UPDATE multipart_uploads u SET state = 'aborting', check_at = clock_timestamp()
-        FROM doomed d WHERE d.kind = 'Upload' AND u.id = d.id::uuid AND u.state IN ('starting', 'open')
+        FROM open_uploads o WHERE u.id = o.id
         RETURNING 1
     ),
     audited AS (

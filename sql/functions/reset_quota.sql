@@ -6,14 +6,15 @@
 --   p_entry_id, p_actor, p_request_id  of the row in admin_audit
 --   p_key_id, p_attempt  the claim of the request's idempotency key; NULL for none
 --   p_credential         the credential by which the actor came; NULL for the bootstrap key
+--   p_proof              what that credential rests on, for prove_actor
 -- Result
 --   is_claimed          whether the claim still holds; else nothing was done
 --   holders, released   those of reset_quota_usage
--- Locks: the key's row; then those of reset_quota_usage. Callers: the gateway's role. Errors: those of
--- reset_quota_usage.
+-- Locks: the key's row; the policy lock, shared; then those of reset_quota_usage. Callers: the gateway's role.
+-- Errors: those of prove_actor and reset_quota_usage.
 CREATE OR REPLACE FUNCTION reset_quota(
     p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid,
-    p_credential text,
+    p_credential text, p_proof jsonb,
     OUT is_claimed boolean, OUT holders bigint, OUT released bigint
 )
 LANGUAGE plpgsql VOLATILE
@@ -24,6 +25,7 @@ BEGIN
     IF NOT is_claimed THEN
         RETURN;
     END IF;
+    PERFORM prove_actor(p_proof);
     SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder) AS r;
     IF holders IS NULL THEN
         RETURN;

@@ -14,6 +14,8 @@
 CREATE OR REPLACE FUNCTION reset_quota_usage(p_quota_id uuid, p_holder text, OUT holders bigint, OUT released bigint)
 LANGUAGE plpgsql VOLATILE
 SET lock_timeout = '2s'
+-- A plan for any quota would read all reservations where most are of one, and search the list of holders for each.
+SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
     v_period text;

@@ -544,7 +544,8 @@ CREATE TABLE quota_usage (
     used amount NOT NULL,
     released amount NOT NULL DEFAULT 0,
     archived amount NOT NULL DEFAULT 0,
-    CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, holder, period_start)
+    -- In this order, periods that have ended are found without reading those that have not.
+    CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, period_start, holder)
 -- Half of each page is left free, so that an update stays on its page and changes no index.
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -572,6 +573,8 @@ CREATE TABLE reservations (
     CONSTRAINT reservations_amount_check CHECK (amount > 0)
 );
 CREATE INDEX reservations_check_at_idx ON reservations (check_at);
+-- What a quota has reserved, for resets and for who used how much.
+CREATE INDEX reservations_quota_id_idx ON reservations (quota_id, period_start, holder);
 
 COMMENT ON TABLE reservations IS
     'Bytes that an upload may still write. They stay counted until a look at the store proves that they never arrived.';

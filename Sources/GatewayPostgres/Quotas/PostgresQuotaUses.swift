@@ -131,15 +131,17 @@ extension PostgresQuotaUses {
     static let readUses = Statement<QuotaUseQuestion, QuotaUse>(
         """
         WITH reserved AS MATERIALIZED (
-            SELECT r.holder, r.period_start, sum(r.amount)::bigint AS bytes
-            FROM reservations r
-            WHERE r.quota_id = $1 AND ($2::text IS NULL OR r.holder = $2)
-            GROUP BY r.holder, r.period_start
+            SELECT r.holder, sum(r.amount)::bigint AS bytes
+            FROM quotas q
+            JOIN reservations r
+                ON r.quota_id = q.id AND r.period_start = quota_period_start(q.period, statement_timestamp())
+            WHERE q.id = $1 AND q.metric = 'bytes' AND ($2::text IS NULL OR r.holder = $2)
+            GROUP BY r.holder
         )
         SELECT c.holder, c.used, least(c.used, coalesce(r.bytes, 0))
         FROM quotas q
         JOIN quota_usage c ON c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
-        LEFT JOIN reserved r ON r.holder = c.holder AND r.period_start = c.period_start
+        LEFT JOIN reserved r ON r.holder = c.holder
         WHERE q.id = $1 AND c.used > 0 AND ($2::text IS NULL OR c.holder = $2)
             AND ($3::bigint IS NULL OR c.used < $3 OR (c.used = $3 AND c.holder > $4))
         ORDER BY c.used DESC, c.holder
@@ -151,13 +153,10 @@ extension PostgresQuotaUses {
         QuotaUse(holder: try row.nextParsed(Principal.init(_:)), used: try row.next(), reserved: try row.next())
     }
 
-    /// Proves the admin's credential before the counters are locked, in the order of recordings: these hold the policy
-    /// lock while they wait for counters.
     static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
         """
         SELECT r.is_claimed, r.holders, r.released
-        FROM \(PolicyLogTable.proof("$9"))
-        CROSS JOIN LATERAL reset_quota(CASE WHEN p.is_proved THEN $1::uuid END, $2, $3, $4, $5, $6, $7, $8) r
+        FROM reset_quota($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb) r
         """
     ) {
         [

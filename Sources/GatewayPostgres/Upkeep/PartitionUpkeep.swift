@@ -6,9 +6,10 @@ public import ServiceLifecycle
 /// Prepares partitions of the ledger ahead of time and drops those past retention. Also removes expired counters, and
 /// lines of the policy log that no gateway needs.
 ///
-/// A partition past retention is emptied first, under a lock of this partition only, which holds up no recording. A
-/// second step drops it, under a lock of the ledger. The first step gives up after a second if somebody reads the
-/// partition, the second after a tenth of a second if somebody reads the ledger. The next round then tries again.
+/// A partition past retention is emptied first. At the end, recordings that charge a counter of a total quota wait for
+/// a moment if the day charged it too. A second step drops the partition, under a lock of the ledger. The first step
+/// gives up after a second if somebody reads the partition, the second after a tenth of a second if somebody reads the
+/// ledger. The next round then tries again.
 ///
 /// What is deleted is old by the gateway's clock and by the database's. If one of them is set forward by mistake, all
 /// stays.
@@ -84,8 +85,14 @@ public struct PartitionUpkeep: Service {
                 try await dropExpired(keepDays: Int32(clamping: keepDays))
             }
         }
-        await prune("expired counters and tickets not removed") { (step) throws(PostgresError) in
-            try await connection.execute(Self.pruneCounters, (Self.keepDenialsDays, clock.time, step)).first
+        await prune("ended tickets not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.pruneTickets, (clock.time, step)).first
+        }
+        await prune("expired counters not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.pruneCounters, (clock.time, step)).first
+        }
+        await prune("old counts of refusals not removed") { (step) throws(PostgresError) in
+            try await connection.execute(Self.pruneDenials, (Self.keepDenialsDays, clock.time, step)).first
         }
         await prune("old refusals not removed") { (step) throws(PostgresError) in
             let (keepDays, keepRows) = (Int32(clamping: schedule.keepRefusalsDays), Int64(schedule.keepRefusals))
@@ -120,7 +127,7 @@ public struct PartitionUpkeep: Service {
                 try await sums.perform(
                     Self.emptyPartition, (day, keepDays, clock.time), deadline: .now + UsageUpkeep.patience)
             } catch {
-                // lock_not_available: somebody reads the partition.
+                // lock_not_available: somebody reads the partition or sums up.
                 guard error.sqlState == "55P03" else { throw error }
                 continue
             }
@@ -164,10 +171,22 @@ extension PartitionUpkeep {
         try row.next()
     }
 
-    static let pruneCounters = Statement<(keepDenialsDays: Int32, now: Date, most: Int32), Int32>(
-        "SELECT prune_counters($1, $2, $3)"
+    static let pruneTickets = Statement<(now: Date, most: Int32), Int32>("SELECT prune_tickets($1, $2)") {
+        [$0.now, $0.most]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let pruneCounters = Statement<(now: Date, most: Int32), Int32>("SELECT prune_counters($1, $2)") {
+        [$0.now, $0.most]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let pruneDenials = Statement<(keepDays: Int32, now: Date, most: Int32), Int32>(
+        "SELECT prune_denials($1, $2, $3)"
     ) {
-        [$0.keepDenialsDays, $0.now, $0.most]
+        [$0.keepDays, $0.now, $0.most]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

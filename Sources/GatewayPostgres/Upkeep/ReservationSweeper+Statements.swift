@@ -45,13 +45,13 @@ extension ReservationSweeper {
             }
         }
 
-        /// Returns the size of an object that was made during the upload's time, and so may have arrived by it.
-        func landed(_ look: StoreLook, tolerance: TimeInterval) -> Int64? {
+        /// Returns what landed: an object that was made during the upload's time, and so may have arrived by it.
+        func landing(_ look: StoreLook, tolerance: TimeInterval) -> Finding.Outcome? {
             guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
                 modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
                 modifiedAt <= deadAt.addingTimeInterval(UploadOverrun.slack)
             else { return nil }
-            return object.size
+            return .landed(size: object.size)
         }
     }
 
@@ -63,10 +63,22 @@ extension ReservationSweeper {
         let reservation: Reservation
         /// Why nothing can have arrived, in the words of the function that settles; `nil` if bytes may have arrived.
         var proof: String?
-        /// Size of the object that probably arrived; `nil` if unknown.
-        var landed: Int64?
+        /// What probably became of the upload; `nil` if unknown.
+        var outcome: Outcome?
         /// Whether asking again cannot tell more.
         var isFinal: Bool
+
+        /// What became of an upload of one object.
+        enum Outcome: Sendable {
+            case absent
+            /// An object arrived, which may be empty.
+            case landed(size: Int64)
+
+            /// The size of the object; `nil` if there is none.
+            var size: Int64? {
+                if case .landed(let size) = self { size } else { nil }
+            }
+        }
     }
 
     /// What to take: reservations that are due, but none of some buckets.

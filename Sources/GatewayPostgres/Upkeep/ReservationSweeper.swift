@@ -103,9 +103,9 @@ public struct ReservationSweeper: Service {
                 }
                 let findings = await verify(due, in: &round)
                 // First what was found: once its reservation is gone, nobody looks at an upload again.
-                let told = findings.filter { $0.isFinal && $0.landed != nil }
+                let told = findings.filter { $0.isFinal && $0.outcome != nil }
                 try await connection.perform(
-                    LandingTable.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
+                    LandingTable.noteSettled, (told.map(\.reservation.issuanceID), told.map { $0.outcome?.size }))
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
             }
         } catch {
@@ -211,7 +211,8 @@ extension ReservationSweeper {
             throw .unclear("the store's clock differs, or the answer has no time")
         }
         finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
-        finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
+        finding.outcome =
+            finding.proof == nil ? reservation.landing(look, tolerance: clock.maxDifference + 1) : .absent
         return finding
     }
 }

@@ -48,6 +48,21 @@ function freshKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * Returns what gives the calls of a form their `idempotencyKey`: the same one for as long as the call stays the same. A
+ * person who sends it again, because no answer came, gets the answer to the first one.
+ */
+export function repeatable() {
+  let last = null;
+  let idempotencyKey;
+  return (call) => {
+    const written = JSON.stringify(call);
+    if (written !== last) idempotencyKey = freshKey();
+    last = written;
+    return { ...call, idempotencyKey };
+  };
+}
+
 /** Calls operations with the credential of a session. */
 export class API {
   /**
@@ -73,8 +88,8 @@ export class API {
    * @param {*} [call.body] The body, sent as JSON; a `Blob` or a text is sent as it is.
    * @param {string} [call.type] The media type of a body that is not JSON.
    * @param {string} [call.ifMatch] The `ETag` of the row that was read.
-   * @param {string} [call.idempotencyKey] Sent again with a repeated request. Default: a new one where the operation
-   *   changes something and takes one.
+   * @param {string} [call.idempotencyKey] Sent again with a repeated request, see `repeatable`. Default: a new one
+   *   where the operation changes something and takes one.
    * @param {AbortSignal} [call.signal]
    * @param {string} [call.bearer] Another credential than that of the session.
    * @returns {Promise<{data: *, etag: string|null, status: number, requestId: string|null, location: string|null}>}

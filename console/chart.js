@@ -106,7 +106,11 @@ export function chart({ title, labels, series: rows, kind = "line", format = sho
   start.observe(box);
   addEventListener("themechange", draw, { signal });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal });
-  signal?.addEventListener("abort", () => drawn?.destroy(), { once: true });
+  const end = () => {
+    start.disconnect();
+    drawn?.destroy();
+  };
+  signal?.addEventListener("abort", end, { once: true });
   return h(
     "figure",
     { class: "chart-box" },

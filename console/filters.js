@@ -17,7 +17,7 @@ export function choiceFilter(page, name, label, choices) {
   if (now && !pairs.some(([value]) => value === now)) pairs.push([now, now]);
   const select = h(
     "select",
-    { id, on: { change: () => page.setQuery({ [name]: select.value }, { replace: true }) } },
+    { id, name, on: { change: () => page.setQuery({ [name]: select.value }, { replace: true }) } },
     [["", "Any"], ...pairs].map(([value, words]) => h("option", { value, selected: value === now }, words)),
   );
   return h("div", { class: "filter enum" }, h("label", { for: id }, label), select);

@@ -121,10 +121,10 @@ function objectField(contract, schema, value, options) {
       }
       return result;
     },
-    check: () =>
+    check: (mayLack) =>
       fields
         .filter(isLive)
-        .map((field) => field.check())
+        .map((field) => field.check(mayLack))
         .every(Boolean),
     refuse: ([name, ...rest], text) => byName.get(name?.replace(/\[.*$/, ""))?.refuse(rest, text) ?? false,
   };
@@ -148,8 +148,8 @@ export function segmented(title, labels, chosen, choose) {
 }
 
 /**
- * Returns the field for one member: `{name, element, value(), check(), refuse(path, text)}`. As long as nobody touches
- * the field, `value` returns what the field was given.
+ * Returns the field for one member: `{name, element, value(), check(mayLack), refuse(path, text)}`. As long as nobody
+ * touches the field, `value` returns what the field was given. With `mayLack`, a required member may be missing.
  */
 function fieldOf(contract, member, value, options) {
   const maker =
@@ -285,7 +285,8 @@ function textField(contract, member, value, options) {
     input.replaceWith(holder);
     holder.prepend(input);
   }
-  const has = () => (isList ? input.value.trim() !== "" : input.value !== "");
+  // Half a time has no value.
+  const has = () => (isList ? input.value.trim() !== "" : input.value !== "" || input.validity.badInput);
   // A draft may hold what no field can show. It is not sent unseen.
   const isShown = input.value === "" ? written === "" : read.read(input.value) !== null;
   const mayBeEmpty = kind === "text" && !schema.minLength && (!schema.pattern || matches(schema.pattern, ""));
@@ -302,9 +303,9 @@ function textField(contract, member, value, options) {
     name: member.name,
     element: shell.element,
     value: says,
-    check() {
-      if (!has())
-        return shell.mark(member.required && !mayBeEmpty && member.standard === undefined ? "This is required." : null);
+    check(mayLack) {
+      const isRequired = member.required && !mayBeEmpty && member.standard === undefined && !mayLack;
+      if (!has()) return shell.mark(isRequired ? "This is required." : null);
       return shell.mark(trouble(member, read.read(input.value), read));
     },
     refuse: (_, text) => !shell.mark(text),
@@ -553,9 +554,10 @@ function nestedField(contract, member, value, options) {
       if (!isEmpty()) return inner.value();
       return member.required || (mayBeEmpty && !removed.isRemoved()) ? {} : undefined;
     }),
-    check: () => {
-      if (isEmpty() && !member.required) return true;
-      const good = inner.check();
+    check: (mayLack) => {
+      if (removed.isRemoved()) return true;
+      // An object that seems empty may hold text that cannot be read.
+      const good = inner.check(isEmpty() && (!member.required || mayLack));
       if (!good && element.matches("details")) element.open = true;
       return good;
     },
@@ -675,15 +677,17 @@ function mapField(contract, member, value, options) {
     h("div", {}, holder, button("Add", { icon: "plus", small: true, run: () => add("", "") })),
     { group: true },
   );
-  const filled = () => rows.map((row) => row.pair.map((part) => part())).filter(([name]) => name !== "");
+  const pairs = () => rows.map((row) => row.pair.map((part) => part()));
+  const filled = () => pairs().filter(([name]) => name !== "");
   return {
     name: member.name,
     element: shell.element,
     value: keeper(value, () => (filled().length || isGiven(value) ? Object.fromEntries(filled()) : undefined)),
-    check: () =>
-      shell.mark(
-        new Set(filled().map(([name]) => name)).size < filled().length ? "Each name may occur once." : null,
-      ),
+    check() {
+      const isNameless = pairs().some(([name, text]) => name === "" && text !== "");
+      const isTwice = new Set(filled().map(([name]) => name)).size < filled().length;
+      return shell.mark(isNameless ? "Each value needs a name." : isTwice ? "Each name may occur once." : null);
+    },
     refuse: (_, text) => !shell.mark(text),
   };
 }

@@ -183,8 +183,8 @@ export function message(tone, title, ...children) {
   );
 }
 
-/** Returns a button that copies a text. */
-export function copyButton(text, label = "Copy") {
+/** Returns a button that copies a text. `copied` is told that it did. */
+export function copyButton(text, label = "Copy", copied) {
   return button(label, {
     tone: "quiet",
     icon: "copy",
@@ -195,6 +195,7 @@ export function copyButton(text, label = "Copy") {
         throw new Error("This page is not served over TLS, so it may not copy. Select the text.");
       await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
       toast("Copied");
+      copied?.();
     },
   });
 }
@@ -390,13 +391,13 @@ export function tile(title, value, { text, tone, href } = {}) {
   );
 }
 
-/** Returns a block of code with a button that copies it. */
-export function codeBlock(text, { label = "Copy" } = {}) {
+/** Returns a block of code with a button that copies it. `copied` is told that it did. */
+export function codeBlock(text, { label = "Copy", copied } = {}) {
   return h(
     "div",
     { class: "code-block" },
     h("pre", { tabindex: "0" }, h("code", {}, visibleLines(text))),
-    copyButton(text, label),
+    copyButton(text, label, copied),
   );
 }
 

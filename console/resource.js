@@ -1,5 +1,6 @@
 // Creates and changes rows: a dialog at the side with a form made from the contract, its JSON and the commands.
 
+import { repeatable } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { fill, h, isAbort } from "./dom.js";
 import { mergePatch, schemaForm } from "./form.js";
@@ -76,6 +77,7 @@ export function editRow(page, options) {
       },
     });
     let seen = !review;
+    const once = repeatable();
     const before = form.value();
     // What the form does not show is no part of the change.
     const body = () => (row ? mergePatch(before, form.value()) : form.value());
@@ -125,7 +127,7 @@ export function editRow(page, options) {
         return;
       }
       try {
-        const answer = await hold(() => page.call(id, sent));
+        const answer = await hold(() => page.call(id, once(sent)));
         toast(options.saved ?? (row ? "Saved" : "Created"));
         close(answer);
       } catch (error) {

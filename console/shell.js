@@ -220,9 +220,11 @@ export class Shell {
     this.#toggleNavigation(false);
   }
 
-  /** Shows a view, and lists its commands. */
+  /** Shows a view, and lists its commands. A filter that has the focus keeps it if the view shows it again. */
   show(page, ...content) {
+    const filter = this.#content.querySelector(".filter > [name]:focus")?.name;
     fill(this.#content, h("div", { class: "page" }, content));
+    if (filter) this.#content.querySelector(`.filter > [name="${filter}"]`)?.focus({ preventScroll: true });
     if (this.#page !== page) {
       this.#page = page;
       page?.addEventListener("record", () => this.#page === page && this.#showCommands());

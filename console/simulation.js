@@ -33,11 +33,11 @@ export function simulationCard(page, change, { title = "What it would have refus
   const run = async () => {
     stop?.abort();
     stop = new AbortController();
-    page.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const bar = progressBar("Replaying the ledger");
     fill(result, bar.element);
     try {
-      const sum = await simulate(page, { ...change, days: Number(choice.value) }, stop.signal, bar);
+      const signal = AbortSignal.any([page.signal, stop.signal]);
+      const sum = await simulate(page, { ...change, days: Number(choice.value) }, signal, bar);
       fill(result, showSimulation(sum));
     } catch (error) {
       if (!isAbort(error)) fill(result, problemBox(error, { retry: run }));
@@ -56,7 +56,7 @@ export function simulationCard(page, change, { title = "What it would have refus
   return element;
 }
 
-/** Replays until the whole period was examined, and adds up the answers. */
+/** Replays until the whole period was examined or nobody sees the bar any more, and adds up the answers. */
 async function simulate(page, body, signal, bar) {
   let sum = null;
   let pageToken;
@@ -67,7 +67,7 @@ async function simulate(page, body, signal, bar) {
     const share = data.isComplete || !data.examinedFrom ? 1 : (new Date(data.to) - new Date(data.examinedFrom)) / whole;
     bar.show(share, `${number(sum.examined)} replayed`);
     pageToken = data.isComplete ? undefined : data.nextPageToken;
-  } while (pageToken);
+  } while (pageToken && bar.element.isConnected);
   return sum;
 }
 

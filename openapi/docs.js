@@ -67,10 +67,11 @@ async function send(form, method, path, output) {
   const headers = {};
   const token = key.querySelector("input").value.trim();
   if (token) headers.authorization = `Bearer ${token}`;
-  const state = form.elements.state?.value.trim();
-  if (state) headers["if-match"] = state;
+  for (const { name, value } of form.querySelectorAll("[name^=header-]")) {
+    if (value.trim()) headers[name.slice("header-".length)] = value.trim();
+  }
   const body = form.elements.body?.value;
-  if (body) headers["content-type"] = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  if (body) headers["content-type"] = form.elements.type.value;
   output.textContent = "…";
   try {
     const options = { method, headers, body: body || undefined, redirect: "manual", credentials: "omit" };
@@ -96,18 +97,28 @@ function field(label, control) {
   return make("label", {}, label, control);
 }
 
+/** The fields for a body: its media type, and an example of it. */
+function bodyFields(contents) {
+  const body = make("textarea", { name: "body", value: contents[0].example, spellcheck: false });
+  const type = make("select", { name: "type" }, ...contents.map((content) => make("option", {}, content.type)));
+  type.addEventListener("change", () => {
+    if (contents.some(({ example }) => example === body.value)) body.value = contents[type.selectedIndex].example;
+  });
+  return [field("Content-Type", type), field("Body", body)];
+}
+
 /** The form that sends a request, made when it is opened for the first time. */
-function formOf({ method, path }, example) {
+function formOf({ method, path, headers }, contents) {
   const output = make("code", {});
   const answer = make("pre", { tabIndex: 0, hidden: true }, output);
   answer.setAttribute("aria-live", "polite");
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   const fields = names.map((name) => field(name, make("input", { name: `path-${name}`, required: true })));
   fields.push(field("Query", make("input", { name: "query", placeholder: "name=value&…" })));
-  if (["PUT", "PATCH", "DELETE"].includes(method)) fields.push(field("If-Match", make("input", { name: "state" })));
-  if (!["GET", "DELETE"].includes(method)) {
-    fields.push(field("Body", make("textarea", { name: "body", value: example, spellcheck: false })));
+  for (const name of headers.split(" ").filter(Boolean)) {
+    fields.push(field(name, make("input", { name: `header-${name}` })));
   }
+  if (contents.length) fields.push(...bodyFields(contents));
   const form = make("form", { className: "try" }, ...fields, make("button", {}, `Send ${method}`), answer);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -122,8 +133,11 @@ for (const article of articles) {
   if (!samples) continue;
   const box = make("details", {}, make("summary", {}, "Try it"));
   box.addEventListener("toggle", () => {
-    const example = article.querySelector("[data-request] pre")?.textContent ?? "";
-    if (!box.querySelector("form")) box.append(formOf(samples.dataset, example));
+    const contents = [...article.querySelectorAll("[data-request] > .content")].map((content) => ({
+      type: content.querySelector("code").textContent,
+      example: content.querySelector("pre")?.textContent ?? "",
+    }));
+    if (!box.querySelector("form")) box.append(formOf(samples.dataset, contents));
   });
   samples.append(box);
 }

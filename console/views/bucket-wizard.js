@@ -1,5 +1,6 @@
 // Adds a bucket step by step: its provider, its credential, the bucket itself, and a test at the store.
 
+import { repeatable } from "../api.js";
 import { fill, h } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { code } from "../format.js";
@@ -154,6 +155,7 @@ export function bucketWizard(page) {
     const others = Object.keys(rest).filter((name) => !first.includes(name));
     const commands = h("div", { class: "stack" });
     const trouble = h("div");
+    const once = repeatable();
     const body = () => ({ provider, credentialID: credential.id, ...main.value(), ...more.value() });
     const common = { suggest: suggestions(page), showsJSON: false, onChange: () => showCommands() };
     const main = schemaForm(page.contract, { ...schema, required: must, properties: pick(first) }, common);
@@ -184,7 +186,7 @@ export function bucketWizard(page) {
       if (![main, more].map((part) => part.check()).every(Boolean)) return;
       create.setAttribute("aria-busy", "true");
       try {
-        bucket = (await callWithSecret(page, "createBucket", { body: body() })).data;
+        bucket = (await callWithSecret(page, "createBucket", once({ body: body() }))).data;
         toast("The bucket is in force on every gateway");
         await show(3);
       } catch (error) {

@@ -1,5 +1,6 @@
 // Buckets: where they are, whether they work, the rules their stores need, and the secrets of their notifications.
 
+import { repeatable } from "../api.js";
 import { confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
@@ -330,6 +331,7 @@ export function rotateDialog(page, { title, operation, path, hasOverlap = true, 
   return openDialog(title, {}, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });
+    const once = repeatable();
     const call = () => ({ path, body: hasOverlap ? form.value() : {}, ifMatch });
     const show = () => fill(commands, commandLines(page.lines(operation, call())));
     const form = schemaForm(page.contract, page.contract.bodyOf(operation), {
@@ -353,7 +355,7 @@ export function rotateDialog(page, { title, operation, path, hasOverlap = true, 
             fill(trouble);
             if (hasOverlap && !form.check()) return;
             try {
-              close((await hold(() => page.call(operation, call()))).data);
+              close((await hold(() => page.call(operation, once(call())))).data);
             } catch (error) {
               form.refuse(error);
               fill(trouble, problemBox(error));

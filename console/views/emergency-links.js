@@ -55,20 +55,31 @@ function summary(query, rows, isMore) {
   const sessions = rows.filter(isSession);
   const people = new Set(rows.map((row) => row.principal));
   const some = (value) => `${number(value)}${isMore ? " or more" : ""}`;
-  if (!rows.length)
+  if (!rows.length && !isMore)
     return [
       message("ok", "Nothing that was issued can still be used"),
       h("div", { data: { credentials: "" }, hidden: true }),
     ];
   return [
-    h(
-      "div",
-      { class: "tiles" },
-      tile("Links, forms and cookies", some(rows.length - sessions.length), { tone: "warn" }),
-      tile("Temporary credentials", some(sessions.length), { tone: sessions.length ? "bad" : null }),
-      query.principal ? null : tile("Held by", some(people.size), { text: people.size === 1 ? "person" : "people" }),
-      tile(isMore ? "Works at least until" : "The last works until", time(last), { text: relative(last) }),
-    ),
+    isMore
+      ? message(
+          "warn",
+          "There is more than was read",
+          h("p", {}, "Only the newest that is alive was read. The ledger has the rest."),
+        )
+      : null,
+    rows.length
+      ? h(
+          "div",
+          { class: "tiles" },
+          tile("Links, forms and cookies", some(rows.length - sessions.length), { tone: "warn" }),
+          tile("Temporary credentials", some(sessions.length), { tone: sessions.length ? "bad" : null }),
+          query.principal
+            ? null
+            : tile("Held by", some(people.size), { text: people.size === 1 ? "person" : "people" }),
+          tile(isMore ? "Works at least until" : "The last works until", time(last), { text: relative(last) }),
+        )
+      : h("p", {}, "Nothing of what was read concerns it."),
     sessions.length
       ? message(
           "warn",

@@ -1,9 +1,9 @@
 // Emergency: a person, a key or a prefix is in trouble. Shows what is alive, revokes it in one step, and says what
 // nothing can revoke.
 
-import { fill, h, isAbort } from "../dom.js";
+import { fill, h } from "../dom.js";
 import { code, principal, time } from "../format.js";
-import { actionBadges, badge, button, card, emptyState, message, pageHead, problemBox, tabs } from "../parts.js";
+import { actionBadges, badge, button, card, emptyState, message, pageHead, tabs } from "../parts.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable } from "../table.js";
 import { placeOf } from "../values.js";
@@ -223,15 +223,32 @@ const grantCells = {
   actions: (row) => actionBadges(row.actions),
 };
 
+/** How many rows are read to find those that concern a place, and how many of these are shown. */
+const most = { read: 1000, shown: 200 };
+
 /** Returns a card with the first rows of a list. */
 function rows(page, title, operation, { query, columns, cells = {}, href, none, key, only, titles }) {
   const members = page.contract.members(page.contract.rowOf(operation)).map((member) => member.name);
-  const source = only ? null : page.pages(operation, { query: { ...query, pageSize: 20 } });
+  const empty = { icon: "check", title: none };
+  const note = h("div", { class: "faint note-line", hidden: true });
+  // What concerns the place, as one page.
+  const chosen = {
+    done: false,
+    async next() {
+      const found = await collect(page, operation, query, most.read, only);
+      this.done = true;
+      const isCut = found.rows.length > most.shown;
+      if (found.isMore) Object.assign(empty, { icon: "info", title: "None of those that were read" });
+      fill(note, found.isMore ? "There are more in this bucket than were read." : "There are more than these.");
+      note.hidden = !found.isMore && !isCut;
+      return found.rows.slice(0, most.shown);
+    },
+  };
   if (only) page.record(operation, { query });
   const table = dataTable({
     caption: title,
     key,
-    rows: only ? [] : source,
+    rows: only ? chosen : page.pages(operation, { query: { ...query, pageSize: 20 } }),
     columns: columnsOf(page.contract, operation, {
       show: columns,
       omit: members.filter((name) => !columns.includes(name)),
@@ -239,18 +256,9 @@ function rows(page, title, operation, { query, columns, cells = {}, href, none, 
       titles: { place: "Place", ...titles },
     }),
     href,
-    empty: { icon: "check", title: none },
+    empty,
   });
-  if (!only) return card(title, { flush: true }, table.element);
-  const more = h("div", { class: "faint note-line", hidden: true }, "There are more in this bucket than were read.");
-  collect(page, operation, query, 1000, only).then(
-    (found) => {
-      table.load(found.rows.slice(0, 200));
-      more.hidden = !found.isMore;
-    },
-    (error) => isAbort(error) || fill(more, problemBox(error)).toggleAttribute("hidden", false),
-  );
-  return card(title, { flush: true }, table.element, more);
+  return card(title, { flush: true }, table.element, note);
 }
 
 function ticketRows(page, query, only) {

@@ -1,5 +1,6 @@
 // Groups and their members, as rows say. Tokens may name further groups.
 
+import { repeatable } from "../api.js";
 import { confirmEach, openDialog } from "../dialog.js";
 import { fill, h } from "../dom.js";
 import { schemaForm } from "../form.js";
@@ -164,6 +165,7 @@ function addMember(page, group) {
   return openDialog(group ? "Add a member" : "New group", {}, (close, { dismiss, hold }) => {
     const trouble = h("div");
     const commands = h("div", { class: "stack" });
+    const once = repeatable();
     const call = () => {
       const { group: named, ...member } = form.value();
       return { path: { group: group ?? named }, body: member };
@@ -193,7 +195,7 @@ function addMember(page, group) {
             fill(trouble);
             if (!form.check()) return;
             try {
-              const { data } = await hold(() => page.call("createGroupMember", call()));
+              const { data } = await hold(() => page.call("createGroupMember", once(call())));
               toast("Added on every gateway");
               close(data);
             } catch (error) {

@@ -1,7 +1,7 @@
 // Home: what the gateway did, who used it most, and what needs attention.
 
 import { chart } from "../chart.js";
-import { fill, h, isAbort } from "../dom.js";
+import { fill, h } from "../dom.js";
 import { bytes, code, count, number, principal, relative, short, time } from "../format.js";
 import { badge, button, card, emptyState, meter, pageHead, problemBox, skeleton, tile } from "../parts.js";
 import { percent, rangeChoice, rangeOf, sumByPeriod } from "../ranges.js";
@@ -23,7 +23,15 @@ export function open(page) {
     names.map((name) => [name, h("div", { class: "stack" }, skeleton(name === "tiles" ? 2 : 5))]),
   );
   const range = rangeOf(page.query.range);
-  const load = () => loadAll(page, rangeOf(page.query.range), places);
+  // Ends what a refresh has drawn, and what those before it have.
+  let latest = new AbortController();
+  const load = async () => {
+    const before = latest;
+    latest = new AbortController();
+    latest.signal.addEventListener("abort", () => before.abort(), { once: true });
+    await loadAll(page, rangeOf(page.query.range), places, AbortSignal.any([latest.signal, page.signal]));
+    before.abort();
+  };
   load();
   page.every(60, () => {
     // What a person reads or uses at this moment is left alone.
@@ -69,12 +77,14 @@ function more(label, view, query) {
   return h("a", { class: "faint", href: address(view, query) }, label);
 }
 
-async function loadAll(page, range, places) {
+/** Fills the places, until the signal says that a later refresh has done so. The signal ends the charts as well. */
+async function loadAll(page, range, places, signal) {
   const show = async (name, make) => {
     try {
-      fill(places[name], await make());
+      const content = await make();
+      if (!signal.aborted) fill(places[name], content);
     } catch (error) {
-      if (!isAbort(error)) fill(places[name], problemBox(error, { retry: () => show(name, make) }));
+      if (!signal.aborted) fill(places[name], problemBox(error, { retry: () => show(name, make) }));
     }
   };
   // An answer that several parts use is read once. A part that fails says so by itself.
@@ -96,9 +106,9 @@ async function loadAll(page, range, places) {
 
   await Promise.all([
     show("tiles", async () => tiles(range, await usage, await denials, await backlog)),
-    show("links", async () => linksChart(page, range, await usage, await denials)),
-    show("refusals", async () => refusalsChart(page, range, await denials)),
-    show("bytes", async () => bytesChart(page, range, await usage)),
+    show("links", async () => linksChart(signal, range, await usage, await denials)),
+    show("refusals", async () => refusalsChart(signal, range, await denials)),
+    show("bytes", async () => bytesChart(signal, range, await usage)),
     show("principals", async () => topPrincipals(page, range, await usage)),
     show("quotas", async () => nearLimits((await quotas).data)),
     show("uploads", async () => fates(range, await uploads)),
@@ -147,7 +157,7 @@ function tiles(range, usage, denials, backlog) {
   );
 }
 
-function linksChart(page, range, usage, denials) {
+function linksChart(signal, range, usage, denials) {
   if (!usage.length && !denials.length) {
     return emptyState({
       icon: "ledger",
@@ -166,7 +176,7 @@ function linksChart(page, range, usage, denials) {
     title: "Links and refusals over time",
     labels: range.labels,
     kind: "stack",
-    signal: page.signal,
+    signal,
     height: "15rem",
     series: [
       { label: "Links to read", values: of((row) => isDownload(row) && !isUpload(row)) },
@@ -178,7 +188,7 @@ function linksChart(page, range, usage, denials) {
   });
 }
 
-function refusalsChart(page, range, denials) {
+function refusalsChart(signal, range, denials) {
   if (!denials.length) return emptyState({ icon: "check", title: "Nothing was refused" });
   const totals = new Map();
   for (const row of denials) totals.set(row.code, (totals.get(row.code) ?? 0) + row.count);
@@ -190,7 +200,7 @@ function refusalsChart(page, range, denials) {
       title: "Refusals by code over time",
       labels: range.labels,
       kind: "stack",
-      signal: page.signal,
+      signal,
       height: "12rem",
       series: [
         ...shown.map((name) => ({
@@ -235,7 +245,7 @@ function refusalsChart(page, range, denials) {
   ];
 }
 
-function bytesChart(page, range, usage) {
+function bytesChart(signal, range, usage) {
   const issued = sumByPeriod(range, usage, (row) => row.bytesBound);
   const landed = sumByPeriod(range, usage, (row) => row.bytesLanded);
   if (!issued.some(Boolean) && !landed.some(Boolean)) {
@@ -254,7 +264,7 @@ function bytesChart(page, range, usage) {
       labels: range.labels,
       kind: "bar",
       format: (value) => bytes(value * 1024 ** power),
-      signal: page.signal,
+      signal,
       height: "12rem",
       series: [
         { label: "Issued", values: scaled(issued) },

@@ -172,28 +172,34 @@ function follow(page, filters, table, fresh, status) {
   const started = new Date(Date.now() - overlap * 1000).toISOString();
   let isBusy = false;
   let total = 0;
+  // The newest rows. The table does not show them while it is in use.
+  let rows = [];
+  let isShown = true;
   status.say("Following");
   page.every(2, async () => {
     if (isBusy) return;
     isBusy = true;
     try {
-      const newest = table.rows[0]?.issuedAt;
+      if (isShown) rows = table.rows;
+      const newest = rows[0]?.issuedAt;
       const from = newest ? new Date(Date.parse(newest) - overlap * 1000).toISOString() : started;
       const { data } = await page.session.api.call("listIssuances", {
         query: { ...filters, from, to: undefined, pageSize: tailLength },
         signal: page.signal,
       });
-      const known = new Set(table.rows.map((row) => row.id));
+      const known = new Set(rows.map((row) => row.id));
       const arrived = data.items.filter((row) => !known.has(row.id));
       if (arrived.length) {
-        fresh.clear();
+        if (isShown) fresh.clear();
         for (const row of arrived) fresh.add(row.id);
         total += arrived.length;
-        const rows = [...arrived, ...table.rows]
-          .sort((one, other) => (one.id < other.id ? 1 : -1))
-          .slice(0, tailLength);
-        // A menu or a link that is in use stays where it is until it is left.
-        if (!table.element.contains(document.activeElement)) await table.load(rows);
+        rows = [...arrived, ...rows].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, tailLength);
+        isShown = false;
+      }
+      // A menu or a link that is in use stays where it is until it is left.
+      if (!isShown && !table.element.contains(document.activeElement)) {
+        await table.load(rows);
+        isShown = true;
       }
       const skipped = data.nextPageToken && arrived.length === data.items.length;
       const missed = skipped ? `, and more than ${number(tailLength)} at once` : "";

@@ -1,5 +1,6 @@
 // Changes a quota: its limit, its counters, its end.
 
+import { repeatable } from "../api.js";
 import { confirm, confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, unique } from "../dom.js";
 import { bytes, count, exactBytes, number, parseBytes, parseNumber, principal } from "../format.js";
@@ -104,6 +105,7 @@ export async function edit(page, id) {
 
 export async function reset(page, quota, holder) {
   const write = writer(quota);
+  const once = repeatable();
   let answer;
   const done = await confirm(holder ? "Reset this holder?" : "Reset this quota?", {
     confirm: "Reset",
@@ -129,7 +131,7 @@ export async function reset(page, quota, holder) {
     ),
     run: async () => {
       const call = { path: { id: quota.id }, body: holder ? { holder: holder.holder } : { all: true } };
-      answer = (await page.call("resetQuota", call)).data;
+      answer = (await page.call("resetQuota", once(call))).data;
     },
   });
   if (done) toast(`Reset ${count(answer.holders, "counter")}`, { note: `${write(answer.released)} released` });

@@ -31,14 +31,17 @@ export function withSecrets(page) {
  * @param {object} options `secret`; `text` says what it is for; `more` are further nodes made with it.
  */
 export function showOnce(title, { secret, text, more }) {
-  let copied = false;
+  let isKept = false;
+  const copied = () => {
+    isKept = true;
+  };
   const body = h("div", { class: "stack" });
   const warning = h("div");
   return openDialog(
     title,
     {
       guard: () => {
-        if (copied || warning.hasChildNodes()) return true;
+        if (isKept || warning.hasChildNodes()) return true;
         fill(
           warning,
           message("warn", "Did you keep it?", h("p", {}, "It cannot be shown again. Close once more to leave.")),
@@ -47,13 +50,8 @@ export function showOnce(title, { secret, text, more }) {
       },
     },
     (close) => {
-      const block = codeBlock(secret, { label: "Copy the secret" });
-      block.addEventListener("copy", () => {
-        copied = true;
-      });
-      block.querySelector("button")?.addEventListener("click", () => {
-        copied = true;
-      });
+      const block = codeBlock(secret, { label: "Copy the secret", copied });
+      block.addEventListener("copy", copied);
       block.classList.add("secret");
       fill(
         body,

@@ -99,7 +99,10 @@ export function open(page) {
     ask();
   });
 
+  // Changes and questions so far. What was asked before the last of them is not shown any more.
+  let turn = 0;
   function changed() {
+    turn += 1;
     fileField.hidden = who.value().action !== "PutObject";
     fill(result);
   }
@@ -131,12 +134,15 @@ export function open(page) {
       ...(asked.groups.length ? { groups: asked.groups } : {}),
       ...asked.body,
     };
+    turn += 1;
+    const mine = turn;
     try {
       const { data } = await page.call("explain", { body: question });
+      if (mine !== turn) return;
       fill(result, showExplanation(page, data, question), data.permitted ? issueCard(page, asked) : null);
       result.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      if (isAbort(error)) return;
+      if (mine !== turn || isAbort(error)) return;
       who.refuse(error);
       fill(result, problemBox(error));
     }

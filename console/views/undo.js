@@ -1,5 +1,6 @@
 // Undoes a change as a new change, from the row as it is now.
 
+import { repeatable } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, h, isAbort, isObject } from "../dom.js";
 import { mergePatch, schemaForm } from "../form.js";
@@ -143,6 +144,7 @@ export async function undo(page, record) {
       const place = h("div", { class: "stack" }, skeleton(4));
       const trouble = h("div");
       const act = button("Undo", { tone: "primary", disabled: true });
+      const once = repeatable();
       const load = async () => {
         try {
           const plan = await prepare(page, record);
@@ -184,7 +186,7 @@ export async function undo(page, record) {
             const call = body ? { ...plan.call, body: { ...body, ...given } } : plan.call;
             fill(trouble);
             try {
-              close({ plan, answer: await hold(() => withSecrets(page).call(plan.id, call)) });
+              close({ plan, answer: await hold(() => withSecrets(page).call(plan.id, once(call))) });
             } catch (error) {
               if (isAbort(error)) return;
               secret = body ? secretForm(page, plan.id, error) : null;

@@ -7,7 +7,8 @@ struct CallSample {
     private let type: String
     private let body: ContractValue?
     private let needsKey: Bool
-    private let needsState: Bool
+    private let isForAdmins: Bool
+    private let requiredFields: [(name: String, value: String)]
 
     /// Reads the operation and the first example of its body.
     init(_ operation: ContractModel.Operation) {
@@ -16,8 +17,10 @@ struct CallSample {
         let content = operation.request.first { $0.type.hasSuffix("json") && !$0.examples.isEmpty }
         type = content?.type ?? ""
         body = content?.examples.first?.value
-        needsKey = operation.access != "public"
-        needsState = operation.parameters.contains { $0.name == "If-Match" && $0.isRequired }
+        needsKey = !["public", "ticket", "web-identity"].contains(operation.access)
+        isForAdmins = ["admin", "auditor"].contains(operation.access)
+        requiredFields = operation.parameters.filter { $0.place == "header" && $0.isRequired }
+            .map { (name: $0.name, value: Self.example($0)) }
     }
 
     /// The samples by the names of their languages.
@@ -39,7 +42,8 @@ struct CallSample {
     private static func example(_ parameter: ContractModel.Parameter) -> String {
         switch parameter.name {
         case "id": "0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a69"
-        case "bucket": "photos"
+        case "bucket", "Sluice-Bucket": "photos"
+        case "If-Match": "*"
         case "key": "uploads/cat.png"
         case "prefix": "uploads/"
         case "group": "group:staff"
@@ -50,15 +54,13 @@ struct CallSample {
     }
 
     private var fields: [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        if needsState { fields.append((name: "If-Match", value: "*")) }
-        if body != nil { fields.append((name: "Content-Type", value: type)) }
-        return fields
+        body == nil ? requiredFields : requiredFields + [(name: "Content-Type", value: type)]
     }
 
     private var curl: String {
-        var lines = ["curl -sS \(method == "GET" ? "" : "-X \(method) ")\"$SLUICE_URL\"\(Self.shell(path))"]
-        if needsKey { lines.append(#"-H @<(printf 'Authorization: Bearer %s\n' "$SLUICE_KEY")"#) }
+        let names = isForAdmins ? "SLUICE_ADMIN" : "SLUICE"
+        var lines = ["curl -sS \(method == "GET" ? "" : "-X \(method) ")\"$\(names)_URL\"\(Self.shell(path))"]
+        if needsKey { lines.append(#"-H @<(printf 'Authorization: Bearer %s\n' "$\#(names)_KEY")"#) }
         lines += fields.map { "-H \(Self.shell("\($0.name): \($0.value)"))" }
         if let body { lines.append("-d \(Self.shell(body.json()))") }
         return lines.joined(separator: " \\\n  ")

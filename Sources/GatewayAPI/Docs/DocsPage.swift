@@ -122,8 +122,10 @@ struct DocsPage: Sendable {
             <details><summary>\(sample.language)</summary><pre><code>\(HTML.text(sample.text))</code></pre></details>
             """
         }
+        let headers = operation.parameters.filter { $0.place == "header" }.map(\.name).joined(separator: " ")
         return """
-            <div class="samples" data-method="\(operation.method)" data-path="\(HTML.text(operation.path))">\
+            <div class="samples" data-method="\(operation.method)" data-path="\(HTML.text(operation.path))" \
+            data-headers="\(HTML.text(headers))">\
             <h4>Call it</h4>\(samples.joined(separator: "\n"))</div>
             """
     }
@@ -186,10 +188,12 @@ struct DocsPage: Sendable {
     }
 
     private func content(_ content: ContractModel.Content) -> String {
+        // Each value of this type is a line.
+        let isIndented = content.type != "application/x-ndjson"
         let examples = content.examples.map { example in
             """
             <details><summary>Example: \(HTML.text(example.name))</summary>\
-            <pre><code>\(HTML.text(example.value.text ?? example.value.json(isIndented: true)))</code></pre></details>
+            <pre><code>\(HTML.text(example.value.text ?? example.value.json(isIndented: isIndented)))</code></pre></details>
             """
         }
         return """

@@ -25,11 +25,11 @@ enum DocsStyle {
         :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
         [hidden] { display: none !important }
         main.single { grid-column: 1 / -1; width: 100%; max-width: 52rem; margin: 0 auto }
-        input, textarea, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--dim);
+        input, select, textarea, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--dim);
           border-radius: 6px; padding: .3rem .5rem; max-width: 100% }
         button { cursor: pointer; background: var(--soft) }
         #search { margin: 0 }
-        #search input, #key input, .try input, .try textarea { display: block; width: 100% }
+        #search input, #key input, .try input, .try select, .try textarea { display: block; width: 100% }
         .try textarea { font-family: ui-monospace, monospace; font-size: .9rem; min-height: 8rem }
         .try label { display: block; margin: .5rem 0 }
         .samples details, .try { margin: .25rem 0 }

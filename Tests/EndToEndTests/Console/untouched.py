@@ -81,6 +81,25 @@ async () => {
       if (again.value()[name] !== value) found.push(`${input.value} is shown for ${value}`);
     }
   }
+  // What cannot be read is marked, also where nothing else is in an object, and is not taken for an end of the object.
+  for (const inner of [undefined, { maxBytes: 1024 }]) {
+    const sized = { type: "object", properties: { maxBytes: integer, label: text } };
+    const form = schemaForm(contract, { properties: { inner: sized } }, { value: { inner } });
+    const [input, label] = form.element.querySelectorAll("details input[type=text]");
+    input.value = "2 megs";
+    if (form.check() || input.getAttribute("aria-invalid") !== "true") found.push("2 megs is a size");
+    input.value = "";
+    if (!form.check()) found.push("an object may not be left out");
+    label.value = "x";
+    if (!form.check() || form.value().inner.label !== "x") found.push(`x became ${JSON.stringify(form.value())}`);
+  }
+  const pairs = schemaForm(contract, { properties: { labels: { type: "object", additionalProperties: text } } }, {});
+  [...pairs.element.querySelectorAll("button")].find((button) => button.textContent.includes("Add")).click();
+  const [name, meaning] = pairs.element.querySelectorAll("input");
+  meaning.value = "1";
+  if (pairs.check()) found.push("a value without a name is dropped");
+  name.value = "a";
+  if (!pairs.check() || pairs.value().labels.a !== "1") found.push(`a: 1 became ${JSON.stringify(pairs.value())}`);
   // A required text may be empty if its pattern says so.
   const place = { ...text, pattern: "^(.*/)?$" };
   const empty = schemaForm(contract, { required: ["prefix"], properties: { prefix: place } }, {});
@@ -232,6 +251,26 @@ def a_form_of_a_grant_knows_empty_from_absent(walk):
     assert sent(visit, "PATCH", "Save") == {"notAfter": None}
     visit.done("In force on every gateway")
     assert "notAfter" not in world.gateway.admin("GET", f"grants/{made}")
+
+
+@step
+def a_condition_that_cannot_be_read_is_not_dropped(walk):
+    """Neither the only one of a grant, nor half a time."""
+    visit, world = walk.admin, walk.world
+    made = world.grant("user:unread", "unread/", conditions={"maxBytes": 1_048_576})
+    visit.go("#/grants?principal=user:unread")
+    edit(visit, "unread/")
+    field(visit, "Max bytes").fill("2 megs")
+    visit.press("Review", visit.dialog)
+    expect(visit.dialog.get_by_text("Write a size, such as 10 MiB or 4096.")).to_be_visible()
+    field(visit, "Max bytes").fill("1 MiB")
+    field(visit, "Not before").press("1")
+    visit.press("Review", visit.dialog)
+    expect(visit.dialog.get_by_text("Choose a date and a time.")).to_be_visible()
+    expect(visit.dialog.get_by_text("The dry run accepts it.")).to_have_count(0)
+    visit.press("Cancel", visit.dialog)
+    visit.press("Discard", visit.dialog)
+    assert world.gateway.admin("GET", f"grants/{made}")["conditions"] == {"maxBytes": 1_048_576}
 
 
 @step

@@ -167,6 +167,15 @@ def filters_live_in_the_address(walk):
     found = visit.page.locator("main tbody tr")
     expect(found.filter(has_text=walk.world.bucket)).to_have_count(2)
     expect(found.filter(has_text=f"user:{TAG}")).to_have_count(0)
+    expect(field).to_be_focused()
+    visit.go("#/audit")
+    kind = visit.main.get_by_role("group", name="Filters").get_by_label("Kind")
+    kind.focus()
+    kind.select_option("Grant")
+    visit.settle()
+    assert "kind=Grant" in visit.page.url
+    expect(kind).to_be_focused()
+    visit.go("#/grants?principal=user:alice")
     visit.go("#/ledger")
     visit.page.go_back()
     visit.settle()
@@ -284,8 +293,71 @@ def the_live_tail_follows(walk):
     visit.go("#/ledger")
     visit.press("Follow live")
     visit.settle()
+    status = visit.main.locator(".live-status")
+    expect(status).to_have_text("0 new rows")
     walk.world.issue(walk.world.user("alice"), "alice/while-watching.txt")
     seen(visit.page, "alice/while-watching.txt")
+    expect(status).to_have_text("1 new row")
+    # While somebody uses the table, a row that arrives waits, and is counted once.
+    visit.main.locator(".row-link").first.focus()
+    walk.world.issue(walk.world.user("alice"), "alice/while-reading.txt")
+    expect(status).to_have_text("2 new rows")
+    with visit.page.expect_response("**/admin/v1/issuances*"):
+        pass
+    visit.settle()
+    expect(status).to_have_text("2 new rows")
+    expect(visit.row("alice/while-reading.txt")).to_have_count(0)
+    visit.page.evaluate("document.activeElement.blur()")
+    expect(visit.row("alice/while-reading.txt")).to_be_visible()
+    visit.go("#/home")
+
+
+@step
+def a_refresh_replaces_the_charts(walk):
+    visit = walk.admin
+    visit.go("#/home")
+    expect(visit.main.locator(".chart canvas[width]").first).to_be_visible()
+    drawn = "() => Object.keys(Chart.instances).length"
+    before = visit.page.evaluate(drawn)
+    assert before, "Home has charts"
+    visit.press("Refresh")
+    visit.settle()
+    visit.page.wait_for_function(f"count => ({drawn})() === count", arg=before)
+    visit.go("#/grants")
+    assert visit.page.evaluate(drawn) == 0, "no chart is left"
+
+
+@step
+def an_emergency_says_nothing_that_was_not_read(walk):
+    """Lists that cannot be read, and lists that are longer than what is read of them."""
+    visit, bucket = walk.admin, walk.order["bucket"]
+    place = f"#/emergency?about=place&bucket={bucket}&prefix=nowhere/"
+    lists = re.compile(r"/admin/v1/(tickets|multipart-uploads|issuances)[?]")
+    clear = ("No ticket is alive", "No upload in parts is open", "Nothing that was issued can still be used")
+    visit.go(place)
+    for words in clear:
+        seen(visit.page, words)
+
+    def refuse(route) -> None:
+        problem = {"title": "The database cannot be reached", "status": 503, "code": "Unavailable"}
+        route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(problem))
+
+    row = {"id": "1", "key": "elsewhere", "prefix": "elsewhere/", "delivery": "presigned-url"}
+    endless = json.dumps({"items": [row] * 500, "nextPageToken": "more"})
+    for answer, shown in (
+            (refuse, "The database cannot be reached"),
+            (lambda route: route.fulfill(status=200, content_type="application/json", body=endless),
+             "There are more in this bucket than were read.")):
+        visit.page.route(lists, answer)
+        with visit.refused(503):
+            visit.go("#/home")
+            visit.go(place)
+            seen(visit.page, shown)
+            for words in clear:
+                expect(visit.main.get_by_text(words)).to_have_count(0)
+            visit.judge(f"an emergency: {shown}", on_phone=False)
+        visit.page.unroute(lists)
+    seen(visit.page, "There is more than was read")
     visit.go("#/home")
 
 
@@ -309,3 +381,49 @@ def lists_can_be_exported(walk):
         visit.press("Export", visit.dialog)
     assert download.value.path().stat().st_size > 500
     visit.page.keyboard.press("Escape")
+
+
+@step
+def the_reference_sends_what_the_contract_asks_for(walk):
+    """Samples and forms of `/docs`: the variables, the header fields and the media types of an operation."""
+    visit, world = walk.visit(), walk.world
+    page = visit.page
+    page.goto(f"{walk.origin}/docs")
+    page.get_by_label("API key or token").fill(world.keys["root"])
+
+    def samples(id: str):
+        return page.locator(f"article#{id} .samples")
+
+    def form(id: str):
+        samples(id).locator("summary").filter(has_text="Try it").click()
+        return samples(id).locator("form")
+
+    for id, variable in (("importGrants", "$SLUICE_ADMIN_"), ("issuePresignedURL", "$SLUICE_")):
+        curl = samples(id).locator("pre").first.text_content()
+        assert f'"{variable}URL"' in curl and f'"{variable}KEY"' in curl, curl
+    assert "-H 'Sluice-Bucket: photos'" in samples("startCompanionUpload").locator("pre").first.text_content()
+
+    grants = form("importGrants")
+    assert "\n" not in grants.get_by_label("Body").input_value(), "a grant is a line"
+    grants.get_by_label("Query").fill("dryRun=true")
+    line = {"principal": "user:docs", "bucket": world.bucket, "prefix": "docs/", "actions": ["GetObject"]}
+    table = f"principal,bucket,kind,prefix,actions\nuser:docs,{world.bucket},prefix,docs/,GetObject\n"
+    for type, body in (("application/x-ndjson", json.dumps(line)), ("text/csv", table)):
+        grants.get_by_label("Content-Type").select_option(type)
+        grants.get_by_label("Body").fill(body)
+        with page.expect_response("**/grants:import*") as answer:
+            grants.get_by_role("button", name="Send POST").click()
+        assert answer.value.request.headers["content-type"] == type
+        expect(grants.locator("pre")).to_contain_text('"created": 1')
+    expect(grants.get_by_label("If-Match")).to_have_count(0)
+    expect(form("rotateAPIKey").get_by_label("If-Match")).to_have_count(1)
+    expect(form("assumeRoleWithWebIdentity").get_by_label("Content-Type")).to_have_value(
+        "application/x-www-form-urlencoded")
+
+    upload = form("startCompanionUpload")
+    upload.get_by_label("Sluice-Bucket").fill(world.bucket)
+    with visit.refused(400, 403):
+        with page.expect_request("**/companion/s3/multipart") as request:
+            upload.get_by_role("button", name="Send POST").click()
+        assert request.value.headers["sluice-bucket"] == world.bucket
+        expect(upload.locator("pre")).to_be_visible()

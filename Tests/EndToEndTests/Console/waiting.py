@@ -168,6 +168,65 @@ def a_secret_is_shown_after_its_dialog_was_left(walk):
     world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
 
 
+def lose(visit, pattern: str, name: str, within=None) -> str:
+    """Presses a button whose request takes effect, and loses the answer. Returns the key of the request."""
+    keys = []
+
+    def take(route) -> None:
+        if route.request.method == "GET":
+            route.continue_()
+            return
+        keys.append(route.request.headers["idempotency-key"])
+        route.fetch()
+        route.abort()
+
+    visit.page.route(pattern, take)
+    visit.press(name, within or visit.dialog)
+    expect(visit.page.get_by_role("alert").filter(has_text="The gateway cannot be reached")).to_be_visible()
+    visit.page.unroute(pattern)
+    visit.problems = [found for found in visit.problems if "net::ERR_FAILED" not in found]
+    return keys[0]
+
+
+@step
+def what_is_sent_again_takes_effect_once(walk):
+    """The answer to a new row, and to a rotation, is lost. The person presses the button again."""
+    visit, world = arrive(walk), walk.world
+    visit.go("#/api-keys")
+    visit.press("New API key")
+    field(visit, "Name").fill("sent twice")
+    field(visit, "Principal").fill("user:twice")
+    first = lose(visit, "**/admin/v1/api-keys", "Create")
+    with visit.page.expect_request(lambda request: request.method == "POST") as request:
+        visit.press("Create", visit.dialog)
+    assert request.value.headers["idempotency-key"] == first
+    expect(visit.dialog.get_by_text("The new API key")).to_be_visible()
+    secret = visit.dialog.locator(".secret code").first.inner_text().strip()
+    (made,) = world.gateway.items("api-keys?principal=user:twice")
+    visit.press("I have kept it", visit.dialog)
+
+    visit.go(f"#/api-keys/{made['id']}")
+    visit.press("Rotate")
+    visit.dialog.get_by_label("The previous secret stays valid for").fill("1 h")
+    lose(visit, "**/admin/v1/api-keys/*", "Rotate")
+    visit.press("Rotate", visit.dialog)
+    expect(visit.dialog.get_by_text("The rotated API key")).to_be_visible()
+    turned = visit.dialog.locator(".secret code").first.inner_text().strip()
+    for key in (secret, turned):
+        assert Gateway(world.origin, key).call("GET", "/v1/access")["principal"] == "user:twice"
+    # A copy that failed keeps nothing.
+    visit.page.evaluate(
+        "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('No copy is made')); }")
+    visit.press("Copy the secret", visit.dialog)
+    told(visit, "No copy is made")
+    visit.page.keyboard.press("Escape")
+    expect(visit.dialog.get_by_text("Did you keep it?")).to_be_visible()
+    visit.press("I have kept it", visit.dialog)
+    visit.settle()
+    world.secrets += [secret, turned]
+    world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
 @step
 def a_late_answer_closes_no_other_dialog(walk):
     visit, world = arrive(walk), walk.world
@@ -221,6 +280,46 @@ def no_link_is_issued_for_a_person_who_left(walk):
         expect(visit.main.locator("h1")).to_have_text("Home")
     assert world.gateway.items("api-keys?principal=user:alice") == before, "the key that would have issued it is gone"
     assert not world.gateway.items(f"issuances?prefix=alice/left.txt&bucket={world.bucket}")
+
+
+@step
+def an_answer_about_another_request_is_dropped(walk):
+    """The form of a request changes while the gateway decides it."""
+    visit, world = arrive(walk), walk.world
+    visit.go(f"#/try?principal=user:alice&bucket={world.bucket}&key=alice/a.txt")
+    seen(visit.page, "Permitted")
+    with visit.unanswered("**/admin/v1/explain", "Ask what would be decided", within=visit.main):
+        field(visit, "Key").fill("alice/private/a.txt")
+    expect(visit.main.get_by_text("Permitted")).to_have_count(0)
+    expect(visit.main.get_by_role("button", name="Issue the link")).to_have_count(0)
+
+
+@step
+def a_replay_ends_with_its_dialog(walk):
+    visit, world = arrive(walk), walk.world
+    made = world.grant("user:replayed", "replayed/")
+    asked = []
+    part = {
+        "from": "2030-01-01T00:00:00Z", "to": "2030-01-08T00:00:00Z", "examinedFrom": "2030-01-07T00:00:00Z",
+        "isComplete": False, "nextPageToken": "more", "examined": 1, "refused": 0, "refusedAlready": 0,
+        "permittedAnew": 0, "uncertain": 0, "principals": [], "grants": [], "hasMoreShares": False, "examples": []}
+    visit.page.route("**/admin/v1/simulate", lambda route: asked.append(route))
+
+    def answer() -> None:
+        asked.pop().fulfill(status=200, content_type="application/json", body=json.dumps(part))
+
+    visit.go(f"#/grants/{made}")
+    with visit.page.expect_request("**/admin/v1/simulate"):
+        visit.press("Delete")
+    with visit.page.expect_request("**/admin/v1/simulate"):
+        answer()
+    visit.press("Cancel", visit.dialog)
+    expect(visit.dialog).to_have_count(0)
+    answer()
+    visit.settle()
+    assert not asked, "nobody looks at the next part"
+    visit.page.unroute("**/admin/v1/simulate")
+    world.gateway.admin("DELETE", f"grants/{made}")
 
 
 @step

@@ -235,15 +235,10 @@ extension Sluice {
         return try await confirmed(id, size: job.source.size)
     }
 
-    /// What the gateway finds, which has to be what was sent. Nil if the gateway cannot tell: the store has the bytes
-    /// even if the gateway may not ask it.
+    /// What the gateway finds, which has to be what was sent. Nil if that stays unknown: the store has the bytes even
+    /// if the gateway may not ask it, or if nobody waits for its answer.
     func confirmed(_ id: String, size: Int64) async throws -> Upload? {
-        let found: Upload
-        do {
-            found = try await confirm(id)
-        } catch is SluiceError {
-            return nil
-        }
+        guard let found = try? await confirm(id) else { return nil }
         guard [.landed, .unverified].contains(found.state), found.size ?? size == size else {
             let what = (found.mismatches ?? []).joined(separator: ", ")
             throw SluiceError(

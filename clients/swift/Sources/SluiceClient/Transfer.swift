@@ -22,7 +22,7 @@ public final class Transfer<Value: Sendable>: Sendable {
     /// What the transfer results in, once it has ended. Cancelling the task that waits for it cancels the transfer.
     ///
     /// - Throws: A ``SluiceError``, an error of the file system, or a `CancellationError` after ``cancel()`` or
-    ///   ``pause()``.
+    ///   ``pause()``, unless the object was at the store by then.
     public var value: Value {
         get async throws {
             try await withTaskCancellationHandler {

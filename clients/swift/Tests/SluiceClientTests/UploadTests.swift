@@ -251,6 +251,24 @@ extension RunningTests {
         #expect(Set(store.ids).count == 4, "no upload began")
     }
 
+    @Test("an upload that is stopped while the gateway confirms it has its object at the store, and is not sent again")
+    func stoppedLate() async throws {
+        for (name, stop) in [("six.bin", "pause"), ("one.bin", "cancel")] {
+            let store = RecordingStore(MemoryStateStore())
+            let client = world.client(states: store) { $0.partSize = 5 << 20 }
+            try await plan(world.gateway, Fault(kind: "delay", method: "POST", path: ":confirm", seconds: 600))
+            let upload = client.upload(
+                file: world.file(name), to: .init(bucket: world.bucket, key: "\(world.folder)late-\(stop)"))
+            while try await !left(world.gateway).isEmpty {}
+            if stop == "pause" { upload.pause() } else { upload.cancel() }
+            let done = try await upload.value
+            #expect(done.state == nil)
+            #expect(store.last == nil, "the state is forgotten")
+            let stored = try await content(done.bucket, done.key)
+            try expectSame(stored, Data(contentsOf: world.file(name)))
+        }
+    }
+
     @Test("an upload does not go on with another file of the same name, length and time")
     func otherFile() async throws {
         try await withDirectory { directory in

@@ -43,7 +43,7 @@ BEGIN
             v_scopes := '{all,buckets}';
         END IF;
         v_callers := ARRAY(SELECT s FROM unnest(p_scopes) AS s WHERE s ~ '^(apikey|issuer|ticket):');
-        IF cardinality(v_callers) <= 1000 THEN
+        IF cardinality(v_scopes) + 1 + cardinality(v_callers) <= 1000 THEN
             v_scopes := v_scopes || 'callers'::text || v_callers;
         END IF;
     END IF;
@@ -257,6 +257,10 @@ DECLARE
     v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
     v_is_empty boolean;
 BEGIN
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
+    IF to_regclass('public.' || v_name) IS NULL THEN
+        RETURN false;
+    END IF;
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -264,7 +268,6 @@ BEGIN
     IF NOT v_is_empty THEN
         RAISE EXCEPTION 'the partition of % is not empty', p_day USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
     EXECUTE format('DROP TABLE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
@@ -285,10 +288,14 @@ DECLARE
     v_holders text[];
     v_amounts bigint[];
 BEGIN
+    -- Whoever drops a day holds this lock.
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
+    IF to_regclass('public.' || v_name) IS NULL THEN
+        RETURN;
+    END IF;
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', v_name);
     EXECUTE format(
         $sql$
@@ -316,22 +323,18 @@ BEGIN
 
     -- From here on, whoever reads the day waits, and so do recordings that charge these counters.
     EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
-    WITH charged AS MATERIALIZED (
-        SELECT c.quota_id, c.holder, c.amount
-        FROM unnest(v_quotas, v_holders, v_amounts) AS c (quota_id, holder, amount)
-    ),
-    slots AS MATERIALIZED (
-        SELECT u.quota_id, u.holder, u.period_start
+    WITH slots AS MATERIALIZED (
+        SELECT u.quota_id, u.holder, u.period_start, c.amount
         FROM quota_usage u
-        JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
+        JOIN unnest(v_quotas, v_holders, v_amounts) AS c (quota_id, holder, amount)
+            ON c.quota_id = u.quota_id AND c.holder = u.holder
         WHERE u.period_start = quota_period_start('total', now())
         ORDER BY u.shared, u.quota_id, u.holder, u.period_start
         FOR UPDATE OF u
     )
     UPDATE quota_usage u
-    SET archived = u.archived + c.amount
+    SET archived = u.archived + s.amount
     FROM slots s
-    JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
     WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start;
     EXECUTE format('TRUNCATE public.%I', v_name);
 END
@@ -693,18 +696,17 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
     AS $$
     INSERT INTO landings (issuance_id, finding, mismatches, source, size)
     SELECT f.id, f.finding, CASE f.finding WHEN 'mismatched' THEN '{size}'::text[] ELSE '{}' END, 'settlement',
-        nullif(f.landed, 0)
+        f.landed
     FROM (
         SELECT DISTINCT ON (s.id) s.id, s.landed,
             CASE
-                WHEN s.landed = 0 THEN 'absent'
+                WHEN s.landed IS NULL THEN 'absent'
                 WHEN i.delivery = 'presigned-url' AND i.content_length <> s.landed THEN 'mismatched'
                 ELSE 'landed'
             END AS finding
         FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
         JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
-        WHERE s.landed IS NOT NULL
-            AND NOT (s.landed = 0 AND EXISTS (SELECT FROM landed_uploads k WHERE k.issuance_id = s.id))
+        WHERE s.landed IS NOT NULL OR NOT EXISTS (SELECT FROM landed_uploads k WHERE k.issuance_id = s.id)
         ORDER BY s.id
     ) f
     ON CONFLICT DO NOTHING;
@@ -751,9 +753,18 @@ BEGIN
         DELETE FROM tickets t USING doomed d WHERE d.kind = 'Ticket' AND t.id = d.id::uuid AND t.revision = d.revision
         RETURNING 1
     ),
+    -- In the order of those who reserve parts of several.
+    open_uploads AS MATERIALIZED (
+        SELECT u.id
+        FROM multipart_uploads u
+        JOIN doomed d ON d.kind = 'Upload' AND u.id = d.id::uuid
+        WHERE u.state IN ('starting', 'open')
+        ORDER BY u.id
+        FOR UPDATE OF u
+    ),
     closed_uploads AS (
         UPDATE multipart_uploads u SET state = 'aborting', check_at = clock_timestamp()
-        FROM doomed d WHERE d.kind = 'Upload' AND u.id = d.id::uuid AND u.state IN ('starting', 'open')
+        FROM open_uploads o WHERE u.id = o.id
         RETURNING 1
     ),
     audited AS (
@@ -922,46 +933,47 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prune_counters(p_keep_denials_days integer, p_now timestamp with time zone, p_most integer) RETURNS integer
+CREATE FUNCTION public.prune_counters(p_now timestamp with time zone, p_most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    v_now timestamptz := least(p_now, clock_timestamp());
-    v_usage integer;
-    v_tickets integer;
-    v_denials integer;
-BEGIN
-    DELETE FROM tickets t
-    WHERE t.id = ANY (ARRAY(
-        SELECT o.id FROM tickets o
-        WHERE o.expires_at < v_now - interval '1 day'
-        LIMIT p_most
-        FOR UPDATE SKIP LOCKED
-    ));
-    GET DIAGNOSTICS v_tickets = ROW_COUNT;
     -- An hour late, since a recording of the period's last instant may still be under way.
+    v_now timestamptz := least(p_now, clock_timestamp()) - interval '1 hour';
+    v_count integer;
+BEGIN
+    WITH RECURSIVE counted (id) AS (
+        (SELECT u.quota_id FROM quota_usage u ORDER BY u.quota_id LIMIT 1)
+        UNION ALL
+        SELECT n.quota_id
+        FROM counted c
+        CROSS JOIN LATERAL (
+            SELECT u.quota_id FROM quota_usage u WHERE u.quota_id > c.id ORDER BY u.quota_id LIMIT 1
+        ) n
+    )
     DELETE FROM quota_usage u
     USING (
         SELECT o.quota_id, o.holder, o.period_start
-        FROM quota_usage o
-        LEFT JOIN quotas q ON q.id = o.quota_id
-        WHERE (q.id IS NULL AND NOT EXISTS (SELECT FROM tickets t WHERE t.id = o.quota_id))
-            OR quota_period_end(q.period, o.period_start) < v_now - interval '1 hour'
+        FROM counted c
+        LEFT JOIN quotas q ON q.id = c.id
+        CROSS JOIN LATERAL (
+            SELECT o.quota_id, o.holder, o.period_start
+            FROM quota_usage o
+            WHERE o.quota_id = c.id
+                AND o.period_start < CASE
+                    WHEN q.id IS NOT NULL THEN quota_period_start(q.period, v_now)
+                    WHEN EXISTS (SELECT FROM tickets t WHERE t.id = c.id) THEN '-infinity'
+                    ELSE 'infinity'
+                END
+            LIMIT p_most
+            FOR UPDATE SKIP LOCKED
+        ) o
         LIMIT p_most
-        FOR UPDATE OF o SKIP LOCKED
     ) old
     WHERE u.quota_id = old.quota_id AND u.holder = old.holder AND u.period_start = old.period_start;
-    GET DIAGNOSTICS v_usage = ROW_COUNT;
-    DELETE FROM denials d
-    WHERE d.ctid = ANY (ARRAY(
-        SELECT o.ctid FROM denials o
-        WHERE o.minute < v_now - make_interval(days => greatest(p_keep_denials_days, 1))
-        LIMIT p_most
-        FOR UPDATE SKIP LOCKED
-    ));
-    GET DIAGNOSTICS v_denials = ROW_COUNT;
-    RETURN v_usage + v_tickets + v_denials;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
 END
 $$;
 
@@ -977,6 +989,25 @@ BEGIN
         SELECT o.ctid FROM deletions o
         WHERE o.dead_at < least(p_now, clock_timestamp()) - interval '33 days'
         ORDER BY o.dead_at
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+
+CREATE FUNCTION public.prune_denials(p_keep_days integer, p_now timestamp with time zone, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM denials d
+    WHERE d.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM denials o
+        WHERE o.minute < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1))
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -1119,6 +1150,25 @@ BEGIN
     ));
     GET DIAGNOSTICS v_gaps = ROW_COUNT;
     RETURN v_rows + v_gaps;
+END
+$$;
+
+CREATE FUNCTION public.prune_tickets(p_now timestamp with time zone, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM tickets t
+    WHERE t.id = ANY (ARRAY(
+        SELECT o.id FROM tickets o
+        WHERE o.expires_at < least(p_now, clock_timestamp()) - interval '1 day'
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
 END
 $$;
 
@@ -1793,7 +1843,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.reset_quota(p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid, p_credential text, OUT is_claimed boolean, OUT holders bigint, OUT released bigint) RETURNS record
+CREATE FUNCTION public.reset_quota(p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid, p_credential text, p_proof jsonb, OUT is_claimed boolean, OUT holders bigint, OUT released bigint) RETURNS record
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -1802,6 +1852,7 @@ BEGIN
     IF NOT is_claimed THEN
         RETURN;
     END IF;
+    PERFORM prove_actor(p_proof);
     SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder) AS r;
     IF holders IS NULL THEN
         RETURN;
@@ -1821,6 +1872,7 @@ $$;
 CREATE FUNCTION public.reset_quota_usage(p_quota_id uuid, p_holder text, OUT holders bigint, OUT released bigint) RETURNS record
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
     v_period text;
@@ -3144,7 +3196,7 @@ ALTER TABLE ONLY public.policy_log
     ADD CONSTRAINT policy_log_pkey PRIMARY KEY (seq);
 
 ALTER TABLE ONLY public.quota_usage
-    ADD CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, holder, period_start);
+    ADD CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, period_start, holder);
 
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (id);
@@ -3307,6 +3359,8 @@ CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (buc
 CREATE INDEX remote_uploads_started_at_idx ON public.remote_uploads USING btree (started_at);
 
 CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
+
+CREATE INDEX reservations_quota_id_idx ON public.reservations USING btree (quota_id, period_start, holder);
 
 CREATE INDEX storage_credentials_rotated_change_idx ON public.storage_credentials USING btree (rotated_change) WHERE (rotated_change IS NOT NULL);
 

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Opens a connection to the port on this machine, passes it to `body` and closes it afterwards. All this runs on a thread
-/// of its own, so that no test holds a thread of Swift's pool while it waits.
+/// Opens a connection to the port on this machine, passes it to `body` and closes it afterwards. All this runs on a
+/// thread of its own, so that no test holds a thread of Swift's pool while it waits.
 public func withConnection<Result: Sendable>(
     to port: UInt16,
     _ body: @escaping @Sendable (inout RawConnection) throws -> Result

@@ -172,7 +172,9 @@ extension Fault {
     }
 
     /// It does not answer over the connections that there are, and new ones do not come about.
-    static let suspended = Fault(name: "PostgreSQL suspended", flaw: ("recordings", "PostgreSQL "), status: 503) { site in
+    static let suspended = Fault(
+        name: "PostgreSQL suspended", flaw: ("recordings", "PostgreSQL "), status: 503
+    ) { site in
         try await site.cluster.suspend()
     } end: { site in
         try await site.cluster.resume()

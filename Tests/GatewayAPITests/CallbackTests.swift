@@ -56,7 +56,7 @@ struct CallbackTests {
             for method in Self.methods {
                 for headers in Self.headers {
                     let plan = responder.begin(RequestHead(method: method, target: target, headerFields: headers))
-                    #expect(plan.context is BegunRequest)
+                    #expect(plan.context is RequestNotes)
                 }
             }
         }
@@ -67,14 +67,14 @@ struct CallbackTests {
         let gateway = TestGateway()
         for route in gateway.responder.router.routes {
             let head = RequestHead(method: route.method, target: path(route))
-            let begun = try #require(gateway.responder.begin(head).context as? BegunRequest)
-            let match = begun.match
+            let notes = try #require(gateway.responder.begin(head).context as? RequestNotes)
+            let match = notes.match
             #expect(match.route === gateway.responder.router.match(route.method, path(route)).route)
             #expect(match.route?.template == route.template && match.template == route.template)
             // The context contains what the target no longer says.
             let moved = RequestHead(method: route.method, target: "/nosuch")
             let answer = await TestAnswer(
-                collecting: gateway.responder.respond(to: ServerRequest(head: moved, context: begun)))
+                collecting: gateway.responder.respond(to: ServerRequest(head: moved, context: notes)))
             #expect(answer.string("code") != "NoSuchRoute", "\(route.template)")
         }
     }

@@ -162,6 +162,26 @@ struct EdgeTests {
         #expect(told.string("requestId") == own.headers[.requestID])
     }
 
+    @Test func `a late answer counts as what the caller got instead, once`() async {
+        let gateway = TestGateway()
+        for token in ["user-token", "wrong-token"] {
+            let head = RequestHead(method: .get, target: "/v1/access", headerFields: [.authorization: "Bearer \(token)"])
+            let context = gateway.responder.begin(head).context
+            let late = RefusedRequest(head: head, context: context, isCounted: true)
+            _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late)
+            _ = await gateway.responder.respond(to: ServerRequest(head: head, context: context))
+        }
+        let metrics = await gateway.send(.get, "/metrics")
+        for line in [
+            #"sluice_http_requests_total{method="GET",route="/v1/access",status="2xx"} 0"#,
+            #"sluice_http_requests_total{method="GET",route="/v1/access",status="4xx"} 0"#,
+            #"sluice_http_requests_total{method="GET",route="/v1/access",status="5xx"} 2"#,
+        ] {
+            #expect(metrics.text.contains(line + "\n"), "\(metrics.text)")
+        }
+        #expect(!metrics.text.contains(#"sluice_refused_total{code="Unauthenticated"} 1"#))
+    }
+
     @Test("logs and metrics hold templates and ids, and no token, URL, key, query or secret")
     func nothingLeaks() async {
         let gateway = TestGateway()

@@ -100,7 +100,7 @@ struct ProblemTests {
         let gateway = TestGateway(authenticator: FailingAuthenticator())
         let render = RenderProblems(logger: gateway.logger)
         let request = APIRequest(
-            id: "r9", start: .now, method: .get, headers: [:], match: .unreadable, body: .collected([]),
+            id: "r9", start: .now, method: .get, headers: [:], notes: RequestNotes(.unreadable), body: .collected([]),
             sourceAddress: nil
         )
         let answer = TestAnswer(render.response(to: Leak(), of: request))

@@ -42,7 +42,7 @@ import Testing
             LineLogHandler(label: "x", format: .text), "a\u{9b}2J", ["v": "\u{9d}é", "w": "x\u{202e}y", "z": "é\u{a0}"])
         #expect(
             text.dropFirst(21)
-                == #"info x: v="\u009dé" w="x\u202ey" z=é\#u{a0} [Tests] a\u{9B}2J"# + "\n")
+                == #"info x: v="\u009dé" w="x\u202ey" z=é\#u{a0} [Tests] a\u{009B}2J"# + "\n")
     }
 
     @Test func `the text of a second is not taken for another`() {

@@ -66,7 +66,7 @@ public final class APIResponder: HTTPResponder {
     /// still have a short body, so that the client receives the answer that says so.
     public func begin(_ head: RequestHead) -> RequestPlan {
         let match = router.match(head.method, head.target)
-        return RequestPlan(match.bodyPlan(for: head.headerFields), context: BegunRequest(match))
+        return RequestPlan(match.bodyPlan(for: head.headerFields), context: RequestNotes(match))
     }
 
     /// Answers a request.
@@ -149,12 +149,14 @@ public final class APIResponder: HTTPResponder {
     /// Answers a request that the server refuses or gives up, in the form of its route, and counts it among the route's
     /// requests.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
-        guard let begun = request.context as? BegunRequest else { return response(to: failure) }
-        let (head, match, id) = (request.head, begun.match, begun.id ?? makeID())
+        guard let notes = request.context as? RequestNotes else { return response(to: failure) }
+        let (head, match, id) = (request.head, notes.match, notes.current.id ?? makeID())
         let preflight = preflightAnswer(despite: failure, head.method, match, requestID: id)
         var response = preflight ?? observe.response(to: failure, in: match, requestID: id)
         crossOrigin.allow(&response, to: head.method, head.headerFields, match)
-        if !request.isCounted {
+        if request.isCounted {
+            notes.note(statusInstead: failure.status.code)
+        } else {
             observe.refused(head.method, match, status: (preflight?.head.status ?? failure.status).code)
         }
         return response
@@ -179,15 +181,17 @@ public final class APIResponder: HTTPResponder {
         let headers = received.head.headerFields
         let peer = IPAddress(received.remoteAddress)
         let isFromProxy = if let peer { settings.trustedProxies.trusts(peer) } else { false }
-        let begun = received.context as? BegunRequest
+        let notes =
+            received.context as? RequestNotes
+            ?? RequestNotes(router.match(received.head.method, received.head.target))
         let id = (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID()
-        begun?.id = id
+        notes.note(id: id)
         return APIRequest(
             id: id,
             start: start,
             method: received.head.method,
             headers: headers,
-            match: begun?.match ?? router.match(received.head.method, received.head.target),
+            notes: notes,
             body: received.body,
             sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer,
             trace: headers.contains(.traceParent) ? trace(in: headers) : nil

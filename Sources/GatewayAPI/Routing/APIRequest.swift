@@ -3,7 +3,6 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import StrictJSON
-import Synchronization
 
 /// A request on its way through the steps to its endpoint. It is a class, since every step holds it.
 final class APIRequest: Sendable {
@@ -40,11 +39,11 @@ final class APIRequest: Sendable {
 
     convenience init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext? = nil
+        notes: RequestNotes, body: RequestBody, sourceAddress: IPAddress?, trace: TraceContext? = nil
     ) {
         self.init(
-            id: id, start: start, arrival: start, method: method, headers: headers, match: match, body: body,
-            sourceAddress: sourceAddress, trace: trace, notes: RequestNotes(), claimed: nil)
+            id: id, start: start, arrival: start, method: method, headers: headers, match: notes.match, body: body,
+            sourceAddress: sourceAddress, trace: trace, notes: notes, claimed: nil)
     }
 
     private init(
@@ -124,59 +123,6 @@ final class APIRequest: Sendable {
         for pair in match.target?.query ?? [] where !names.contains(pair.name) {
             throw .invalidArgument(
                 field: String(pair.name.prefix(64)), reason: "The query parameter does not exist.")
-        }
-    }
-}
-
-/// Facts noted about a request while it is answered, for its log line and the metrics.
-final class RequestNotes: RefusalNotes {
-    /// Most refusals of one request that are kept; a batch may have a thousand.
-    static let maxRefusals = 10
-
-    struct Facts: Sendable {
-        var principal: Principal?
-        /// The identifier of the row that an admin reads or changes; `nil` where there are several or none.
-        var row: String?
-        /// Code and status of the problem that the answer tells; the answer itself may have another status.
-        var problem: (code: String, status: Int)?
-        /// The part that the signature did not bind, where nothing was issued for that reason.
-        var gap: ProofGap?
-        /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
-        var cause: Cause?
-        /// Why the request, or items of it, were refused: the first ``RequestNotes/maxRefusals``.
-        var refusals: [RefusalNote] = []
-        /// Number of all refusals.
-        var refusalCount = 0
-    }
-
-    private let facts = Mutex(Facts())
-
-    var current: Facts { facts.withLock { $0 } }
-
-    func note(principal: Principal) {
-        facts.withLock { $0.principal = principal }
-    }
-
-    func note(row: String) {
-        facts.withLock { $0.row = row }
-    }
-
-    func note(_ problem: Problem) {
-        facts.withLock { $0.problem = (code: problem.code, status: problem.kind.status.code) }
-    }
-
-    func note(cause: Cause) {
-        facts.withLock { $0.cause = cause }
-    }
-
-    func note(gap: ProofGap) {
-        facts.withLock { $0.gap = gap }
-    }
-
-    func note(_ refusal: RefusalNote) {
-        facts.withLock { facts in
-            facts.refusalCount += 1
-            if facts.refusals.count < Self.maxRefusals { facts.refusals.append(refusal) }
         }
     }
 }

@@ -1,4 +1,5 @@
 import GatewayCore
+import HTTPTypes
 import Synchronization
 
 /// Facts noted about a request from when its head has arrived, for its log line and the metrics. The server hands them

@@ -176,47 +176,49 @@ extension LoadTests {
         }
 
         @Test func `each answer older than ten milliseconds before the kill has its line`() async throws {
-            var judged = 0
-            for _ in 0..<(12 * Self.kills) where judged < Self.kills {
-                let (answers, killed, log) = try await Self.killUnderLoad()
-                // Where the whole machine stood still before the kill, nothing is said about the gateway.
-                let last = answers.map(\.at).filter { $0 > killed - .milliseconds(60) && $0 < killed }.sorted()
-                let gaps = zip(last, last.dropFirst() + [killed]).map { $1 - $0 }
-                guard last.count > 10, gaps.allSatisfy({ $0 < .milliseconds(6) }) else { continue }
-                judged += 1
-                let logged = Set(log.matches(of: #/ request\.id=(\S+) /#).map { String($0.1) })
-                let owed = answers.filter { $0.at < killed - .milliseconds(10) }
-                #expect(owed.count > 500)
-                let lost = owed.filter { !logged.contains($0.id) }
-                #expect(lost.isEmpty, "\(lost.count) lines, up to \(lost.map { killed - $0.at }.max() ?? .zero) old")
+            try await Deployment.with(gateways: 0) { site in
+                var judged = 0
+                for _ in 0..<(12 * Self.kills) where judged < Self.kills {
+                    let (answers, killed, log) = try await Self.killUnderLoad(at: site)
+                    // Where the whole machine stood still before the kill, nothing is said about the gateway.
+                    let last = answers.map(\.at).filter { $0 > killed - .milliseconds(60) && $0 < killed }.sorted()
+                    let gaps = zip(last, last.dropFirst() + [killed]).map { $1 - $0 }
+                    guard last.count > 10, gaps.allSatisfy({ $0 < .milliseconds(6) }) else { continue }
+                    judged += 1
+                    let logged = Set(log.matches(of: #/ request\.id=(\S+) /#).map { String($0.1) })
+                    let owed = answers.filter { $0.at < killed - .milliseconds(10) }
+                    #expect(owed.count > 500)
+                    let lost = owed.filter { !logged.contains($0.id) }
+                    let oldest = lost.map { killed - $0.at }.max() ?? .zero
+                    #expect(lost.isEmpty, "\(lost.count) lines, up to \(oldest) old")
+                }
+                #expect(judged > 0, "the machine was never quiet enough to judge")
             }
-            #expect(judged > 0, "the machine was never quiet enough to judge")
         }
 
-        private static func killUnderLoad() async throws -> (
+        /// Starts a gateway and kills it while clients ask; returns their answers, the instant and its log.
+        private static func killUnderLoad(at site: Deployment) async throws -> (
             [(id: String, at: ContinuousClock.Instant)], ContinuousClock.Instant, String
         ) {
-            try await Deployment.with { site in
-                let answers = Answers()
-                let gateway = site.gateways[0]
-                let request = try site.client().request("GET", "/healthz")
-                let clock = ContinuousClock()
-                return try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        try await onThreads(clients) { _ in
-                            var connection = KeptConnection()
-                            while let answer = try? connection.exchange(request, port: gateway.port) {
-                                answers.note(answer)
-                            }
+            let answers = Answers()
+            let gateway = try await site.startGateway()
+            let request = try site.client().request("GET", "/healthz")
+            let clock = ContinuousClock()
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await onThreads(clients) { _ in
+                        var connection = KeptConnection()
+                        while let answer = try? connection.exchange(request, port: gateway.port) {
+                            answers.note(answer)
                         }
                     }
-                    try await waitUntil("the gateway is under load") { answers.noted.count > 2000 }
-                    let killed = clock.now
-                    gateway.process.signal(SIGKILL)
-                    try await group.waitForAll()
-                    await site.end(gateway) { _ = await gateway.process.exitStatus() }
-                    return (answers.noted, killed, site.log)
                 }
+                try await waitUntil("the gateway is under load") { answers.noted.count > 2000 }
+                let killed = clock.now
+                gateway.process.signal(SIGKILL)
+                try await group.waitForAll()
+                await site.end(gateway) { _ = await gateway.process.exitStatus() }
+                return (answers.noted, killed, gateway.log)
             }
         }
     }

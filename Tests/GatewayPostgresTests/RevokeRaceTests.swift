@@ -24,7 +24,10 @@ import Testing
     func theJudgeFindsTheLeaksOfAFunctionWithoutTheLock(_ function: RecordingFunction) async throws {
         try await withRaceDatabase { connectionString, _ in
             try await dawdle(function, connectionString, withoutLock: true)
-            let leaks = try await race(by: function, connectionString, revokes: 500)
+            var leaks: Int64 = 0
+            for _ in 0..<5 where leaks == 0 {
+                leaks = try await race(by: function, connectionString, revokes: 100)
+            }
             #expect(leaks > 0)
         }
     }
@@ -44,22 +47,26 @@ import Testing
         }
     }
 
-    /// Runs `body` with a migrated database of a cluster that keeps commit times.
+    /// Runs `body` with a migrated database, in which there is a bucket, of a cluster that keeps commit times.
     private func withRaceDatabase(_ body: (String, TestCluster) async throws -> Void) async throws {
         var options = ClusterOptions()
         options.trackCommitTimestamp = true
         let cluster = try await TestCluster(options)
         let name = try await cluster.createDatabase(template: .migrated)
-        try await body(cluster.connectionString(database: name), cluster)
+        let connectionString = cluster.connectionString(database: name)
+        try await PostgresConnection(testing: connectionString).runScript(Self.makeBucket)
+        try await body(connectionString, cluster)
         try await cluster.stop()
     }
 
     /// Gives and revokes one grant after another for each of several users, while 32 writers record under the state
-    /// that they last read. Returns the number of rows that were committed after the revoke of their grant.
+    /// that they last read. Returns the number of rows so far that were committed after the revoke of their grant.
     private func race(
         by function: RecordingFunction, _ connectionString: String, revokes: Int
     ) async throws -> Int64 {
-        try await PostgresConnection(testing: connectionString).runScript(Self.makeBucket)
+        let judge = try PostgresConnection(testing: connectionString)
+        let removed = "SELECT count(*) FROM grants WHERE removed_at IS NOT NULL"
+        let before = try await judge.number(removed)
         let board = Board()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for user in 0..<4 {
@@ -76,8 +83,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let judge = try PostgresConnection(testing: connectionString)
-        #expect(try await judge.number("SELECT count(*) FROM grants WHERE removed_at IS NOT NULL") == Int64(revokes))
+        #expect(try await judge.number(removed) == before + Int64(revokes))
         #expect(try await judge.number("SELECT count(*) FROM issuances") > 100)
         return try await judge.number(
             """

@@ -1,5 +1,5 @@
 /// A value that the first caller makes, while others wait for it.
-actor Once<Value: Sendable> {
+public actor Once<Value: Sendable> {
     private enum State {
         case idle
         case running([CheckedContinuation<Void, Never>])
@@ -8,7 +8,17 @@ actor Once<Value: Sendable> {
 
     private var state = State.idle
 
-    func value(_ make: @Sendable () async throws -> Value) async throws -> Value {
+    /// Begins without a value.
+    public init() {}
+
+    /// The value, if it has been made.
+    public var made: Value? {
+        guard case .done(let result) = state else { return nil }
+        return try? result.get()
+    }
+
+    /// Returns the value, which the first call makes. Each call throws what making it threw.
+    public func value(_ make: @Sendable () async throws -> Value) async throws -> Value {
         switch state {
         case .done(let result): return try result.get()
         case .running:

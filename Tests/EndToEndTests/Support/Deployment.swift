@@ -11,6 +11,8 @@ final class Deployment: Sendable {
     let cluster: TestCluster
     let databaseName: String
     let environment: [String: String]
+    /// Whether the cluster is a test's own. It is removed with the test, and the database with it.
+    private let hasOwnCluster: Bool
     /// Whether the program is the one that was built, whose answers are held to the contract.
     private let keepsContract: Bool
     private let running = Mutex<[GatewayProcess]>([])
@@ -20,16 +22,19 @@ final class Deployment: Sendable {
     private static let byPort = Mutex<[UInt16: Deployment]>([:])
     fileprivate let held = Mutex<[PostgresConnection]>([])
 
-    @TaskLocal static var inScope: Deployment?
+    @TaskLocal fileprivate static var inScope: SharedTrait<Deployment>.Shared?
 
     /// The deployment of the running suite.
     static var current: Deployment {
-        get throws { try #require(inScope, "the suite has no trait .deployment") }
+        get throws { try #require(inScope?.value, "the suite has no trait .deployment") }
     }
 
-    private init(cluster: TestCluster, databaseName: String, program: String, settings: [String: String]) {
+    private init(
+        cluster: TestCluster, isOwn: Bool, databaseName: String, program: String, settings: [String: String]
+    ) {
         self.cluster = cluster
         self.databaseName = databaseName
+        hasOwnCluster = isOwn
         keepsContract = program == Program.path
         let masterKey = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
         let bootstrapKey = "bootstrap-\(UUID().uuidString.lowercased())"
@@ -43,35 +48,56 @@ final class Deployment: Sendable {
         ].merging(settings) { $1 }
     }
 
-    /// Makes a database, migrates it and starts gateways; ends them once `body` has returned.
-    ///
-    /// A given cluster is removed with the test, and the database with it. A given program migrates the database.
-    ///
-    /// Afterwards, the logs and metrics of the gateways and all tables are searched for everything that is secret.
+    /// Starts a deployment, and stops it once `body` has returned.
     static func with<Value: Sendable>(
         cluster: TestCluster? = nil, program: String = Program.path, gateways: Int = 1,
         settings: [String: String] = [:],
         prepare: (Deployment) async throws -> Void = { _ in },
         _ body: (Deployment) async throws -> Value
     ) async throws -> Value {
-        let home = if let cluster { cluster } else { try await TestCluster.shared() }
-        let name = try await home.createDatabase()
-        let deployment = Deployment(cluster: home, databaseName: name, program: program, settings: settings)
-        _ = try await Program.run(["migrate"], of: program, environment: deployment.environment)
-        try await prepare(deployment)
-        for _ in 0..<gateways { try await deployment.startGateway(of: program) }
+        let deployment = try await start(
+            cluster: cluster, program: program, gateways: gateways, settings: settings, prepare: prepare)
         let result: Result<Value, any Error>
         do { result = .success(try await body(deployment)) } catch { result = .failure(error) }
-        let metrics = await deployment.metrics()
-        for gateway in deployment.gateways { await deployment.end(gateway) { await gateway.crash() } }
-        byPort.withLock { ports in ports = ports.filter { $0.value !== deployment } }
-        // The server of a test's own may be gone by now.
-        await deployment.expectNoLeak(metrics: metrics, requiresTables: cluster == nil)
-        if cluster == nil { try await home.dropDatabase(name) }
+        try await deployment.stop()
         return try result.get()
     }
 
-    /// The gateways that run.
+    /// Makes a database, migrates it and starts gateways.
+    ///
+    /// A given cluster is removed with the test, and the database with it. A given program migrates the database.
+    static func start(
+        cluster: TestCluster? = nil, program: String = Program.path, gateways: Int = 1,
+        settings: [String: String] = [:],
+        prepare: (Deployment) async throws -> Void = { _ in }
+    ) async throws -> Deployment {
+        let home = if let cluster { cluster } else { try await TestCluster.shared() }
+        // In a cluster of a test's own, a template would be copied once.
+        let template: DatabaseTemplate? = cluster == nil && program == Program.path ? .migrated : nil
+        let deployment = Deployment(
+            cluster: home, isOwn: cluster != nil, databaseName: try await home.createDatabase(template: template),
+            program: program, settings: settings)
+        if template == nil { _ = try await Program.run(["migrate"], of: program, environment: deployment.environment) }
+        try await prepare(deployment)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<gateways { group.addTask { try await deployment.startGateway(of: program) } }
+            try await group.waitForAll()
+        }
+        return deployment
+    }
+
+    /// Ends the gateways and removes the database, once the logs and metrics of the gateways and all tables have been
+    /// searched for everything that is secret.
+    func stop() async throws {
+        let metrics = await metrics()
+        for gateway in gateways { await end(gateway) { await gateway.crash() } }
+        Self.byPort.withLock { ports in ports = ports.filter { $0.value !== self } }
+        // The server of a test's own may be gone by now.
+        await expectNoLeak(metrics: metrics, requiresTables: !hasOwnCluster)
+        if !hasOwnCluster { try await cluster.dropDatabase(databaseName) }
+    }
+
+    /// The gateways that run, in the order in which they began to listen.
     var gateways: [GatewayProcess] { running.withLock { $0 } }
 
     /// Starts one more gateway.
@@ -193,18 +219,23 @@ extension PostgresConnection {
     }
 }
 
-/// Gives a suite a deployment with one gateway.
-struct DeploymentTrait: SuiteTrait, TestScoping {
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await Deployment.with { deployment in
-            try await Deployment.$inScope.withValue(deployment) { try await function() }
-        }
+extension DatabaseTemplate {
+    /// A database that the built program has migrated.
+    fileprivate static let migrated = DatabaseTemplate("program_template") { connectionString in
+        _ = try await Program.run(["migrate"], environment: ["SLUICE_DATABASE_URL": connectionString])
     }
 }
 
-extension Trait where Self == DeploymentTrait {
+extension Trait where Self == SharedTrait<Deployment> {
+    /// A deployment with one gateway for the suite, as ``Deployment/current``.
+    static var deployment: Self { Self.deployment(gateways: 1) }
+
     /// A deployment for the suite, as ``Deployment/current``.
-    static var deployment: Self { DeploymentTrait() }
+    static func deployment(gateways: Int) -> Self {
+        SharedTrait<Deployment>(place: Deployment.$inScope) {
+            try await Deployment.start(gateways: gateways)
+        } end: { deployment in
+            try await deployment.stop()
+        }
+    }
 }

@@ -15,11 +15,11 @@ struct StoreBench: Sendable {
     let region: String
     let credential: SigningCredential
 
-    @TaskLocal fileprivate static var inScope: [StoreKind: StoreBench] = [:]
+    @TaskLocal fileprivate static var inScope: SharedTrait<[StoreKind: StoreBench]>.Shared?
 
     /// The bench of a store; cancels the test where that store does not run.
     static func at(_ kind: StoreKind) throws -> StoreBench {
-        if let bench = inScope[kind] { return bench }
+        if let bench = inScope?.value?[kind] { return bench }
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
@@ -135,33 +135,20 @@ struct Link: Sendable {
     }
 }
 
-/// Gives a suite a bench for each store that runs.
-struct StoreBenchTrait: SuiteTrait, TestScoping {
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await withBench(.radosgw, [:]) { benches in
-            try await withBench(.swift, benches) { benches in
-                try await StoreBench.$inScope.withValue(benches) { try await function() }
+extension Trait where Self == SharedTrait<[StoreKind: StoreBench]> {
+    /// A gateway and a bucket for each real store that runs, as ``StoreBench/at(_:)``.
+    static var storeBenches: Self {
+        SharedTrait<[StoreKind: StoreBench]>(place: StoreBench.$inScope) {
+            var benches: [StoreKind: StoreBench] = [:]
+            for kind in StoreKind.allCases where kind.isExpected {
+                // The store, and a port on which nobody listens.
+                let reachable = [kind.value("ENDPOINT"), "http://127.0.0.1:9"].compactMap(\.self)
+                benches[kind] = try await StoreBench(
+                    kind, Deployment.start(settings: ["SLUICE_OUTBOUND_ALLOW": reachable.joined(separator: ",")]))
             }
+            return benches
+        } end: { benches in
+            for bench in benches.values { try await bench.deployment.stop() }
         }
     }
-
-    private func withBench(
-        _ kind: StoreKind, _ benches: [StoreKind: StoreBench],
-        _ body: ([StoreKind: StoreBench]) async throws -> Void
-    ) async throws {
-        guard kind.isExpected else { return try await body(benches) }
-        // The store, and a port on which nobody listens.
-        let reachable = [kind.value("ENDPOINT"), "http://127.0.0.1:9"].compactMap(\.self).joined(separator: ",")
-        try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": reachable]) { deployment in
-            let bench = try await StoreBench(kind, deployment)
-            try await body(benches.merging([kind: bench]) { $1 })
-        }
-    }
-}
-
-extension Trait where Self == StoreBenchTrait {
-    /// A gateway and a bucket for each real store.
-    static var storeBenches: Self { StoreBenchTrait() }
 }

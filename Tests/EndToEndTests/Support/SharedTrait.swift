@@ -5,7 +5,7 @@ import Testing
 ///
 /// All suites begin at once, and only cases wait for their turn. A value that the suite made at its beginning would be
 /// idle until then.
-struct SharedTrait<Value: Sendable>: SuiteTrait, TestScoping {
+struct SharedTrait<Value: Sendable>: SuiteTrait, TestTrait, TestScoping {
     /// The value of a suite.
     struct Shared: Sendable {
         let once = Once<Value>()
@@ -18,7 +18,7 @@ struct SharedTrait<Value: Sendable>: SuiteTrait, TestScoping {
     let make: @Sendable () async throws -> Value
     let end: @Sendable (Value) async throws -> Void
 
-    /// The cases need the trait as well.
+    /// The tests need the trait as well.
     var isRecursive: Bool { true }
 
     func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {

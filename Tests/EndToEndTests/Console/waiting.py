@@ -195,14 +195,14 @@ def what_is_sent_again_takes_effect_once(walk):
     visit.go("#/api-keys")
     visit.press("New API key")
     field(visit, "Name").fill("sent twice")
-    field(visit, "Principal").fill("user:twice")
+    field(visit, "Principal").fill("user:again")
     first = lose(visit, "**/admin/v1/api-keys", "Create")
     with visit.page.expect_request(lambda request: request.method == "POST") as request:
         visit.press("Create", visit.dialog)
     assert request.value.headers["idempotency-key"] == first
     expect(visit.dialog.get_by_text("The new API key")).to_be_visible()
     secret = visit.dialog.locator(".secret code").first.inner_text().strip()
-    (made,) = world.gateway.items("api-keys?principal=user:twice")
+    (made,) = world.gateway.items("api-keys?principal=user:again")
     visit.press("I have kept it", visit.dialog)
 
     visit.go(f"#/api-keys/{made['id']}")
@@ -213,7 +213,7 @@ def what_is_sent_again_takes_effect_once(walk):
     expect(visit.dialog.get_by_text("The rotated API key")).to_be_visible()
     turned = visit.dialog.locator(".secret code").first.inner_text().strip()
     for key in (secret, turned):
-        assert Gateway(world.origin, key).call("GET", "/v1/access")["principal"] == "user:twice"
+        assert Gateway(world.origin, key).call("GET", "/v1/access")["principal"] == "user:again"
     # A copy that failed keeps nothing.
     visit.page.evaluate(
         "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('No copy is made')); }")

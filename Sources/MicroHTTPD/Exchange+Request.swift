@@ -228,7 +228,9 @@ extension Exchange {
     private func queue(_ response: ServerResponse, closes: Bool) -> Bool {
         stage = .queued
         guard let response = fitting(response) else { return false }
-        let isLast = closes || core.isDraining.load(ordering: .relaxed)
+        // Nothing follows chunks, for libmicrohttpd 0.9.75 accepts some that others read in another way: lines that end
+        // with a bare LF, and extensions without an end.
+        let isLast = closes || framing == .chunked || core.isDraining.load(ordering: .relaxed)
         guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
         defer { unsafe MHD_destroy_response(made) }
         return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
@@ -243,7 +245,8 @@ extension Exchange {
         let tooLong = ServerFailure.headerFieldsTooLarge(maxBytes: limits.maxHeadBytes)
         guard !core.isSecure else { return refusal(tooLong) }
         let bytes =
-            rawBytes(of: response).flatMap { $0.count <= Self.maxRawBytes ? $0 : nil } ?? rawBytes(of: refusal(tooLong))
+            rawBytes(of: response, isHead: isHead).flatMap { $0.count <= Self.maxRawBytes ? $0 : nil }
+            ?? rawBytes(of: refusal(tooLong), isHead: isHead)
         if let bytes { client.answer(raw: bytes) }
         return nil
     }
@@ -272,7 +275,7 @@ extension Exchange {
         // A client that sends its body without waiting would get a reset, which can overtake the answer. It therefore
         // gets the answer at once, and some time to read it.
         if framing != .none, !expectsContinue {
-            if !core.isSecure, let bytes = rawBytes(of: response) { return linger(bytes) }
+            if !core.isSecure, let bytes = rawBytes(of: response, isHead: isHead) { return linger(bytes) }
             // Under TLS nothing can be written directly to the socket, so the answer comes after the body.
             var isShort = core.isSecure
             if case .length(let length) = framing { isShort = length <= Int64(maxDiscardedBytes) }
@@ -320,7 +323,7 @@ extension Exchange {
             guard case .ready(let response) = state.answer else { return nil }
             return response
         }
-        guard let response, let bytes = rawBytes(of: response) else { return false }
+        guard let response, let bytes = rawBytes(of: response, isHead: isHead) else { return false }
         return linger(bytes)
     }
 }

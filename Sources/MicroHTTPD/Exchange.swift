@@ -275,29 +275,39 @@ import Synchronization
     }
 
     /// A slow answer becomes 503, and a slow stream ends. A client that sends nothing for too long is to be
-    /// disconnected.
-    func sweep(now: Moment) -> SweepVerdict? {
+    /// disconnected. It may close its side while the answer is made, but not before the end of its request.
+    func sweep(now: Moment) -> SweepVerdict {
         let limits = core.configuration
         var task: Task<Void, Never>?
         defer { task?.cancel() }
-        return state.withLock { state in
+        return state.withLock { state -> SweepVerdict in
+            let silence = now - state.progress
             if state.pause != nil {
-                if now - state.progress > state.answerDeadline ?? limits.answerDeadline { task = giveUp(&state) }
-                return nil
+                if silence > state.answerDeadline ?? limits.answerDeadline { task = giveUp(&state) }
+                return .stays
             }
             switch state.answer {
-            case .taken: return nil
-            case .sent: return now - state.progress > limits.idleTimeout ? SweepVerdict(farewell: nil) : nil
+            case .taken: return .stays
+            case .sent:
+                // A server that shuts down does not wait for the end of a body that is answered.
+                let isDraining = core.isDraining.load(ordering: .relaxed)
+                if silence > (isDraining ? min(.seconds(1), limits.idleTimeout) : limits.idleTimeout) {
+                    return .ends(farewell: nil)
+                }
             case .ready(let response):
-                guard now - state.progress > limits.idleTimeout else { return nil }
-                return SweepVerdict(farewell: rawBytes(of: response))
+                if silence > limits.idleTimeout {
+                    return .ends(farewell: rawBytes(of: response, isHead: state.isForHead))
+                }
             case .none:
-                let isIdle = state.incoming != nil && now - state.progress > limits.idleTimeout
+                let isIdle = state.incoming != nil && silence > limits.idleTimeout
                 let isSlow = state.incoming?.isKept != false && now - start > limits.requestTimeout
-                guard isIdle || isSlow else { return nil }
-                state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
-                return SweepVerdict(farewell: rawBytes(of: refusal(.requestTimeout, of: &state.request)))
+                if isIdle || isSlow {
+                    state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
+                    let timeout = refusal(.requestTimeout, of: &state.request)
+                    return .ends(farewell: rawBytes(of: timeout, isHead: state.isForHead))
+                }
             }
+            return silence > ClientConnection.silence ? .needsClient : .stays
         }
     }
 
@@ -326,17 +336,14 @@ extension Exchange.State {
         return response
     }
 
+    /// Whether the request asks for a head only.
+    var isForHead: Bool { request?.head.method == .head }
+
     /// The task does nothing more that could be cancelled.
     fileprivate mutating func taskIsOver() {
         isTaskOver = true
         task = nil
     }
-}
-
-/// What happens to a client that sends nothing for too long.
-struct SweepVerdict {
-    /// What to send before the connection is closed, if anything.
-    var farewell: [UInt8]?
 }
 
 extension HTTPResponse.Status {

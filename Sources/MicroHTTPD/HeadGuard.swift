@@ -148,16 +148,18 @@ enum HeadMemory {
         else { return refuse("The header section is malformed.") }
         unsafe expected = unsafe (content + value.count + 2).assumingMemoryBound(to: CChar.self)
         guard unsafe FieldBytes.isToken(name) else { return refuse("The name of a header field is malformed.") }
-        guard let value = unsafe FieldBytes.trimmed(value) else {
+        guard let trimmed = unsafe FieldBytes.trimmed(value) else {
             return refuse("The value of a header field is malformed.")
         }
-        guard unsafe note(name, value) else { return false }
-        unsafe output.append(name, value)
+        guard unsafe note(name, trimmed, untrimmed: value) else { return false }
+        unsafe output.append(name, trimmed)
         return true
     }
 
     /// Checks the fields that determine the end of the request and its host.
-    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+    private mutating func note(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, untrimmed: UnsafeRawBufferPointer
+    ) -> Bool {
         switch name.count {
         case 4 where unsafe FieldBytes.spell(name, "host"):
             guard hostLength == nil, unsafe value.allSatisfy(FieldBytes.authority.contains) else {
@@ -177,7 +179,8 @@ enum HeadMemory {
         case 17... where unsafe FieldBytes.spell(UnsafeRawBufferPointer(rebasing: name[..<17]), "transfer-encoding"):
             guard name.count == 17 else { return refuse("The name of a header field is malformed.") }
             guard isChunked == nil else { return refuse("There must be at most one Transfer-Encoding field.") }
-            isChunked = unsafe FieldBytes.spell(value, "chunked")
+            // libmicrohttpd does not trim the end, and takes everything up to the end of the connection for the body.
+            isChunked = unsafe FieldBytes.spell(untrimmed, "chunked")
         default: break
         }
         return true

@@ -77,9 +77,12 @@ private func readContent(
 }
 
 /// A whole answer as bytes, to be written directly to the socket; `nil` if its body is a stream.
-func rawBytes(of response: ServerResponse) -> [UInt8]? {
+///
+/// - Parameter isHead: Whether the answer consists of a head only.
+func rawBytes(of response: ServerResponse, isHead: Bool = false) -> [UInt8]? {
     guard case .bytes(let body) = response.body else { return nil }
-    var bytes = Array("HTTP/1.1 \(response.head.status.code) \(response.head.status.reasonPhrase)\r\n".utf8)
+    let status = response.head.status
+    var bytes = Array("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n".utf8)
     let fields = response.head.headerFields
     var start = 0
     while let place = fields.place(at: start) {
@@ -91,8 +94,10 @@ func rawBytes(of response: ServerResponse) -> [UInt8]? {
         bytes += fields.bytes[place.name..<place.nameEnd] + ": ".utf8
         bytes += fields.bytes[place.value..<place.end] + "\r\n".utf8
     }
-    bytes += "Date: \(httpDate())\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n".utf8
-    return bytes + body
+    // 304 tells the length of the body that it leaves out; 204 tells none (RFC 9110, 8.6).
+    if status.allowsBody || status.code == 304 { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+    bytes += "Date: \(httpDate())\r\nConnection: close\r\n\r\n".utf8
+    return isHead || !status.allowsBody ? bytes : bytes + body
 }
 
 /// The time now as RFC 9110, 5.6.7 writes it.

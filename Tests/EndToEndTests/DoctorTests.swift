@@ -263,9 +263,11 @@ import Testing
             """
             SELECT note_gateway(
                 '018f0000-0000-7000-8000-0000000000aa', '\(version)', now(),
-                clock_timestamp() + interval '\(secondsAhead) s', NULL, NULL, '\(keys)', 0, '')
+                clock_timestamp() + interval '\(secondsAhead) s', NULL, NULL, \(keys), 0, '')
             """
         }
+        // The keys of the gateway that runs.
+        let usual = "(SELECT key_ids FROM gateways WHERE id <> '018f0000-0000-7000-8000-0000000000aa' LIMIT 1)"
         let forget = "SELECT forget_gateway('018f0000-0000-7000-8000-0000000000aa')"
         return [
             Ailment(
@@ -284,18 +286,22 @@ import Testing
             Ailment(
                 name: "a gateway lacks the key", check: "master-key", outcome: "warning",
                 message: "018f0000-0000-7000-8000-0000000000aa", advice: "Restart",
-                begin: announce("{k9}", version: "1.0.0", secondsAhead: 0), end: forget),
+                begin: announce("ARRAY['k9']", version: "1.0.0", secondsAhead: 0), end: forget),
+            Ailment(
+                name: "a gateway has another key of the same name", check: "master-key", outcome: "warning",
+                message: "018f0000-0000-7000-8000-0000000000aa", advice: "Restart",
+                begin: announce("ARRAY['k1:0123456789abcdef']", version: "1.0.0", secondsAhead: 0), end: forget),
             Ailment(
                 name: "a gateway seals with another key", check: "master-key", outcome: "warning",
                 message: "seal with another one: 018f0000-0000-7000-8000-0000000000aa", advice: "the same order",
-                begin: announce("{k9,k1}", version: "1.0.0", secondsAhead: 0), end: forget),
+                begin: announce("ARRAY['k9'] || \(usual)", version: "1.0.0", secondsAhead: 0), end: forget),
             Ailment(
                 name: "the clock of a gateway", check: "gateways", outcome: "failed",
                 message: "differs from PostgreSQL's",
-                begin: announce("{k1}", version: "1.0.0", secondsAhead: 60), end: forget),
+                begin: announce(usual, version: "1.0.0", secondsAhead: 60), end: forget),
             Ailment(
                 name: "another version", check: "gateways", outcome: "warning", message: "0.9.9",
-                begin: announce("{k1}", version: "0.9.9", secondsAhead: 0), end: forget),
+                begin: announce(usual, version: "0.9.9", secondsAhead: 0), end: forget),
         ]
     }
 

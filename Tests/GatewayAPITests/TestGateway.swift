@@ -137,7 +137,8 @@ struct TestGateway {
         let exchange = Exchange(
             method.rawValue, path, sent: Array((json ?? "").utf8), sentType: fields[.contentType],
             status: answer.status, headers: answer.headers.map { ($0.name.canonicalName, $0.value) },
-            body: answer.bytes)
+            // With 304, the server sends only the length of the body.
+            body: answer.status == 304 ? [] : answer.bytes)
         expectContractKept(exchange, sourceLocation: sourceLocation)
         return answer
     }

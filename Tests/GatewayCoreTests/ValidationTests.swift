@@ -279,12 +279,21 @@ import Testing
             Flaw("console.clientID") { $0.console = ConsoleSignIn(clientID: "", send: .idToken) },
             Flaw("console.clientID") { $0.console = ConsoleSignIn(clientID: "a\nb", send: .idToken) },
             Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: [], send: .accessToken) },
-            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["a b"], send: .accessToken) },
-            Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["\""], send: .accessToken) },
             Flaw("console.scopes") {
-                $0.console = ConsoleSignIn(clientID: "c", scopes: ["a", "a"], send: .accessToken)
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["openid", "a b"], send: .accessToken)
             },
-            Flaw(nil) { $0.console = ConsoleSignIn(clientID: "c", scopes: ["api://x/.default"], send: .accessToken) },
+            Flaw("console.scopes") {
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["openid", "\""], send: .accessToken)
+            },
+            Flaw("console.scopes") {
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["openid", "a", "a"], send: .accessToken)
+            },
+            Flaw(nil) {
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["openid", "api://x/.default"], send: .accessToken)
+            },
+            Flaw("console.scopes") {
+                $0.console = ConsoleSignIn(clientID: "c", scopes: ["api://x/.default"], send: .accessToken)
+            },
             Flaw("console.scopes") { $0.console = ConsoleSignIn(clientID: "c", scopes: ["email"], send: .idToken) },
             Flaw("console.tokenEndpoint") {
                 $0.console = ConsoleSignIn(clientID: "c", tokenEndpoint: "http://id.example/t", send: .idToken)

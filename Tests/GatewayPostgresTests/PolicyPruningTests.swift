@@ -42,7 +42,7 @@ import Testing
             let id = UUID()
             let heartbeat = Heartbeat(
                 connection: gateway,
-                identity: .init(id: id, version: "1.0.0", startedAt: Date(), masterKeyIDs: { ["k1"] }),
+                identity: .init(id: id, version: "1.0.0", startedAt: Date(), masterKeys: { ["k1:01"] }),
                 logger: .silent, now: { Date() }, position: { position })
             await heartbeat.beat()
             try await admin.connection.runScript(
@@ -259,7 +259,7 @@ import Testing
         func heartbeat(_ id: UUID, ahead: TimeInterval) -> Heartbeat {
             Heartbeat(
                 connection: gateway,
-                identity: .init(id: id, version: "1.2.3", startedAt: started, masterKeyIDs: { ["k2", "k1"] }),
+                identity: .init(id: id, version: "1.2.3", startedAt: started, masterKeys: { ["k2:02", "k1:01"] }),
                 logger: .silent, now: { Date().addingTimeInterval(ahead) }, position: { position })
         }
         let first = UUID.version7(at: started, randomBytes: [UInt8](repeating: 1, count: 10))

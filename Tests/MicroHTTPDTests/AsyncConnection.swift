@@ -52,13 +52,15 @@ final class AsyncConnection: Sendable {
         }
     }
 
-    /// Sends all bytes; throws where the server no longer accepts them.
-    func send(_ bytes: [UInt8]) async throws {
+    /// Sends all bytes; throws where the server no longer accepts them. With `leaves`, they go out together with the
+    /// end of the connection, which must follow at once.
+    func send(_ bytes: [UInt8], leaves: Bool = false) async throws {
         try await blocking { [descriptor] in
+            let flags = Int32(MSG_NOSIGNAL) | (leaves ? Int32(MSG_MORE) : 0)
             var sent = 0
             while sent < bytes.count {
                 let count = unsafe bytes[sent...].withUnsafeBytes {
-                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, flags)
                 }
                 guard count > 0 else { throw AsyncConnectionError.closed }
                 sent += count
@@ -68,6 +70,11 @@ final class AsyncConnection: Sendable {
 
     func send(_ text: String) async throws {
         try await send(Array(text.utf8))
+    }
+
+    /// Closes the client's side of the connection.
+    func end() {
+        shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// Returns the next bytes; empty at the end.

@@ -47,6 +47,14 @@ import Testing
             "POST /stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
         ),
         (
+            "a space after the coding",
+            "POST /stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked \r\n\r\n0\r\n\r\n"
+        ),
+        (
+            "a tab after the coding",
+            "POST /stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\t\r\n\r\n0\r\n\r\n"
+        ),
+        (
             "two Transfer-Encoding",
             "POST /stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         ),
@@ -104,6 +112,28 @@ import Testing
             #expect(response.text.hasPrefix("refused: badRequest"), "\(what)")
             #expect(response.fields["connection"] == "close", "\(what)")
             #expect(try await (rest + client.receiveAll()).isEmpty, "\(what)")
+        }
+    }
+
+    @Test(arguments: [
+        "0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n",
+        // libmicrohttpd accepts these.
+        "5\nhello\n0\n\n", "5;a\nhello\r\n0\r\n\r\n",
+    ])
+    func `nothing follows a chunked body`(body: String) async throws {
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 1_000)
+        } answer: { request in
+            guard case .stream(let chunks) = request.body else { return .text("collected") }
+            do { for try await _ in chunks {} } catch { return .text("broken") }
+            return .text("taken")
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            let head = "POST /stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            try await client.send(head + body + "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
+            let answer = String(decoding: try await client.receiveAll(), as: UTF8.self)
+            #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2, "\(answer)")
         }
     }
 

@@ -123,9 +123,35 @@ import Testing
             let client = try server.client()
             try await client.send("GET /204 HTTP/1.1\r\nHost: a\r\n\r\nGET /304 HTTP/1.1\r\nHost: a\r\n\r\n")
             var rest: [UInt8] = []
-            #expect(try await client.response(rest: &rest).status == 204)
-            #expect(try await client.response(rest: &rest).status == 304)
+            let empty = try await client.response(rest: &rest)
+            #expect(empty.status == 204 && empty.fields["content-length"] == nil)
+            let unchanged = try await client.response(rest: &rest)
+            #expect(unchanged.status == 304 && unchanged.fields["content-length"] == "2")
             #expect(rest.isEmpty)
+        }
+    }
+
+    /// These answers go directly to the socket.
+    @Test(
+        arguments: [
+            ("HEAD /200", "2"), ("HEAD /204", nil), ("HEAD /304", "2"), ("PUT /204", nil), ("PUT /304", "2"),
+        ] as [(String, String?)])
+    func `an answer before the end of the request has no body where none is due`(line: String, length: String?)
+        async throws
+    {
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 10)
+        } answer: { request in
+            .text("no", status: HTTPResponse.Status(code: Int(request.head.target.dropFirst()) ?? 500))
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            try await client.send("\(line) HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
+            var rest: [UInt8] = []
+            let answer = try await client.response(rest: &rest, toHead: true)
+            #expect(line.hasSuffix("/\(answer.status)") && answer.fields["content-length"] == length)
+            #expect(answer.fields["connection"] == "close")
+            #expect(try await (rest + client.receiveAll()).isEmpty)
         }
     }
 

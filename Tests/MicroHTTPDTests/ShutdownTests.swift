@@ -55,6 +55,20 @@ import Testing
         }
     }
 
+    @Test func `a body that is answered before its end holds nobody up`() async throws {
+        let start = ContinuousClock.now
+        let client = try await TestServer.with(.echo) {
+            $0.drain = DrainPeriod(.seconds(20))
+        } body: { server -> AsyncConnection in
+            let client = try server.client()
+            let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n"
+            #expect(try await client.exchange(head).status == 413)
+            return client
+        }
+        #expect(ContinuousClock.now - start < .seconds(10))
+        #expect(try await client.isClosed())
+    }
+
     @Test func `a task that was given up ends what it has begun before the server ends`() async throws {
         let (begun, ended) = (Counter(), Counter())
         let responder = TestResponder { _ in

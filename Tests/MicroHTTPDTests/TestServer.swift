@@ -65,10 +65,22 @@ extension ServerResponse {
 
 /// A running server, for the duration of a test.
 struct TestServer: Sendable {
-    let port: UInt16
+    let server: HTTPServer
     let group: ServiceGroup
 
+    var port: UInt16 { server.port }
+
     func client() throws -> AsyncConnection { try AsyncConnection(port: port) }
+
+    /// Whether the server disconnects all clients within seconds, long before its usual time limits.
+    func hasNoClientsSoon() async throws -> Bool {
+        let end = ContinuousClock.now + .seconds(10)
+        while server.connectionCount > 0 {
+            guard ContinuousClock.now < end else { return false }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
 
     /// Begins a graceful shutdown.
     func shutDown() async { await group.triggerGracefulShutdown() }
@@ -92,7 +104,7 @@ struct TestServer: Sendable {
     ) async throws -> Value {
         let server = try make(responder, adjust)
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
-        let running = TestServer(port: server.port, group: group)
+        let running = TestServer(server: server, group: group)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let result: Result<Value, any Error>

@@ -177,10 +177,59 @@ import Testing
         let request = "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
         try await TestServer.with(.echo) { server in
             for length in 0...request.utf8.count {
-                let client = try server.client()
-                try await client.send(Array(request.utf8.prefix(length)))
+                for leaves in [true, false] {
+                    let client = try server.client()
+                    try await client.send(Array(request.utf8.prefix(length)), leaves: leaves)
+                }
             }
             #expect(try await server.client().exchange(request).text == "PUT /x a|hello")
+            #expect(try await server.hasNoClientsSoon())
+        }
+    }
+
+    @Test(arguments: [nil, 413])
+    func `a client that hangs up with a piece of its body ends the request`(answered: Int?) async throws {
+        let gate = Gate()
+        let responder = TestResponder { _ in
+            .stream(maxBytes: answered == nil ? 10 : 9)
+        } answer: { request in
+            guard case .stream(let chunks) = request.body else { return .text("collected") }
+            gate.open()
+            do { for try await _ in chunks {} } catch {}
+            return .text("over")
+        }
+        try await TestServer.with(responder) { server in
+            do {
+                let client = try server.client()
+                try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+                if let answered {
+                    var rest: [UInt8] = []
+                    #expect(try await client.response(rest: &rest).status == answered)
+                } else {
+                    await gate.wait()
+                }
+                try await client.send(Array("half".utf8), leaves: true)
+            }
+            #expect(try await server.hasNoClientsSoon())
+        }
+    }
+
+    @Test func `a client that has closed its side of the connection gets its answer`() async throws {
+        let gate = Gate()
+        let responder = TestResponder { _ in
+            await gate.wait()
+            return .text("ok")
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            try await client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), leaves: true)
+            client.end()
+            await gate.arrival()
+            try await Task.sleep(for: .milliseconds(1_200))
+            gate.open()
+            var rest: [UInt8] = []
+            #expect(try await client.response(rest: &rest).text == "ok")
+            #expect(try await server.hasNoClientsSoon())
         }
     }
 }

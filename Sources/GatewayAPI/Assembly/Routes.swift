@@ -96,7 +96,9 @@ struct Routes {
         ]
             // The address that a client is given may end with a slash.
             + ["/v1/aws/sts", "/v1/aws/sts/"].map { path in
-                Route(.post, path, .webIdentity, webIdentity.assumeRole).signingIn(by: WebIdentityForm.credential)
+                Route(
+                    .post, path, .webIdentity, maxBodyBytes: WebIdentityForm.maxBytes, webIdentity.assumeRole
+                ).signingIn(by: WebIdentityForm.credential)
                     .speaking(.awsWebIdentity, refusing: WebIdentityEndpoints.refusal)
             }
             + companionRoutes("/companion", .user)

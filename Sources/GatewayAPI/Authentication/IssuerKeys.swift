@@ -23,8 +23,8 @@ final class IssuerKeys: Sendable {
         loads = Gathering(joinsCurrent: true) { _ throws(GatewayError) in try await shelf.load() }
     }
 
-    /// Returns the keys that are held. If they are old, one caller fetches new ones; the others get the old keys at
-    /// once.
+    /// Returns the keys that are held. One caller fetches new ones before they are too old; the others get the held
+    /// keys at once. Once they are too old, every caller waits for the fetch, and gets the old keys only if it fails.
     ///
     /// - Throws: `unavailable` where no keys were ever read.
     func current() async throws(GatewayError) -> KeySet {
@@ -51,6 +51,8 @@ final class IssuerKeys: Sendable {
 /// Holds the keys and the time of their last fetch.
 private final class Shelf: Sendable {
     /// Age in seconds after which a key set is fetched again.
+    private static let renewalAge: TimeInterval = 540
+    /// Age in seconds after which a key set counts only if no newer one can be fetched: a key may have been withdrawn.
     private static let maxAge: TimeInterval = 600
     /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
     private static let minInterval: TimeInterval = 60
@@ -81,14 +83,17 @@ private final class Shelf: Sendable {
         self.logger = logger
     }
 
-    /// Returns the keys that are held, and whether a fetch is due.
+    /// Returns the keys that are held, and whether the caller must wait for a fetch.
     func look() -> (KeySet?, isDue: Bool) {
         let now = now()
         return state.withLock { state in
             guard let keys = state.keys else { return (nil, true) }
-            guard case .url = issuer.keys else { return (keys, false) }
-            let isOld = hasPassed(Self.maxAge, since: state.fetchedAt, at: now)
-            return (keys, isOld && hasPassed(Self.minInterval, since: state.triedAt, at: now))
+            guard case .url = issuer.keys, hasPassed(Self.renewalAge, since: state.fetchedAt, at: now) else {
+                return (keys, false)
+            }
+            // Without a failure, a fetch of a key set this old is under way or has yet to begin.
+            let isTooOld = state.failure == nil && hasPassed(Self.maxAge, since: state.fetchedAt, at: now)
+            return (keys, isTooOld || hasPassed(Self.minInterval, since: state.triedAt, at: now))
         }
     }
 
@@ -107,6 +112,8 @@ private final class Shelf: Sendable {
             let start = now()
             let (isTurn, failure) = state.withLock { state -> (Bool, GatewayError?) in
                 guard mayTry(state, at: start) else { return (false, state.failure) }
+                // A failure of a while ago does not tell that this fetch will fail, so nobody gets old keys meanwhile.
+                if hasPassed(2 * Self.minInterval, since: state.triedAt, at: start) { state.failure = nil }
                 state.triedAt = start
                 return (true, nil)
             }

@@ -38,12 +38,14 @@ struct StaticContent: Sendable {
         fields.append(.eTag, tag)
         fields.append(.cacheControl, "no-cache")
         fields.append(.vary, "Accept-Encoding")
+        let body = ResponseBody.bytes(coded ?? bytes)
         guard !request.holds(tag) else {
-            return ServerResponse(head: ResponseHead(status: .notModified, headerFields: fields))
+            // The server leaves the body out and sends its length, which must be that of the file (RFC 9110, 8.6).
+            return ServerResponse(head: ResponseHead(status: .notModified, headerFields: fields), body: body)
         }
         fields.append(.contentType, type)
         if coded != nil { fields.append(.contentEncoding, "gzip") }
-        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(coded ?? bytes))
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: body)
     }
 
     /// 128 bits of SHA-256, which are plenty to tell versions of a file apart.

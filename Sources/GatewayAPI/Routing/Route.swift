@@ -154,8 +154,8 @@ final class Route: Sendable {
         }
     }
 
-    /// The same route for clients that send their credential elsewhere than in `Authorization: Bearer`. A body of at
-    /// most ``defaultMaxBodyBytes`` is there to be read.
+    /// The same route for clients that send their credential elsewhere than in `Authorization: Bearer`. To read it from
+    /// the body, the route must limit that to what the server collects before the caller is known.
     func signingIn(by credential: @escaping CredentialReader) -> Route {
         with { $0.credential = credential }
     }

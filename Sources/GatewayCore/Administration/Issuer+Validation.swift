@@ -115,9 +115,10 @@ extension Issuer {
             1...32 ~= console.scopes.count && areScopes && Set(console.scopes).count == console.scopes.count,
             "console.scopes", "There must be 1 to 32 scopes of 1 to 128 visible ASCII characters, none of them twice."
         )
+        // The console checks an ID token whatever it sends.
         try require(
-            console.send == .accessToken || console.scopes.contains("openid"), "console.scopes",
-            "Without the scope 'openid' there is no ID token to send.")
+            console.scopes.contains("openid"), "console.scopes",
+            "The scopes must contain 'openid', or the issuer gives no ID token.")
         for (field, url) in [
             ("authorizationEndpoint", console.authorizationEndpoint), ("tokenEndpoint", console.tokenEndpoint),
         ] {

@@ -63,7 +63,8 @@ public struct RequestHistory: Sendable {
         }
     }
 
-    /// The time in an identifier that a gateway made; `nil` for one that a proxy gave.
+    /// The time in an identifier, as each has that a gateway made; `nil` if there is none. One that came through a
+    /// trusted proxy may hold any time.
     static func instant(in id: String) -> Date? {
         guard let uuid = UUID(uuidString: id), uuid.uuid.6 >> 4 == 7 else { return nil }
         return uuid.version7Instant

@@ -42,7 +42,12 @@ extension KnownGateway {
         self.init(
             id: try row.next(), version: try row.next(), startedAt: try row.next(), lastSeenAt: try row.next(),
             isLive: try row.next(), position: try PolicyPosition(ifKnown: &row), clockDifference: try row.next(),
-            masterKeyIDs: try row.next())
+            masterKeyIDs: Self.identifiers(in: try row.next()))
+    }
+
+    /// The identifiers in fingerprints of master keys, before the colons.
+    private static func identifiers(in fingerprints: [String]) -> [String] {
+        fingerprints.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: ":") })) }
     }
 }
 

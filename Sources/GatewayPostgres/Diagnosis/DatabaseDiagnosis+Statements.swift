@@ -123,7 +123,7 @@ extension DatabaseDiagnosis {
         """, onlyReads: true
     ) { row throws(PostgresError) in
         RunningGateway(
-            id: try row.next(), version: try row.next(), clockDifference: try row.next(), keyIDs: try row.next())
+            id: try row.next(), version: try row.next(), clockDifference: try row.next(), masterKeys: try row.next())
     }
 
     /// The host of a bucket with virtual addressing begins with its name.

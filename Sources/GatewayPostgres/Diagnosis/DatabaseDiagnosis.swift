@@ -120,8 +120,8 @@ public struct RunningGateway: Sendable, Equatable {
     public var version: String
     /// Seconds by which its clock is ahead of the database's.
     public var clockDifference: Double
-    /// Identifiers of its master keys. The one that seals comes first.
-    public var keyIDs: [String]
+    /// Fingerprints of its master keys. The one that seals comes first.
+    public var masterKeys: [String]
 }
 
 /// A URL that gateways call.

@@ -17,17 +17,17 @@ public struct Heartbeat: Service {
         public let version: String
         /// Time of the start.
         public let startedAt: Date
-        /// Returns the identifiers of its master keys, which a reload may change. The one that seals comes first.
-        public let masterKeyIDs: @Sendable () -> [String]
+        /// Returns the fingerprints of its master keys, which a reload may change. The one that seals comes first.
+        public let masterKeys: @Sendable () -> [String]
 
         /// Puts the facts together.
         public init(
-            id: UUID, version: String, startedAt: Date, masterKeyIDs: @escaping @Sendable () -> [String]
+            id: UUID, version: String, startedAt: Date, masterKeys: @escaping @Sendable () -> [String]
         ) {
             self.id = id
             self.version = version
             self.startedAt = startedAt
-            self.masterKeyIDs = masterKeyIDs
+            self.masterKeys = masterKeys
         }
     }
 
@@ -106,7 +106,7 @@ public struct Heartbeat: Service {
     static let note = Statement<Message, Void>("SELECT note_gateway($1, $2, $3, $4, $5, $6, $7, $8, $9)") {
         [
             $0.identity.id, $0.identity.version, $0.identity.startedAt, $0.sentAt, $0.position?.sequence,
-            $0.position?.tag, $0.identity.masterKeyIDs(), SchemaState.carried.version, SchemaState.carried.functionSet,
+            $0.position?.tag, $0.identity.masterKeys(), SchemaState.carried.version, SchemaState.carried.functionSet,
         ]
     }
 

@@ -12,8 +12,15 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
         /// Identifier of the key that seals.
         var currentID: String
         var all: [String: AESGCMKey]
+        /// What tells each key from others with its identifier: 16 hexadecimal digits.
+        var digests: [String: String]
         /// The text that they were parsed from.
         var text: Secret<String>
+
+        /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.
+        var identifiers: [String] { [currentID] + all.keys.filter { $0 != currentID }.sorted() }
+
+        func fingerprint(of id: String) -> String { "\(id):\(digests[id, default: ""])" }
     }
 
     private let keys: Mutex<Keys>
@@ -29,6 +36,7 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
     /// - Throws: ``MasterKeyError/malformed(line:reason:)``.
     public init(parsing text: Secret<String>) throws(MasterKeyError) {
         var keys: [String: AESGCMKey] = [:]
+        var digests: [String: String] = [:]
         var currentID: String?
         let lines = text.reveal().split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }
@@ -38,10 +46,11 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
             guard keys.updateValue(entry.key, forKey: entry.id) == nil else {
                 throw .malformed(line: index + 1, reason: "an earlier line has the same identifier")
             }
+            digests[entry.id] = entry.digest
             currentID = currentID ?? entry.id
         }
         guard let currentID else { throw .malformed(line: 1, reason: "there is no key") }
-        self.keys = Mutex(Keys(currentID: currentID, all: keys, text: text))
+        self.keys = Mutex(Keys(currentID: currentID, all: keys, digests: digests, text: text))
     }
 
     /// Identifier of the key that seals.
@@ -60,7 +69,7 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
 
     private static func entry(
         of line: Substring, number: Int, isOnly: Bool
-    ) throws(MasterKeyError) -> (id: String, key: AESGCMKey) {
+    ) throws(MasterKeyError) -> (id: String, key: AESGCMKey, digest: String) {
         var id = Self.defaultID
         var encoded = line
         if let colon = line.firstIndex(of: ":") {
@@ -78,7 +87,8 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
         guard let bytes = Base64.decode(String(encoded)), let key = try? AESGCMKey(bytes) else {
             throw .malformed(line: number, reason: "a key is the base64, with padding, of 32 bytes")
         }
-        return (id, key)
+        let digest = HMACKey(bytes, algorithm: .sha256).authenticationCode(for: Array("sluice master key".utf8))
+        return (id, key, String(digest.hex.prefix(16)))
     }
 
     private static func isIdentifier(_ text: String) -> Bool {
@@ -86,9 +96,19 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
     }
 
     /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.
-    public var identifiers: [String] {
+    public var identifiers: [String] { current.identifiers }
+
+    /// Fingerprints of all keys, in the order of ``identifiers``. A fingerprint is the identifier, a colon and 16
+    /// hexadecimal digits, which differ for two keys with one identifier. They say nothing about the key.
+    public var fingerprints: [String] {
         let keys = current
-        return [keys.currentID] + keys.all.keys.filter { $0 != keys.currentID }.sorted()
+        return keys.identifiers.map { keys.fingerprint(of: $0) }
+    }
+
+    /// Fingerprint of the key that seals.
+    public var currentFingerprint: String {
+        let keys = current
+        return keys.fingerprint(of: keys.currentID)
     }
 
     /// Lists the identifiers, never the keys.

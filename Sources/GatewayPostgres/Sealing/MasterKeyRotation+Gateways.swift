@@ -11,14 +11,14 @@ extension MasterKeyRotation {
         public var version: String
         /// When it started, by its own clock.
         public var startedAt: Date
-        /// Identifiers of the keys that it has. The one that seals comes first.
-        public var keyIDs: [String]
+        /// Fingerprints of the keys that it has. The one that seals comes first.
+        public var keys: [String]
     }
 
     /// Gateways run that do not seal with the key, so the rotation stopped.
     public struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
-        /// Identifier of the key that seals in the rotation.
-        public var keyID: String
+        /// Fingerprint of the key that seals in the rotation.
+        public var key: String
         /// The gateways, in the order of their starts; never empty.
         public var gateways: [LackingGateway]
         /// Number of rows that were sealed with the key before. It is 0 unless a gateway started during the rotation.
@@ -28,12 +28,12 @@ extension MasterKeyRotation {
         public var description: String {
             let done = resealed == 0 ? "Nothing was sealed again" : "\(resealed) rows were sealed again, no more"
             let names = gateways.map { gateway in
-                let keys = gateway.keyIDs.map { "'\($0)'" }.joined(separator: ", ")
-                let flaw = gateway.keyIDs.contains(keyID) ? "seals with another one" : "does not have it"
+                let keys = gateway.keys.map { "'\($0)'" }.joined(separator: ", ")
+                let flaw = gateway.keys.contains(key) ? "seals with another one" : "does not have it"
                 let started = gateway.startedAt.formatted(.iso8601)
                 return "\(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"
             }
-            return "\(done): gateways do not seal with the master key '\(keyID)': \(names.joined(separator: "; "))"
+            return "\(done): gateways do not seal with the master key '\(key)': \(names.joined(separator: "; "))"
         }
 
         /// Says what to do, in one line.
@@ -46,7 +46,8 @@ extension MasterKeyRotation {
         }
     }
 
-    /// Lists the running gateways that do not seal with a key: they lack it, or another one is their first.
+    /// Lists the running gateways that do not seal with the key of a fingerprint: they lack it, or another one is their
+    /// first.
     static let lackingGateways = Statement<String, LackingGateway>(
         """
         SELECT g.id, g.version, g.started_at, g.key_ids FROM gateways g
@@ -57,6 +58,6 @@ extension MasterKeyRotation {
         [$0]
     } decode: { row throws(PostgresError) in
         LackingGateway(
-            id: try row.next(), version: try row.next(), startedAt: try row.next(), keyIDs: try row.next())
+            id: try row.next(), version: try row.next(), startedAt: try row.next(), keys: try row.next())
     }
 }

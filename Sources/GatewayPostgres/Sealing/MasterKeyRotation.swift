@@ -63,9 +63,9 @@ public struct MasterKeyRotation: Sendable {
                 let resealed = outcome.resealed
                 let step = try await connection.withTransaction { transaction in
                     // Asked for each batch, as a gateway may start meanwhile.
-                    let lacking = try transaction.execute(Self.lackingGateways, keys.currentID)
+                    let lacking = try transaction.execute(Self.lackingGateways, keys.currentFingerprint)
                     guard lacking.isEmpty else {
-                        throw Refusal(keyID: keys.currentID, gateways: lacking, resealed: resealed)
+                        throw Refusal(key: keys.currentFingerprint, gateways: lacking, resealed: resealed)
                     }
                     return try reseal(table, after: after, requestID, in: transaction)
                 }

@@ -225,7 +225,7 @@ extension Doctor {
         for flaw in flaws {
             report.note(.masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst, advice: flaw.advice)
         }
-        judgeMasterKeys(of: gateways, masterKeys.currentID)
+        judgeMasterKeys(of: gateways, masterKeys.currentFingerprint)
         guard flaws.isEmpty else { return }
         let others = sealed.map(\.keyID).filter { $0 != masterKeys.currentID }
         guard others.isEmpty else {
@@ -239,20 +239,20 @@ extension Doctor {
     }
 
     /// Looks for gateways that do not seal with the key that seals here.
-    private mutating func judgeMasterKeys(of gateways: [RunningGateway], _ keyID: String) {
-        let others = gateways.filter { $0.keyIDs.first != keyID }
+    private mutating func judgeMasterKeys(of gateways: [RunningGateway], _ key: String) {
+        let others = gateways.filter { $0.masterKeys.first != key }
         func identifiers(where hasKey: Bool) -> String? {
-            let found = others.filter { $0.keyIDs.contains(keyID) == hasKey }.map { $0.id.uuidString.lowercased() }
+            let found = others.filter { $0.masterKeys.contains(key) == hasKey }.map { $0.id.uuidString.lowercased() }
             return found.isEmpty ? nil : found.joined(separator: ", ")
         }
         if let ids = identifiers(where: false) {
             report.note(
-                .masterKey, .warning, "Gateways run without the key '\(keyID)': \(ids).",
+                .masterKey, .warning, "Gateways run without the key '\(key)': \(ids).",
                 advice: "Restart them with it, or they cannot open what is sealed from now on.")
         }
         if let ids = identifiers(where: true) {
             report.note(
-                .masterKey, .warning, "Gateways have the key '\(keyID)' and seal with another one: \(ids).",
+                .masterKey, .warning, "Gateways have the key '\(key)' and seal with another one: \(ids).",
                 advice: "Give all gateways the same keys in the same order, and reload them.")
         }
     }

@@ -65,7 +65,7 @@ extension Gateway {
             connection: parts.connections.heartbeat,
             identity: .init(
                 id: .version7(at: parts.now(), randomBytes: try parts.random(10)), version: ProgramVersion.current,
-                startedAt: parts.now(), masterKeyIDs: { masterKeys.identifiers }),
+                startedAt: parts.now(), masterKeys: { masterKeys.fingerprints }),
             logger: parts.logger, now: parts.now, position: { cache.position })
     }
 }

@@ -117,7 +117,7 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         let known = old.token()
         #expect(await fixture.refusal(known) == nil)
         fixture.fetcher.serve(TokenSigner.set(new.jwk()))
-        fixture.clock.value += 599.9
+        fixture.clock.value += 539.9
         #expect(await fixture.refusal(known) == nil)
         #expect(fixture.fetcher.calls == 1)
         fixture.clock.value += 0.1
@@ -177,12 +177,12 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         #expect(fixture.fetcher.calls == 1)
     }
 
-    @Test func whileAnOldKeySetIsFetchedOthersGoOn() async throws {
+    @Test func `while a key set of less than ten minutes is fetched again, others go on`() async throws {
         let signer = TokenSigner()
         fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
         let token = signer.token()
         #expect(await fixture.refusal(token) == nil)
-        fixture.clock.value += 700
+        fixture.clock.value += 599.9
         let fetch = holdFetch()
         async let first = fixture.refusal(token)
         await fetch.hasBegun()
@@ -190,6 +190,55 @@ private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
         fetch.end()
         #expect(await first == nil)
         #expect(fixture.fetcher.calls == 2)
+    }
+
+    /// Whether the issuer gave no answer ten minutes after it gave the set, and the seconds in which nobody came then.
+    @Test(arguments: [(false, 600.0), (false, 3600.0), (true, 3600.0)])
+    func `a withdrawn key is accepted by nobody while an older set is fetched again`(failed: Bool, silence: Double)
+        async throws
+    {
+        let (old, new) = (TokenSigner(), TokenSigner(keyID: "k2"))
+        fixture.fetcher.serve(TokenSigner.set(old.jwk()))
+        let token = old.token(IssuerFixture.claims(["exp": "\(Int(IssuerFixture.start) + 1_000_000)"]))
+        #expect(await fixture.refusal(token) == nil)
+        if failed {
+            fixture.fetcher.serve(nil)
+            fixture.clock.value += 600
+            #expect(await fixture.refusal(token) == nil)
+        }
+        let calls = fixture.fetcher.calls
+        fixture.fetcher.serve(TokenSigner.set(new.jwk()))
+        fixture.clock.value += silence
+        let fetch = holdFetch()
+        let fixture = fixture
+        let refusals = await withTaskGroup(of: GatewayError?.self) { tasks in
+            tasks.addTask { await fixture.refusal(token) }
+            await fetch.hasBegun()
+            for _ in 0..<20 { tasks.addTask { await fixture.refusal(token) } }
+            for _ in 0..<1_000 { await Task.yield() }
+            fetch.end()
+            return await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(refusals == Array(repeating: notAccepted, count: 21))
+        #expect(fixture.fetcher.calls == calls + 1)
+    }
+
+    @Test func `an issuer that does not answer holds nobody else up`() async throws {
+        let signer = TokenSigner()
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        let token = signer.token(IssuerFixture.claims(["exp": "\(Int(IssuerFixture.start) + 1_000_000)"]))
+        #expect(await fixture.refusal(token) == nil)
+        fixture.fetcher.serve(nil)
+        fixture.clock.value += 600
+        #expect(await fixture.refusal(token) == nil)
+        fixture.clock.value += 60
+        let fetch = holdFetch()
+        async let first = fixture.refusal(token)
+        await fetch.hasBegun()
+        for _ in 0..<3 { #expect(await fixture.refusal(token) == nil) }
+        fetch.end()
+        #expect(await first == nil)
+        #expect(fixture.fetcher.calls == 3)
     }
 
     @Test func withoutAKeyIDThereMustBeNoChoice() async throws {

@@ -9,6 +9,9 @@ import Signing
 /// A parameter that would narrow the credentials further and cannot be obeyed is refused, never passed over: `Policy`
 /// and everything that is not listed here.
 struct WebIdentityForm {
+    /// Longest form in bytes. The credential is in it, and the server collects no more before the caller is known.
+    static let maxBytes = 16_384
+
     /// The bucket and the prefix.
     let role: RoleARN
     /// Name that the client gives to its session: 2 to 64 of the characters that AWS admits. The answer repeats it.

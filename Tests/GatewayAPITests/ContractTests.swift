@@ -91,6 +91,18 @@ struct ContractTests {
         }
     }
 
+    @Test(
+        "permits the bucket names that are accepted, and no others",
+        arguments: [
+            "abc", "a.b", "a-_.b", "my.bucket.0", String(repeating: "a", count: 63), "ab", "a..b", "my..bucket", ".ab",
+            "ab.", "-ab", "ab-", "ab_", "Abc", "a b", String(repeating: "a", count: 64),
+        ])
+    func bucketNames(name: String) {
+        let schema = contract.root.components?.schemas?.BucketName
+        let isPermitted = contract.schemas.flaws(of: .string(name), against: schema).isEmpty
+        #expect(isPermitted == ((try? BucketName(name)) != nil))
+    }
+
     @Test("names every type and code of problems, as problems.md does")
     func problemTypes() throws {
         let properties = contract.root.components?.schemas?.Problem?.properties
@@ -131,6 +143,20 @@ struct ContractTests {
             }
         }
         #expect(seen == Set(ProblemKind.allCases.map(\.type)))
+    }
+
+    @Test("has no example that says why access is denied, because no answer says it")
+    func deniedExamples() {
+        var count = 0
+        func visit(_ node: JSONNode) {
+            if node["type"]?.text == ProblemKind.accessDenied.type {
+                count += 1
+                #expect(node["detail"] == nil, "\(node)")
+            }
+            for child in node.items + node.members.values { visit(child) }
+        }
+        visit(contract.root)
+        #expect(count > 1)
     }
 
     @Test("has examples of bodies that are accepted, and answers that fit their schemas")

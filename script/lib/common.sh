@@ -65,10 +65,22 @@ is_installed() {
     dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
-apt_install() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 \
-        --no-install-recommends install "$@" </dev/null >&2
+# apt_get ARGUMENTS…: runs apt-get. While another one has a lock, as on a machine that has just been started, it tries
+# again for two minutes. apt's own DPkg::Lock::Timeout does not wait for the lock of its lists.
+apt_get() {
+    local told status end=$((SECONDS + 120))
+    while true; do
+        status=0
+        { told=$(as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -qq "$@" </dev/null 2>&1 >&3) ||
+            status=$?; } 3>&2
+        if ((status == 0 || SECONDS >= end)) || [[ $told != *"Could not get lock"* ]]; then break; fi
+        sleep 1
+    done
+    if [[ -n $told ]]; then printf '%s\n' "$told" >&2; fi
+    return "$status"
 }
+
+apt_install() { apt_get -y -o Dpkg::Use-Pty=0 --no-install-recommends install "$@"; }
 
 # Installs the missing ones of the named packages. It does not use the network if all are installed.
 install_packages() {
@@ -79,7 +91,7 @@ install_packages() {
     done
     ((${#missing[@]})) || return 0
     say "installing ${missing[*]}"
-    as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >&2
+    apt_get update
     local services=() others=()
     for package in "${missing[@]}"; do
         case $package in

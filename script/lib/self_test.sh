@@ -97,9 +97,26 @@ stopped_services() (
     diff <(printf '%s\n' cron.service ssh.service) "$data/enabled" || echo "the units that are enabled"
 )
 
+# apt waits for locks that another apt has, and for nothing else.
+awaited_locks() (
+    PATH=$data/bin:$PATH
+    as_root() { "$@"; }
+    sleep() { :; }
+    stand_in apt-get '
+        echo "$*" >>"$0.tries"
+        (($(wc -l <"$0.tries") > 2)) || { echo "E: Could not get lock /var/lib/apt/lists/lock." >&2; exit 100; }'
+    expect "apt beside another apt" '' apt_get update
+    [[ $(wc -l <"$data/bin/apt-get.tries") == 3 ]] || echo "apt does not wait for a lock"
+    stand_in apt-get 'echo "$*" >>"$0.tries"; echo "E: Unable to locate package none" >&2; exit 100'
+    expect "apt without a package" 'E: Unable to locate package none' apt_get install none
+    [[ $(wc -l <"$data/bin/apt-get.tries") == 4 ]] || echo "apt tries again what fails"
+    if apt_get install none 2>/dev/null; then echo "a failure of apt is not told"; fi
+)
+
 interrupted
 differing_flags
 stopped_services
+awaited_locks
 
 stand_in swift 'echo "swift: error while loading shared libraries: libncurses.so.6" >&2; exit 127'
 path=$data/bin:/usr/bin:/bin

@@ -13,9 +13,10 @@ public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
         guard KeySyntax.isBucketName(rawValue) else {
             throw .invalidArgument(
                 field: "bucket",
-                reason:
-                    "A bucket name must be 3 to 63 characters of a-z, 0-9, '.', '-' and '_', and begin and end with a letter or digit."
-            )
+                reason: """
+                    A bucket name must be 3 to 63 characters of a-z, 0-9, '.', '-' and '_' without '..', and begin and \
+                    end with a letter or digit.
+                    """)
         }
         self.rawValue = rawValue
     }

@@ -44,7 +44,7 @@ struct AWSCredentialsTests {
             ("/v1/sts/aws/photos//", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?actions=Fly", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?actions=", "user-token", 400, "InvalidArgument"),
-            ("/v1/sts/aws/photos/uploads/?durationSeconds=900", "user-token", 422, "NotEnforceable"),
+            ("/v1/sts/aws/photos/uploads/?durationSeconds=899", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?durationSeconds=x", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?bucket=photos", "user-token", 400, "InvalidArgument"),
         ]
@@ -112,10 +112,16 @@ struct AWSCredentialsTests {
         }
     }
 
-    @Test func `who asks for the least life gets it`() async throws {
+    @Test(arguments: [900, 959]) func `who asks for the least life gets it`(seconds: Int) async throws {
         let gateway = TestGateway()
-        #expect(await assume(Self.form(["DurationSeconds": "900"]), gateway).status == 200)
-        #expect(gateway.opener.orders.withLock { $0.first?.duration } == 900)
+        #expect(await assume(Self.form(["DurationSeconds": "\(seconds)"]), gateway).status == 200)
+        let container = TestGateway()
+        let answer = await container.send(
+            .get, "\(path)?durationSeconds=\(seconds)", headers: [.authorization: "user-token"])
+        #expect(answer.status == 200, "\(answer.text)")
+        for gateway in [gateway, container] {
+            #expect(gateway.opener.orders.withLock { $0.first?.duration } == seconds)
+        }
     }
 
     @Test func `refusals have the codes of AWS, a true status and the request's id`() async throws {

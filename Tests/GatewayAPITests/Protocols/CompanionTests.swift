@@ -108,6 +108,7 @@ struct CompanionTests {
         let links = try #require(batch.json["presignedUrls"] as? [String: String], "\(batch.text)")
         #expect(Set(links.keys) == ["2", "3"] && links["3"]?.contains("partNumber=3&") == true)
         #expect(Set(batch.json.keys) == ["presignedUrls"])
+        #expect(part.headers[.rateLimit] != nil && batch.headers[.rateLimit] != nil)
         bench.gateway.uploads.parts.withLock {
             $0 =
                 (try? [

@@ -42,8 +42,7 @@ class Database:
         for key, value in read_environment("patroni.env").items():
             variables[key] = re.sub(r"(10\.77\.[01]\.)11\b", rf"\g<1>{10 + number}", value.replace("db1", self.name))
         variables |= {
-            "PATRONI_POSTGRESQL_DATA_DIR": str(self.data), "PATRONI_ETCD_HOSTS": ",".join(etcds),
-            "PATRONI_SUPERUSER_PASSWORD": passwords["postgres"],
+            "PATRONI_POSTGRESQL_DATA_DIR": str(self.data), "PATRONI_SUPERUSER_PASSWORD": passwords["postgres"],
             "PATRONI_REPLICATION_PASSWORD": passwords["replicator"],
         }
         # A socket and a passfile of its own: the machines share the files of this one.
@@ -52,7 +51,8 @@ class Database:
             path.mkdir()
             own(path)
         configuration = directory / self.name / "config.yml"
-        configuration.write_text((FILES / "patroni.yml").read_text().replace(
+        text = re.sub(r"(?<=\netcd:\n  hosts: ).*", ",".join(etcds), (FILES / "patroni.yml").read_text())
+        configuration.write_text(text.replace(
             "\n  parameters:\n    password_encryption", f"\n  pgpass: {directory / self.name / 'pgpass'}"
             f"\n  parameters:\n    unix_socket_directories: {socket}\n    password_encryption"))
         self.patroni = Supervised(
@@ -184,12 +184,10 @@ class Cluster:
             session.close()
 
     def control(self, *words):
-        """Runs patronictl."""
-        configuration = self.databases[0].machine.name
-        environment = self.databases[0].patroni.environment
+        """Runs patronictl, which needs no variables."""
+        configuration = self.directory / self.databases[0].name / "config.yml"
         done = subprocess.run(
-            ["patronictl", "-c", str(self.directory / configuration / "config.yml"), *words], env=environment,
-            text=True, capture_output=True, timeout=60)
+            ["patronictl", "-c", str(configuration), *words], text=True, capture_output=True, timeout=60)
         if done.returncode != 0:
             raise RuntimeError(f"patronictl {words[0]}: {done.stdout}{done.stderr}")
         return done.stdout

@@ -85,8 +85,8 @@ def reference_flaws(documents, settings):
 
     told = {variable["name"]: variable.get("value") for variable in container["env"]}
     drain = int(told["SLUICE_HTTP_DRAIN_DELAY"]) + int(told["SLUICE_HTTP_DRAIN_DEADLINE"])
-    if gateway["template"]["spec"]["terminationGracePeriodSeconds"] < drain + 5:
-        yield f"pods are killed before they have drained, which takes up to {drain} seconds"
+    if gateway["template"]["spec"]["terminationGracePeriodSeconds"] < drain + 10:
+        yield f"pods are killed before they have ended, which takes up to {drain + 10} seconds"
     probe = container["readinessProbe"]
     if int(told["SLUICE_HTTP_DRAIN_DELAY"]) < probe["periodSeconds"] * (probe["failureThreshold"] + 1):
         yield "listeners close before the probe has seen that the gateway ends"

@@ -11,13 +11,12 @@ import StrictJSON
 struct ContainerCredentialsEndpoints: Sendable {
     let useCase: Sessions
 
-    /// Issues credentials that live for at least another quarter of an hour.
+    /// Issues credentials.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["actions", "durationSeconds"])
         let (bucket, prefix) = try SessionPlace.parts(of: request.parameter(0))
-        let wanted = try SessionRequest(
-            bucket: bucket, prefix: prefix, actions: request.actions("actions"),
-            duration: request.seconds("durationSeconds"), leastLife: SessionRequest.leastLifeForSDKs)
+        let wanted = try SessionRequest.ofSDK(
+            bucket, prefix, actions: request.actions("actions"), duration: request.seconds("durationSeconds"))
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         let credential = issued.credential
         var response = ServerResponse.json(.ok) { json in
@@ -44,6 +43,19 @@ struct ContainerCredentialsEndpoints: Sendable {
         }
         problem.addHeaders(to: &response)
         return response
+    }
+}
+
+extension SessionRequest {
+    /// Makes a request for credentials that live for at least another quarter of an hour. A client that asks for a life
+    /// too short for that gets what is left of it.
+    static func ofSDK(
+        _ bucket: BucketName, _ prefix: String, actions: Set<Action>? = nil, duration: Int?
+    ) throws(GatewayError) -> SessionRequest {
+        let duration = duration ?? defaultDuration
+        return try SessionRequest(
+            bucket: bucket, prefix: prefix, actions: actions, duration: duration, leastLife: leastLifeForSDKs,
+            acceptsLess: duration < leastLifeForSDKs + freshness)
     }
 }
 

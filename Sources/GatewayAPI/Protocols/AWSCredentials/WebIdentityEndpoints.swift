@@ -12,12 +12,7 @@ struct WebIdentityEndpoints: Sendable {
     @Sendable func assumeRole(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let form = try WebIdentityForm(request)
-        let duration = form.duration ?? SessionRequest.defaultDuration
-        let wanted = try SessionRequest(
-            bucket: form.role.bucket, prefix: form.role.prefix, actions: nil, duration: duration,
-            leastLife: SessionRequest.leastLifeForSDKs,
-            // Who asks for the least life that there is gets what is left of it.
-            acceptsLess: duration < SessionRequest.leastLifeForSDKs + SessionRequest.freshness)
+        let wanted = try SessionRequest.ofSDK(form.role.bucket, form.role.prefix, duration: form.duration)
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         var response = STSAnswer.response(.ok, STSAnswer.credentials(issued, for: form, of: caller, request.id))
         response.setRateLimit(issued.quotas)

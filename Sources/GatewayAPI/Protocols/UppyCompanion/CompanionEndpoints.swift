@@ -100,10 +100,12 @@ struct CompanionEndpoints: Sendable {
         let upload = try await upload(request, caller)
         let number = try Self.partNumber(request.match.parameters.last ?? "")
         let issued = try await issue([number], of: upload, request, caller)[0].get()
-        return .json(.ok) { json in
+        var response = ServerResponse.json(.ok) { json in
             json.member("url", issued.url.reveal())
             json.member("expires", issued.expiresIn)
         }
+        response.setRateLimit(issued.quotas)
+        return response
     }
 
     /// `GET …/s3/multipart/{id}/batch`: links for several parts, all or none.
@@ -121,12 +123,14 @@ struct CompanionEndpoints: Sendable {
         let answers = try await issue(numbers, of: upload, request, caller)
         var links: [String] = []
         for answer in answers { links.append(try answer.get().url.reveal()) }
-        return .json(.ok, capacity: 64 + 768 * links.count) { json in
+        var response = ServerResponse.json(.ok, capacity: 64 + 768 * links.count) { json in
             json.name("presignedUrls")
             json.object { json in
                 for (number, url) in zip(numbers, links) { json.member(named: String(number), url) }
             }
         }
+        response.setRateLimit(ofBatch: answers)
+        return response
     }
 
     /// `POST …/s3/multipart/{id}/complete`: assembles the object.

@@ -39,7 +39,7 @@ struct AdminRun {
         let client = try AdminClient(
             AdminAccess(url: invocation.url, environment: environment), role: command.operation.access,
             timeout: invocation.timeout ?? command.patience)
-        client.warnAboutPlainHTTP()
+        if !invocation.isJSON { client.warnAboutPlainHTTP() }
         let call = AdminCall(command: command, invocation: invocation, model: model, client: client, screen: screen)
         do throws(AdminFailure) { return try call.run() } catch {
             throw error.naming(Set(command.options(model).map(\.name)))

@@ -40,6 +40,12 @@ public struct FileStatus: Sendable, Equatable {
     /// Whether a directory, or a symbolic link to one, has this name.
     public static func isDirectory(_ path: String) -> Bool { (try? FileStatus(path).kind) == .directory }
 
+    /// Whether a file, or a symbolic link that may lead nowhere, has this name.
+    public static func isTaken(_ path: String) -> Bool {
+        var found = stat()
+        return (try? OpenFile.attempt { unsafe lstat(path, &found) }) != nil
+    }
+
     /// Why this process cannot read a file, as the end of a sentence that begins with its name; `nil` if it can.
     public static func readingFlaw(of path: String) -> String? {
         do throws(FileError) {

@@ -38,6 +38,8 @@ final class DownloadSink: Sendable {
 
     /// Number of bytes that are there.
     var bytes: Int64 { state.withLock { $0.bytes } }
+    /// Whether another attempt can bring what is missing: by asking for it, or by starting over.
+    var canGoOn: Bool { startsOver || bytes == 0 || !fields.isEmpty }
     /// Why the running attempt gave up.
     var failure: ClientFailure? { state.withLock { $0.failure } }
     /// Whether all bytes are there, as far as the store told their number.
@@ -141,10 +143,10 @@ final class DownloadSink: Sendable {
         var state = state.withLock { $0 }
         let checked: String
         if let sha256 = state.expected.sha256 {
-            guard state.sha256.finalize().isSame(as: sha256) else { throw Self.changed("SHA-256") }
+            guard state.sha256.finalize().isSame(as: sha256) else { throw changed("SHA-256") }
             checked = "sha256"
         } else if let md5 = state.expected.md5 {
-            guard state.md5.finalize().isSame(as: md5) else { throw Self.changed("MD5") }
+            guard state.md5.finalize().isSame(as: md5) else { throw changed("MD5") }
             checked = "md5"
         } else {
             checked = "length"
@@ -154,8 +156,10 @@ final class DownloadSink: Sendable {
             contentType: state.contentType, checked: checked)
     }
 
-    private static func changed(_ digest: String) -> ClientFailure {
-        .different("The bytes that arrived do not have the \(digest) that the store tells. Nothing was kept.")
+    private func changed(_ digest: String) -> ClientFailure {
+        .different(
+            "The bytes that arrived do not have the \(digest) that the store tells."
+                + (startsOver ? " Nothing was kept." : ""))
     }
 
     /// Empties the file, since the object is another one than at the beginning.

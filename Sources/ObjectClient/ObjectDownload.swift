@@ -52,19 +52,17 @@ public struct ObjectDownload: Sendable {
             memory.forget(kept)
             try part.empty()
         }
+        let outcome: Outcome
         do throws(ClientFailure) {
-            let outcome = try await fetch(address, into: sink) { etag in
+            outcome = try await fetch(address, into: sink) { etag in
                 memory.keep(kept, BegunDownload(source: source, inode: part.inode, etag: etag))
             }
-            try part.finish()
-            memory.forget(kept)
-            return outcome
         } catch {
             switch error {
-            case .stopped:
+            case .stopped where sink.bytes > 0:
                 throw .stopped(
                     "Interrupted. \(sink.bytes) bytes are in '\(part.path)'. Run the same command again to go on.")
-            case .different:
+            case .stopped, .different:
                 part.remove()
                 memory.forget(kept)
             default:
@@ -72,6 +70,9 @@ public struct ObjectDownload: Sendable {
             }
             throw error
         }
+        try part.finish()
+        memory.forget(kept)
+        return outcome
     }
 
     /// Downloads an object to an open file, such as standard output.
@@ -82,9 +83,18 @@ public struct ObjectDownload: Sendable {
     private func fetch(
         _ address: ObjectAddress, into sink: DownloadSink, began: @escaping @Sendable (String) -> Void
     ) async throws(ClientFailure) -> Outcome {
-        try await client.use(LinkRequest(downloading: address)) { (link) async throws(ClientFailure) in
-            try await attempt(link, sink, began)
+        let lost = try await client.use(LinkRequest(downloading: address)) {
+            (link) async throws(ClientFailure) -> ClientFailure? in
+            do throws(ClientFailure) {
+                try await attempt(link, sink, began)
+                return nil
+            } catch {
+                // A later attempt would only bring the bytes again that are written and cannot be taken back.
+                guard error.mayPass, !sink.canGoOn else { throw error }
+                return error
+            }
         }
+        if let lost { throw lost }
         return try sink.outcome(address)
     }
 

@@ -25,28 +25,40 @@ extension ObjectUpload {
         }
     }
 
+    /// What became of an upload in parts that was to be given up.
+    public enum GivenUp: Sendable {
+        /// It has ended, and its parts are removed.
+        case aborted
+        /// It turned out to be completed, so the object stays.
+        case completed
+        /// There was none.
+        case nothing
+    }
+
     /// Ends an upload in parts that was interrupted, also if the file or the options have changed since.
     ///
     /// - Parameters:
     ///   - file: Name of the file, which need not exist any more.
     ///   - address: Where the object was to be.
-    /// - Returns: Whether there was one.
-    public func abort(_ file: String, to address: ObjectAddress) async throws(ClientFailure) -> Bool {
+    public func abort(_ file: String, to address: ObjectAddress) async throws(ClientFailure) -> GivenUp {
         let name = name(FileName.located(file), address)
-        guard let begun = memory.read(name, as: BegunUpload.self) else { return false }
+        guard let begun = memory.read(name, as: BegunUpload.self) else { return .nothing }
+        var end = GivenUp.aborted
         do throws(ClientFailure) { try await client.abort(begun.id) } catch {
-            guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
+            guard case .gateway(let problem, _) = error, [404, 409].contains(problem.status) else { throw error }
+            if problem.status == 409 { end = .completed }
         }
         memory.forget(name)
-        return true
+        return end
     }
 
     /// Ends an upload in parts that this one takes the place of: one of another content, or any if none is to be taken
-    /// up. If the gateway cannot be asked to end it, it does so when the upload expires.
+    /// up or the file now goes up by one link. If the gateway cannot be asked to end it, it does so when the upload
+    /// expires.
     func endReplaced(_ file: LocalFile, _ address: ObjectAddress) async {
         let name = name(file.place, address)
         guard let begun = memory.read(name, as: BegunUpload.self),
-            !options.resumes || begun.content != content(file)
+            !options.resumes || isWhole(file) || begun.content != content(file)
         else { return }
         try? await client.abort(begun.id)
         memory.forget(name)

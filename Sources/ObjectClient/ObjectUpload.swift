@@ -87,7 +87,8 @@ public struct ObjectUpload: Sendable {
         }
     }
 
-    private func isWhole(_ file: LocalFile) -> Bool { file.size <= options.partSize }
+    /// Whether the file goes up by one link.
+    func isWhole(_ file: LocalFile) -> Bool { file.size <= options.partSize }
 
     private func sendWhole(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
         let digests = try await file.digests(of: 0..<file.size, stop: stop)

@@ -37,7 +37,8 @@ struct PartFile: Sendable {
                 file.removeName(path)
                 continue
             }
-            // A run that could not give the file its name has opened it to others. In some file systems nobody can.
+            // A run that was killed before the file had its name may have opened it to others. Some file systems have
+            // no permissions.
             try? file.permit(0o600)
             return PartFile(
                 path: path, place: FileName.located(path), file: file, inode: status.inode, target: target,
@@ -87,6 +88,7 @@ struct PartFile: Sendable {
             try file.synchronize()
             try file.move(from: path, to: target, replaces: replaces)
         } catch {
+            try? file.permit(0o600)
             guard error.number == EEXIST, !replaces else { throw .file("'\(target)' cannot be written.") }
             throw .file("'\(target)' exists now and was not replaced. The object is in '\(path)'.")
         }

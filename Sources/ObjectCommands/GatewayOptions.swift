@@ -67,8 +67,8 @@ struct GatewayOptions: ParsableArguments {
     /// Where transfers that were interrupted are kept.
     var memory: TransferMemory { .standard(environment: ProcessInfo.processInfo.environment) }
 
-    /// Writes a warning to standard error.
-    func warn(_ text: String) { if !quiet { writeToStandardError("warning: \(text)\n") } }
+    /// Writes a warning to standard error, which with JSON holds nothing but errors.
+    func warn(_ text: String) { if !quiet, !json { writeToStandardError("warning: \(text)\n") } }
 
     /// Prints the result of a command: JSON, or a line for people.
     func report(_ result: some Encodable, _ line: String) throws(ClientFailure) {

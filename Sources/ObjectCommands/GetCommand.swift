@@ -93,11 +93,12 @@ public struct GetCommand: AsyncParsableCommand {
             throw .file("There is no directory '\(path)'.")
         }
         switch try kind(of: path) {
-        case nil: break
         case .directory: throw .file("'\(path)' is a directory. Name another file.")
         case .other: throw .file("'\(path)' is not a regular file. To write to a program, use '-'.")
-        case .regular:
-            guard force else { throw .file("'\(path)' exists. Use '--force' to replace it, or name another file.") }
+        case .regular, nil:
+            guard force || !FileStatus.isTaken(path) else {
+                throw .file("'\(path)' exists. Use '--force' to replace it, or name another file.")
+            }
         }
         return path
     }

@@ -27,7 +27,9 @@ public struct PutCommand: AsyncParsableCommand {
             pg_dump app | sluice put - backups/app.sql --content-type application/sql
             """)
 
-    @Argument(help: ArgumentHelp("Files to upload, then the address.", valueName: "file ... bucket/key"))
+    @Argument(
+        help: ArgumentHelp("Files to upload, then the address.", valueName: "file ... bucket/key"),
+        completion: .file())
     var arguments: [String]
 
     @Option(help: ArgumentHelp("Content type. Default: by the extension of each file.", valueName: "type"))
@@ -145,11 +147,25 @@ public struct PutCommand: AsyncParsableCommand {
     }
 
     private func giveUp(_ upload: ObjectUpload, _ item: UploadList.Item) async throws(ClientFailure) {
-        let wasThere = try await upload.abort(item.path, to: item.address)
+        let end = try await upload.abort(item.path, to: item.address)
+        let text =
+            switch end {
+            case .aborted: "aborted"
+            case .completed: "nothing to give up: the upload is completed"
+            case .nothing: "there is no interrupted upload of '\(item.path)'"
+            }
         try options.report(
-            ["aborted": wasThere],
-            wasThere
-                ? "\(item.address): aborted" : "\(item.address): there is no interrupted upload of '\(item.path)'")
+            ToldEnd(
+                bucket: item.address.bucket, key: item.address.key, aborted: end == .aborted,
+                completed: end == .completed),
+            "\(item.address): \(text)")
+    }
+
+    private struct ToldEnd: Encodable {
+        var bucket: String
+        var key: String
+        var aborted: Bool
+        var completed: Bool
     }
 
     /// Removes what an upload of standard input left at the store: no later run can go on with it.

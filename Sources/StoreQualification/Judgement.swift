@@ -73,8 +73,10 @@ public struct QualificationReport: Sendable {
     public var requests: Int
     /// The prefix of all keys that were used.
     public var prefix: String
-    /// Keys of objects that could not be removed.
+    /// Keys of objects that could not be removed, and uploads in parts that could not be aborted.
     public var leftBehind: [String]
+    /// Whether checks were not made because the time was up, or the qualification was stopped.
+    public var isCutShort: Bool
 
     /// Whether a promise is broken.
     public var isBroken: Bool { judgements.contains { $0.verdict == .broken } }

@@ -14,7 +14,7 @@ public struct Qualification: Sendable {
     private let opener: any SessionOpener
     private let transport: StoreTransport
     private let now: @Sendable () -> Date
-    private let patience: Duration
+    private let time: CheckingTime
 
     /// Prepares a qualification.
     ///
@@ -24,7 +24,7 @@ public struct Qualification: Sendable {
     ///   - opener: Opens sessions for the credential's role.
     ///   - transport: Sends requests to the store.
     ///   - now: The clock of the signatures.
-    ///   - patience: Time for all checks; what is left then is not judged.
+    ///   - patience: Time for all checks, from now on; what is left then is not judged.
     public init(
         _ bucket: Bucket, _ credential: StorageCredential, opener: any SessionOpener,
         transport: @escaping StoreTransport,
@@ -35,7 +35,7 @@ public struct Qualification: Sendable {
         self.opener = opener
         self.transport = transport
         self.now = now
-        self.patience = patience
+        time = CheckingTime(patience)
     }
 
     /// The schemes that the bucket may have: those of its provider and its credential, its own first.
@@ -52,17 +52,19 @@ public struct Qualification: Sendable {
         return [bucket.scheme] + all.filter { $0 != bucket.scheme }
     }
 
+    /// Ends the time for checks. What was made is still removed.
+    public func stop() { time.end() }
+
     /// Tries the bucket with some schemes.
     public func run(_ schemes: [Bucket.Scheme]) async -> QualificationReport {
         let prefix = Self.place + UUID().uuidString.lowercased() + "/"
-        let deadline = ContinuousClock.now + patience
-        var report = QualificationReport(judgements: [], requests: 0, prefix: prefix, leftBehind: [])
+        var report = QualificationReport(judgements: [], requests: 0, prefix: prefix, leftBehind: [], isCutShort: false)
         for scheme in schemes {
             var trial = bucket
             trial.scheme = scheme
             let round = QualificationRound(
                 trial, credential, prefix: prefix + scheme.rawValue + "/", transport: transport, now: now,
-                deadline: deadline)
+                time: time)
             if await round.tryUploads() {
                 await round.tryDownloads()
                 await round.tryForms()
@@ -75,6 +77,7 @@ public struct Qualification: Sendable {
             report.leftBehind += await round.clean()
             report.judgements += await round.judgements
             report.requests += await round.requests
+            if await round.isCutShort { report.isCutShort = true }
         }
         return report
     }

@@ -68,7 +68,7 @@ extension QualificationRound {
             let link = try? signer.url(
                 "GET", of: ObjectKey(key), in: bucket, with: credential, expiresIn: 60, at: now()),
             let stored = await send(StoreCall(method: "GET", url: link.reveal(), headers: []))
-        else { return judge(.postPolicy, .contentType, check, .notJudged, "not stored") }
+        else { return judge(.postPolicy, .contentType, check, .notJudged, why("not stored")) }
         let type = stored.field("content-type")
         judge(.postPolicy, .contentType, check, type == Self.type ? .kept : .broken, "stored as \(type ?? "nothing")")
     }

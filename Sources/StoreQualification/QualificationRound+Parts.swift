@@ -10,11 +10,10 @@ extension QualificationRound {
         let delivery = Delivery.multipartPart
         let key = freshKey()
         guard let upload = await start(key), let other = await start(key) else {
-            return judge(delivery, .works, "start of an upload in parts", .notJudged, "the store did not start one")
+            return judge(
+                delivery, .works, "start of an upload in parts", .notJudged, why("the store did not start one"))
         }
         guard let link = part(1, of: upload, key, Self.body) else {
-            await abort(upload, key)
-            await abort(other, key)
             return judge(delivery, .works, "part", .notJudged, "this scheme cannot sign parts")
         }
         let text = LinkText(link.url)
@@ -46,7 +45,6 @@ extension QualificationRound {
                 await expectStored(delivery, "upload in parts, read back", key)
             }
         }
-        await abort(upload, key)
         await abort(other, key)
         if let late = part(1, of: other, key, Self.body) {
             judgeRefused(.part, "a part of an upload that was aborted", await use(late, Self.body))
@@ -54,7 +52,7 @@ extension QualificationRound {
     }
 
     private func judgeRefused(_ promise: StorePromise, _ check: String, _ answer: StoreAnswer?) {
-        guard let answer else { return judge(.multipartPart, promise, check, .notJudged, "no answer") }
+        guard let answer else { return judge(.multipartPart, promise, check, .notJudged, why()) }
         let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
         judge(.multipartPart, promise, check, verdict, answer.summary)
     }
@@ -68,7 +66,7 @@ extension QualificationRound {
             expiresIn: expiresIn, at: now().addingTimeInterval(-Double(secondsAgo)))
     }
 
-    private func url(_ method: String, _ key: String, _ headers: [NamedValue], _ query: [NamedValue]) -> String? {
+    func url(_ method: String, _ key: String, _ headers: [NamedValue], _ query: [NamedValue]) -> String? {
         try? signer.url(
             method, of: ObjectKey(key), in: bucket, with: credential, headers: headers, query: query, expiresIn: 60,
             at: now()
@@ -81,6 +79,7 @@ extension QualificationRound {
         let answer = await send(StoreCall(method: "POST", url: url, headers: headers, body: []))
         guard let id = answer?.element("UploadId"), id.consists(of: .visible, count: 1...1024)
         else { return nil }
+        touch(upload: id, of: key)
         return id
     }
 
@@ -89,10 +88,5 @@ extension QualificationRound {
         let part = "<Part><PartNumber>1</PartNumber><ETag>\(tag)</ETag></Part>"
         let body = "<CompleteMultipartUpload>\(part)</CompleteMultipartUpload>"
         return await send(StoreCall(method: "POST", url: url, headers: [], body: Array(body.utf8)), to: key)
-    }
-
-    private func abort(_ upload: String, _ key: String) async {
-        guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]) else { return }
-        _ = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true)
     }
 }

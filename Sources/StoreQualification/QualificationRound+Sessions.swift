@@ -11,6 +11,7 @@ extension QualificationRound {
         guard let role = credential.sessionRole, bucket.maxSessionTTL > 0 else {
             return judge(delivery, .works, "session", .notJudged, "the bucket's credential has no sessionRole")
         }
+        guard !isTimeUp() else { return judge(delivery, .works, "session", .notJudged, why()) }
         let inside = prefix + "inside/"
         let scope = SessionScope(tryingIn: bucket.name, below: inside)
         let session: SessionCredential
@@ -46,6 +47,8 @@ extension QualificationRound {
             await expectRefused(
                 delivery, .scope, "deletion in another place", at: secret, await use("DELETE", secret, session),
                 unless: Self.body)
+        } else {
+            judge(delivery, .scope, "download from another place", .notJudged, why("nothing to download"))
         }
         await expectRefused(
             delivery, .scope, "deletion", at: key, await use("DELETE", key, session), unless: Self.body)

@@ -15,7 +15,7 @@ extension QualificationRound {
             return judge(delivery, .works, "signature", .notJudged, "the request cannot be signed")
         }
         guard let answer = await send(call, to: key) else {
-            return judge(delivery, .works, "signature", .notJudged, "no answer")
+            return judge(delivery, .works, "signature", .notJudged, why())
         }
         guard answer.isSuccess else {
             let scheme = bucket.provider == .oss ? "OSS version 1" : "AWS version 2"

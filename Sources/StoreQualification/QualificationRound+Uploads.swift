@@ -32,7 +32,7 @@ extension QualificationRound {
         switch await look(at: key) {
         case .object(let bytes): judge(delivery, .works, check, bytes == body ? .kept : .broken, "\(bytes.count) bytes")
         case .nothing: judge(delivery, .works, check, .broken, "404")
-        case .unknown: judge(delivery, .works, check, .notJudged, "no answer")
+        case .unknown: judge(delivery, .works, check, .notJudged, why())
         }
     }
 
@@ -104,7 +104,9 @@ extension QualificationRound {
         if let url = LinkText(link.url).forKey(below, insteadOf: key) {
             await expectRefused(delivery, .key, "a key below", at: below, await send(call.with(url: url), to: below))
         }
-        guard await place(Self.body, at: key) else { return }
+        guard await place(Self.body, at: key) else {
+            return judge(delivery, .method, "other methods with a link for PUT", .notJudged, why("nothing to try"))
+        }
         for method in ["DELETE", "POST"] {
             let answer = await send(call.with(method: method).with(body: method == "POST" ? [0x78] : nil), to: key)
             await expectRefused(
@@ -128,7 +130,7 @@ extension QualificationRound {
             )
         else { return }
         guard let answer = await use(signed, Self.body, key: foreign) else {
-            return judge(.presignedURL, .region, "signed for another region", .notJudged, "no answer")
+            return judge(.presignedURL, .region, "signed for another region", .notJudged, why())
         }
         judge(
             .presignedURL, .region, "signed for another region", answer.isSuccess ? .noted : .kept,
@@ -220,7 +222,7 @@ extension QualificationRound {
                 answer == nil || stranger == nil ? .notJudged : stranger?.isSuccess == true ? .broken : .kept
             judge(
                 delivery, .nothingMore, "\(header.name), unsigned", verdict,
-                "\(answer?.summary ?? "no answer"), then \(stranger?.summary ?? "no answer") for everyone")
+                "\(answer?.summary ?? why()), then \(stranger?.summary ?? why()) for everyone")
         }
         await tryCopy(vendor)
         if vendor == "x-amz-" {
@@ -231,12 +233,18 @@ extension QualificationRound {
         guard let link = try? uploadLink(key, Self.body) else { return }
         let name = bucket.trialBinding.metadataPrefix + "more"
         let call = StoreCall(link, Self.body).with(header: name, "unsigned")
-        guard let answer = await send(call, to: key) else { return }
+        let check = "metadata, unsigned"
+        guard let answer = await send(call, to: key) else {
+            return judge(delivery, .nothingMore, check, .notJudged, why())
+        }
         var isObeyed = false
         if answer.isSuccess, let download = try? downloadLink(key) {
-            isObeyed = await use(download)?.field(name) == "unsigned"
+            guard let read = await use(download) else {
+                return judge(delivery, .nothingMore, check, .notJudged, why())
+            }
+            isObeyed = read.field(name) == "unsigned"
         }
-        judge(delivery, .nothingMore, "metadata, unsigned", isObeyed ? .broken : .kept, answer.summary)
+        judge(delivery, .nothingMore, check, isObeyed ? .broken : .kept, answer.summary)
     }
 
     /// OpenStack Swift has a header of its own for the time of an object's removal, and refuses a time that is over.
@@ -250,12 +258,16 @@ extension QualificationRound {
             guard let link = try? uploadLink(key, Self.body) else { continue }
             guard let answer = await send(StoreCall(link, Self.body).with(header: header.name, header.value), to: key)
             else {
-                judge(.presignedURL, .nothingMore, check, .notJudged, "no answer")
+                judge(.presignedURL, .nothingMore, check, .notJudged, why())
                 continue
             }
             var isObeyed = answer.status == 400
             if answer.isSuccess, let download = try? downloadLink(key) {
-                isObeyed = await use(download)?.field("last-modified")?.contains(" 2001 ") ?? false
+                guard let read = await use(download) else {
+                    judge(.presignedURL, .nothingMore, check, .notJudged, why())
+                    continue
+                }
+                isObeyed = read.field("last-modified")?.contains(" 2001 ") ?? false
             }
             // With the setting, nobody relies on when an object was made, nor on that it stays.
             let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
@@ -268,33 +280,44 @@ extension QualificationRound {
         let (key, header) = (freshKey("page.html"), NamedValue("x-detect-content-type", "true"))
         guard let link = try? uploadLink(key, Self.body) else { return }
         let call = StoreCall(link, Self.body)
-        let answer = await send(
-            link.headers.contains { $0.name == header.name }
-                ? call.adding(header) : call.with(header: header.name, header.value), to: key)
-        var isPage = false
-        if answer?.isSuccess == true, let download = try? downloadLink(key) {
-            isPage = await use(download)?.field("content-type")?.hasPrefix("text/html") ?? false
+        let check = "\(header.name), unsigned"
+        let isBound = link.headers.contains { $0.name == header.name }
+        let changed = isBound ? call.adding(header) : call.with(header: header.name, header.value)
+        guard let answer = await send(changed, to: key) else {
+            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
         }
-        judge(
-            .presignedURL, .nothingMore, "\(header.name), unsigned",
-            answer == nil ? .notJudged : isPage ? .broken : .kept, answer?.summary ?? "no answer")
+        var isPage = false
+        if answer.isSuccess, let download = try? downloadLink(key) {
+            guard let read = await use(download) else {
+                return judge(.presignedURL, .nothingMore, check, .notJudged, why())
+            }
+            isPage = read.field("content-type")?.hasPrefix("text/html") ?? false
+        }
+        judge(.presignedURL, .nothingMore, check, isPage ? .broken : .kept, answer.summary)
     }
 
     private func tryCopy(_ vendor: String) async {
         let secret = Array("an object that the link is not for".utf8)
         let source = freshKey("secret.bin")
-        guard await place(secret, at: source) else { return }
+        let check = "\(vendor)copy-source, unsigned"
+        guard await place(secret, at: source) else {
+            return judge(.presignedURL, .nothingMore, check, .notJudged, why("nothing to copy"))
+        }
         let key = freshKey()
         // The same length, so that a bound length fits.
         let body = [UInt8](repeating: 0x78, count: secret.count)
         guard let link = try? uploadLink(key, body) else { return }
         let call = StoreCall(link, body).with(header: vendor + "copy-source", "/\(bucket.name)/\(source)")
         guard let answer = await send(call, to: key) else {
-            return judge(.presignedURL, .nothingMore, "\(vendor)copy-source, unsigned", .notJudged, "no answer")
+            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
         }
-        let isCopy = await look(at: key) == .object(secret)
+        let found = await look(at: key)
+        guard !answer.isSuccess || found != .unknown else {
+            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
+        }
+        let isCopy = found == .object(secret)
         judge(
-            .presignedURL, .nothingMore, "\(vendor)copy-source, unsigned", isCopy ? .broken : .kept,
+            .presignedURL, .nothingMore, check, isCopy ? .broken : .kept,
             answer.summary + (isCopy ? ", and it is a copy of another object" : ""))
     }
 }

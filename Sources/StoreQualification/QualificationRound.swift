@@ -11,28 +11,30 @@ actor QualificationRound {
     let signer = URLSigner()
     let now: @Sendable () -> Date
     private let transport: StoreTransport
-    private let deadline: ContinuousClock.Instant
+    private let time: CheckingTime
     private(set) var judgements: [Judgement] = []
     private(set) var requests = 0
+    /// Whether a check was not made because the time was up.
+    private(set) var isCutShort = false
     /// Keys that objects may have, and the versions that the store told.
     private var touched: [String: Set<String>] = [:]
+    /// Uploads in parts that were started, and neither completed nor aborted as far as the store told.
+    private var uploads: [(id: String, key: String)] = []
 
     static let type = "image/png"
     static let body = Array("the bytes of an object that sluice qualify made".utf8)
     static let life = 300
-    /// The time for the removal of what was made, which is always tried.
-    private static let cleaningTime = Duration.seconds(60)
 
     init(
         _ bucket: Bucket, _ credential: StorageCredential, prefix: String, transport: @escaping StoreTransport,
-        now: @escaping @Sendable () -> Date, deadline: ContinuousClock.Instant
+        now: @escaping @Sendable () -> Date, time: CheckingTime
     ) {
         self.bucket = bucket
         self.credential = credential
         self.prefix = prefix
         self.transport = transport
         self.now = now
-        self.deadline = deadline
+        self.time = time
     }
 
     /// A key that nothing else uses. All its characters are written in a URL as they are.
@@ -45,14 +47,26 @@ actor QualificationRound {
     /// Notes a key that a changed request may write to.
     func touch(_ key: String) { touched[key, default: []].formUnion([]) }
 
+    /// Notes an upload in parts that was started.
+    func touch(upload: String, of key: String) { uploads.append((upload, key)) }
+
     /// Sends a request; `nil` without an answer, or when the time is up.
     func send(_ call: StoreCall, to key: String? = nil, cleaning: Bool = false) async -> StoreAnswer? {
-        guard ContinuousClock.now < (cleaning ? deadline + Self.cleaningTime : deadline) else { return nil }
+        guard cleaning ? !time.isCleaningOver : !isTimeUp() else { return nil }
         requests += 1
         let answer = await transport(call)
         if let key, let version = answer?.version { touched[key, default: []].insert(version) }
         return answer
     }
+
+    /// Whether no more checks may be made. Whoever asks has one to make.
+    func isTimeUp() -> Bool {
+        if time.isOver { isCutShort = true }
+        return isCutShort
+    }
+
+    /// Why there is no judgement: because of what is named, unless the time was up.
+    func why(_ reason: String = "no answer") -> String { isCutShort ? "the time was up" : reason }
 
     /// Records a judgement.
     func judge(
@@ -70,7 +84,7 @@ actor QualificationRound {
         _ delivery: Delivery, _ check: String, _ answer: StoreAnswer?, where isRight: (StoreAnswer) -> Bool
     ) -> Bool {
         guard let answer else {
-            judge(delivery, .works, check, .notJudged, "no answer")
+            judge(delivery, .works, check, .notJudged, why())
             return false
         }
         let works = isRight(answer)
@@ -104,7 +118,7 @@ actor QualificationRound {
         _ delivery: Delivery, _ promise: StorePromise, _ check: String, at key: String, _ answer: StoreAnswer?,
         unless former: [UInt8]? = nil
     ) async {
-        guard let answer else { return judge(delivery, promise, check, .notJudged, "no answer") }
+        guard let answer else { return judge(delivery, promise, check, .notJudged, why()) }
         switch await look(at: key) {
         case .nothing:
             judge(delivery, promise, check, former == nil ? .kept : .broken, answer.summary)
@@ -122,17 +136,25 @@ actor QualificationRound {
     func expectUnread(
         _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ answer: StoreAnswer?
     ) {
-        guard let answer else { return judge(delivery, promise, check, .notJudged, "no answer") }
+        guard let answer else { return judge(delivery, promise, check, .notJudged, why()) }
         let verdict: Verdict =
             answer.isSuccess || answer.status == 304 ? .broken : 300..<500 ~= answer.status ? .kept : .notJudged
         judge(delivery, promise, check, verdict, answer.summary)
     }
 
+    /// Aborts an upload in parts.
+    func abort(_ upload: String, _ key: String) async {
+        guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]) else { return }
+        let answer = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true)
+        if answer?.isRemoval ?? false { uploads.removeAll { $0.id == upload } }
+    }
+
     /// Removes what was made.
     ///
-    /// - Returns: Keys of what is still there, or may be.
+    /// - Returns: What is still there, or may be: keys, and uploads in parts.
     func clean() async -> [String] {
-        var left: [String] = []
+        for upload in uploads { await abort(upload.id, upload.key) }
+        var left = uploads.map { "\($0.key), upload \($0.id)" }
         for (key, versions) in touched.sorted(by: { $0.key < $1.key }) {
             var isGone = true
             if versions.isEmpty {
@@ -149,7 +171,7 @@ actor QualificationRound {
             }
             if !isGone { left.append(key) }
         }
-        touched = [:]
+        (touched, uploads) = ([:], [])
         return left
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to end in order. A second one ends the process at once.
-/// Where hang-ups are ignored, as `nohup` has it, they stay so.
+/// A signal that is ignored stays so: `nohup` ignores hang-ups, and a script Ctrl-C for what it starts with `&`.
 public final class Interrupts {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
@@ -19,8 +19,7 @@ public final class Interrupts {
         let once = Once()
         numbers = [SIGINT, SIGTERM, SIGHUP].filter { number in
             let before: sighandler_t? = signal(number, SIG_IGN)
-            let wasIgnored = unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-            return number != SIGHUP || !wasIgnored
+            return unsafe unsafeBitCast(before, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self)
         }
         sources = numbers.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

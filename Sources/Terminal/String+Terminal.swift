@@ -20,18 +20,20 @@ extension String {
     /// The text with control characters escaped, since a terminal would obey them.
     public var visible: String { replacingObeyed { "\\u{\($0)}" } }
 
-    /// A JSON text of one line, with the characters of its strings escaped that a terminal would obey. The value is the
-    /// same.
+    /// A JSON text with the characters of its strings escaped that a terminal would obey. The value is the same. Its
+    /// line breaks stay: no string of JSON contains one.
     public var visibleJSON: String {
-        replacingObeyed { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
+        replacingObeyed(except: "\n") { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
     }
 
-    /// - Parameter escape: Makes an escape of a hexadecimal number, which has at most four digits.
-    private func replacingObeyed(_ escape: (String) -> String) -> String {
+    /// - Parameters:
+    ///   - kept: A character that stays all the same.
+    ///   - escape: Makes an escape of a hexadecimal number, which has at most four digits.
+    private func replacingObeyed(except kept: Unicode.Scalar? = nil, _ escape: (String) -> String) -> String {
         guard unicodeScalars.contains(where: \.isObeyedByTerminals) else { return self }
         var text = ""
         for scalar in unicodeScalars {
-            if scalar.isObeyedByTerminals {
+            if scalar.isObeyedByTerminals, scalar != kept {
                 text += escape(String(scalar.value, radix: 16))
             } else {
                 text.unicodeScalars.append(scalar)

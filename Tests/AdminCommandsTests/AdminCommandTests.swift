@@ -190,6 +190,18 @@ import Testing
         #expect(AdminLine(["grants", "list", "--bucket"], among: commands, model).pending?.name == "bucket")
     }
 
+    @Test func `a file that is named as an export's holds one, or what the line says`() throws {
+        for name in ["rows.csv", "rows.ndjson", "rows.JSONL"] {
+            let failure = #expect(throws: AdminFailure.self) { try read("grants list", ["--output", name]) }
+            #expect(failure?.message(on: nil).contains("'export'") == true && failure?.exitCode == 64)
+            #expect(throws: AdminFailure.self) { try read("grants get", ["id", "--output", name]) }
+            #expect(try read("grants export", ["--output", name]).output == name)
+            #expect(try read("grants list", ["--output", name, "--json"]).isJSON)
+            #expect(try read("grants list", ["--output", name, "--print", "id"]).output == name)
+        }
+        #expect(try read("grants list", ["--output", "rows.txt"]).output == "rows.txt")
+    }
+
     /// The gateway answers an import at its end, which may be half an hour away.
     @Test func `a command waits for as long as its operation may take`() throws {
         let waits = try ["grants import", "grants export", "issuances export", "grants list"].map {

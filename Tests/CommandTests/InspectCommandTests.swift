@@ -82,6 +82,13 @@ struct InspectCommandTests {
         #expect(!"\(answers)".contains("ours"))
     }
 
+    @Test func nothingThatATerminalObeysIsPrinted() throws {
+        let name = "n\u{9b}31m\u{202e}"
+        let asked = try JSONSerialization.data(withJSONObject: line("", ["name": name])) + Data("\n".utf8)
+        let output = try Command.run(["inspect"], input: asked).output
+        #expect(output.contains(#""n\u009b31m\u202e""#) && !output.unicodeScalars.contains("\u{9b}"), "\(output)")
+    }
+
     @Test func inputThatCannotBeReadIsNoEnd() throws {
         let run = try Command.run(
             ["-c", "exec \"$0\" inspect < /", Command.program.path], of: URL(filePath: "/bin/sh"))

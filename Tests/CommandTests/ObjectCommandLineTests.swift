@@ -212,6 +212,8 @@ import Testing
     private static let patience = #"""
         import os, signal, socket, subprocess, sys
         signal.alarm(60)
+        # The tests may run where it is ignored.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         server = socket.create_server(("127.0.0.1", 0))
         url = "http://127.0.0.1:%d" % server.getsockname()[1]
         program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_URL": url})
@@ -229,5 +231,124 @@ import Testing
             ["-c", Self.patience, Command.program.path, "share", "demo/k"],
             of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
         #expect(run.status == 130 && run.errors.contains("error: Interrupted."), "\(run.status) \(run.errors)")
+    }
+
+    /// A gateway that does not answer, and a script that started the command with `&`.
+    private static let background = #"""
+        import os, signal, socket, subprocess, sys
+        signal.alarm(60)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        server = socket.create_server(("127.0.0.1", 0))
+        url = "http://127.0.0.1:%d" % server.getsockname()[1]
+        program = subprocess.Popen(sys.argv[1:], env={**os.environ, "SLUICE_URL": url})
+        connection, _ = server.accept()
+        connection.recv(65536)
+        program.send_signal(signal.SIGINT)
+        sys.exit(program.wait())
+        """#
+
+    @Test func `Ctrl-C does not end a command in the background of a script`() throws {
+        let run = try Command.run(
+            ["-c", Self.background, Command.program.path, "share", "demo/k", "--retries", "0", "--timeout", "1"],
+            of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
+        #expect(run.status == 7, "\(run.status) \(run.errors)")
+    }
+
+    /// A gateway that is also the store of its links, and does something wrong with a download of ten bytes.
+    private static let store = #"""
+        import hashlib, http.server, json, os, signal, subprocess, sys, threading
+        signal.alarm(60)
+        # The tests may run where it is ignored.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        fault, target = sys.argv[1:3]
+        body = b"" if fault == "late" else b"0123456789"
+        class Server(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                link = {"id": "1", "method": "GET", "url": url + "/k", "headers": {}, "expiresAt": "", "expiresIn": 900}
+                self.answer(201, json.dumps(link).encode())
+            def do_GET(self):
+                if fault == "silent":
+                    program.send_signal(signal.SIGINT)
+                    program.wait()
+                    return
+                if fault == "late":
+                    open(target, "w").close()
+                self.answer(200, body)
+            def answer(self, status, content):
+                self.send_response(status)
+                self.send_header("Content-Length", len(content))
+                if status == 200 and fault == "wrong":
+                    self.send_header("ETag", '"%s"' % hashlib.md5(b"other").hexdigest())
+                self.end_headers()
+                self.wfile.write(content[:5] if status == 200 and fault == "cut" else content)
+            def log_message(self, *_):
+                pass
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        url = "http://127.0.0.1:%d" % server.server_port
+        program = subprocess.Popen(sys.argv[3:], env={**os.environ, "SLUICE_URL": url})
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sys.exit(program.wait())
+        """#
+
+    struct Fault: Sendable {
+        let name: String
+        let target: String
+        let status: Int32
+        /// What the error says.
+        let text: String
+        /// The files that are there at the end.
+        var files: [String] = []
+    }
+
+    @Test(arguments: [
+        Fault(name: "wrong", target: "-", status: 8, text: "the MD5 that the store tells.\n"),
+        Fault(name: "wrong", target: "new", status: 8, text: "the MD5 that the store tells. Nothing was kept."),
+        Fault(
+            name: "late", target: "new", status: 1, text: "new.sluice-part'.", files: ["new", "new.sluice-part"]),
+        Fault(name: "silent", target: "new", status: 130, text: "Interrupted."),
+        // The bytes cannot be taken back, and without an entity tag the store cannot be asked for the rest.
+        Fault(name: "cut", target: "-", status: 7, text: "error: "),
+    ])
+    func `a download that fails tells what became of its bytes`(fault: Fault) throws {
+        let target = fault.target == "-" ? "-" : "\(folder)/\(fault.target)"
+        let run = try Command.run(
+            ["-c", Self.store, fault.name, target, Command.program.path, "get", "demo/k", target],
+            of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
+        #expect(run.status == fault.status && run.errors.contains(fault.text), "\(run.status) \(run.errors)")
+        #expect(!run.errors.contains("sluice-part") || fault.files.count == 2, "\(run.errors)")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "state" }
+        #expect(files.sorted() == fault.files)
+    }
+
+    @Test func `a link that leads nowhere is a file that exists`() throws {
+        let link = "\(folder)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
+        for (options, status) in [([], 1), (["--force"], 7)] as [([String], Int32)] {
+            let run = try Command.run(["get", "--retries", "0", "demo/k", link] + options, environment: environment)
+            #expect(run.status == status && run.errors.contains("--force") == (status == 1), "\(run.errors)")
+        }
+    }
+
+    @Test(arguments: ["share demo/k --retries 0", "admin grants list"])
+    func `with --json, nothing but the error is told where the key would go unencrypted`(line: String) throws {
+        let run = try Command.run(
+            line.split(separator: " ").map(String.init) + ["--json", "--url", "http://127.0.0.2:1"],
+            environment: environment)
+        #expect(run.status == 7, "\(run.errors)")
+        _ = try JSONSerialization.jsonObject(with: Data(run.errors.utf8))
+    }
+
+    /// The word behind the last space is completed.
+    @Test(arguments: [
+        ("put ", [":files"]), ("put a.txt b.txt ", [":files"]), ("put --part-size 5M ", [":files"]),
+        ("get --timeout 9 ", []), ("get --timeout 9 demo/k ", [":files"]), ("get --timeout ", []),
+        ("serve --config=", [":files"]), ("credentials --format=p", ["--format=process"]),
+    ] as [(String, [String])])
+    func `names of files are offered where a file is meant`(line: String, offered: [String]) throws {
+        let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        let run = try Command.run(["complete-words", "--"] + words, environment: environment)
+        let lines = run.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+        #expect(run.status == 0 && lines == offered, "\(run.output)")
     }
 }

@@ -133,6 +133,22 @@ import Testing
         #expect(rows.count == 13)
     }
 
+    @Test func `what an answer tells besides its rows is printed too`() async throws {
+        let site = try Deployment.current
+        let principal = "user:beside-rows"
+        try await site.makeBucket("beside-rows")
+        let grant = try await site.grant(["GetObject"], to: principal, in: "beside-rows")
+        let quota = try await site.quota(5, for: principal)
+        let review = try await done(["access", "--principal", principal, "--json"])
+        #expect(review.rows.contains { $0["grant"]?["id"]?.text == grant })
+        #expect(review.json["principal"]?.text == principal && review.json["nextPageToken"] == nil)
+        #expect(review.json["quotas"]?.items.contains { $0["id"]?.text == quota } == true)
+        let table = try await done(["access", "--principal", principal]).output
+        #expect(table.contains("\n\nprincipal  \(principal)\n") && table.contains("\nquotas:\n  "), "\(table)")
+        let none = try await admin(["issuances", "list", "--principal", principal])
+        #expect(none.status == 0 && none.output.hasPrefix("from  ") && none.errors == "There are no rows.\n")
+    }
+
     @Test func `what was issued is exported line by line`() async throws {
         let site = try Deployment.current
         try await site.makeBucket("exported")
@@ -348,11 +364,9 @@ extension AdminCommandTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         // A gateway that stops in the middle of the answer.
         let script = #"""
-            import os, signal, socket, subprocess, sys
+            import os, socket, subprocess, sys
             server = socket.create_server(("127.0.0.1", 0))
             url = "http://127.0.0.1:%d" % server.getsockname()[1]
-            # The tests may run under nohup.
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             program = subprocess.Popen(sys.argv[2:], env={**os.environ, "SLUICE_ADMIN_URL": url})
             connection, _ = server.accept()
             connection.recv(65536)

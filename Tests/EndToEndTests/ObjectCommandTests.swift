@@ -273,6 +273,8 @@ import Testing
     /// What happens to the file or its options between two runs.
     enum Change: String, CaseIterable {
         case nothing, bytes, length, type
+        /// The parts are now longer than the file.
+        case partSize
     }
 
     /// The upload that was killed is taken up only where nothing changed; otherwise nothing is left of it at the store.
@@ -294,6 +296,7 @@ import Testing
             case .bytes: body = Self.bytes(6 * Self.mebibyte, seed: 99)
             case .length: body = Self.bytes(1000)
             case .type: arguments += ["--content-type", "image/png"]
+            case .partSize: arguments = arguments.map { $0 == "5M" ? "16M" : $0 }
             }
             if change == .bytes || change == .length { _ = try folder.write("next.bin", body) }
             if !option.isEmpty { arguments.append(option) }
@@ -305,7 +308,7 @@ import Testing
                 "SELECT state FROM multipart_uploads WHERE object_key = '\(key)' ORDER BY created_at")
             switch (change, option) {
             case (_, "--abort"): #expect(states == ["aborted"])
-            case (.length, _): #expect(states == ["aborted"])
+            case (.length, _), (.partSize, _): #expect(states == ["aborted"])
             case (.nothing, ""): #expect(states == ["completed"])
             default: #expect(states == ["aborted", "completed"])
             }
@@ -442,6 +445,26 @@ import Testing
         #expect(try await bench.downloadLink(key).use().body == body)
         #expect((proxy.lines.count { $0.contains("/parts ") } == links) == (unanswered == .recent))
         #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
+    }
+
+    @Test func `an upload that turns out to be completed is not given up, and is over`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let proxy = try FaultyProxy(to: bench.user.client.port) { line, _ in
+            line.contains("/complete ") ? .hideAnswer(504) : .pass
+        }
+        defer { proxy.close() }
+        let key = bench.freshKey("over.bin")
+        _ = try folder.write("over.bin", Self.bytes(6 * Self.mebibyte))
+        let arguments = [
+            "put", "over.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--url", proxy.origin, "--retries", "0",
+        ]
+        let put = try await run(bench, folder, arguments)
+        #expect(put.status == 6, "\(put.errors)")
+        let abort = try await run(bench, folder, arguments + ["--abort", "--json"])
+        #expect(abort.status == 0 && abort.json["key"].text == key, "\(abort.errors)")
+        #expect(abort.json["aborted"] == false && abort.json["completed"] == true, "\(abort.output)")
+        let again = try await run(bench, folder, arguments + ["--abort"])
+        #expect(again.status == 0 && again.output.contains("no interrupted upload"), "\(again.output)")
     }
 
     @Test func `a conflict of two writers is no answer that was lost, and is tried again`() async throws {

@@ -451,6 +451,9 @@ import Testing
             try finish("\(folder)/to-f")
             #expect(try text(file) == "new" && FileStatus(file).permissions == 0o755)
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/to-f") == "f")
+            // One that cannot get its name stays private.
+            #expect(throws: ClientFailure.self) { try finish(file, replaces: false) }
+            #expect(try FileStatus("\(file).sluice-part").permissions == 0o600)
         }
     }
 
@@ -478,6 +481,8 @@ import Testing
         #expect(line == #"{"key":"a\u009b31m\u202e\u007f\u2028ü.txt"}"# + "\n")
         let read = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
         #expect(read["key"]?.unicodeScalars.elementsEqual(key.unicodeScalars) == true)
+        // Line breaks between the values stay.
+        #expect("{\n  \"a\" : \"\u{85}\"\n}".visibleJSON == "{\n  \"a\" : \"\\u0085\"\n}")
     }
 
     @Test func `an upload in parts cannot be bound to creation, so it does not begin`() async throws {

@@ -18,6 +18,12 @@ import Testing
     private func qualify(
         _ transport: @escaping StoreTransport, schemes: [Bucket.Scheme] = [.awsV4], patience: Duration = .seconds(60)
     ) async throws -> QualificationReport {
+        try await qualification(transport, patience: patience).run(schemes)
+    }
+
+    private func qualification(
+        _ transport: @escaping StoreTransport, patience: Duration = .seconds(60)
+    ) throws -> Qualification {
         let id = UUID()
         let bucket = Bucket(
             name: try BucketName("photos"), provider: .s3, endpoint: "https://store.example", region: "eu-west-1",
@@ -25,10 +31,9 @@ import Testing
         let credential = StorageCredential(
             id: id, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("made-up"),
             createdAt: Date(timeIntervalSince1970: 0))
-        return await Qualification(
+        return Qualification(
             bucket, credential, opener: NoSessions(), transport: transport,
-            now: { Date(timeIntervalSince1970: 1_900_000_000) }, patience: patience
-        ).run(schemes)
+            now: { Date(timeIntervalSince1970: 1_900_000_000) }, patience: patience)
     }
 
     /// A store that checks no signature at all.
@@ -168,9 +173,52 @@ import Testing
         let silent = try await qualify { _ in nil }
         #expect(!silent.isBroken && silent.judgements.allSatisfy { $0.verdict == .notJudged })
         #expect(!silent.leftBehind.isEmpty, "what may have been written is named")
+        #expect(!silent.isCutShort && silent.judgements.allSatisfy { $0.detail == "no answer" })
         let store = CarelessStore()
         let late = try await qualify({ store.answer($0) }, patience: .zero)
         #expect(!late.isBroken && late.judgements.allSatisfy { $0.verdict == .notJudged })
+        #expect(late.isCutShort && late.judgements.allSatisfy { $0.detail == "the time was up" })
+    }
+
+    @Test(arguments: [1, 3, 40, 80])
+    func `after the stop no more is tried, and what was made is removed`(last: Int) async throws {
+        let store = CarelessStore()
+        let stop = Mutex<(@Sendable () -> Void)?>(nil)
+        let qualification = try qualification { call in
+            let answer = store.answer(call)
+            if store.calls.withLock({ $0.count }) == last { stop.withLock { $0 }?() }
+            return answer
+        }
+        stop.withLock { $0 = { qualification.stop() } }
+        let report = await qualification.run([.awsV4, .awsV2])
+        #expect(report.isCutShort && report.leftBehind == [])
+        #expect(store.objects.withLock { $0.keys.sorted() } == [])
+        let later = store.calls.withLock { $0.dropFirst(last) }
+        #expect(!later.isEmpty && later.allSatisfy { $0.method == "DELETE" })
+        #expect(report.judgements.last?.detail == "the time was up")
+    }
+
+    /// How a store answers an abort, and whether the upload is then named as left behind.
+    @Test(arguments: [(204, false), (404, false), (403, true), (nil, true)] as [(Int?, Bool)])
+    func `an upload in parts that was started is aborted, or named`(status: Int?, isLeft: Bool) async throws {
+        let store = CarelessStore()
+        let started = Mutex(0)
+        let report = try await qualify { call in
+            let answer = store.answer(call)
+            if call.method == "POST", call.url.contains("uploads") {
+                // Only the first one starts.
+                let number = started.withLock { count in
+                    count += 1
+                    return count
+                }
+                guard number == 1 else { return StoreAnswer(status: 403) }
+                return StoreAnswer(status: 200, body: Array("<UploadId>upload-1</UploadId>".utf8))
+            }
+            guard call.method == "DELETE", call.url.contains("uploadId=upload-1") else { return answer }
+            return status.map { StoreAnswer(status: $0) }
+        }
+        #expect(report.leftBehind.contains { $0.hasSuffix("/object.bin, upload upload-1") } == isLeft)
+        #expect(report.leftBehind.count == (isLeft ? 1 : 0))
     }
 
     @Test func `a URL is changed in one place at a time`() {

@@ -223,6 +223,8 @@ struct AdminCall {
     /// Reads pages until there are enough rows.
     private func list(to output: AdminOutputFile) throws(AdminFailure) {
         var rows: [ContractValue] = []
+        // What the first page tells besides its rows.
+        var others: [ContractValue.Member] = []
         var token: String?
         repeat {
             let wanted = min(1000, invocation.limit.map { $0 - rows.count } ?? 1000)
@@ -234,6 +236,7 @@ struct AdminCall {
                 throw .unreachable("The answer is not a page of a list.")
             }
             rows += page["items"]?.items ?? []
+            if token == nil { others = page.members.filter { !["items", "nextPageToken"].contains($0.name) } }
             let next = page["nextPageToken"]?.text
             guard next == nil || next != token else {
                 throw .unreachable("The gateway answers the same page again and again.")
@@ -241,7 +244,7 @@ struct AdminCall {
             token = next
         } while token != nil && rows.count < invocation.limit ?? .max
         if let limit = invocation.limit { rows = Array(rows.prefix(limit)) }
-        try show(rows, on: output)
+        try show(rows, beside: others, on: output)
         if rows.isEmpty, !isJSON { screen.note("There are no rows.") }
         if token != nil { screen.note("There are more rows. Use '--limit' or '--all' to see them.") }
     }
@@ -251,9 +254,11 @@ struct AdminCall {
         invocation.isJSON || (invocation.printed == nil && invocation.output?.hasSuffix(".json") == true)
     }
 
-    private func show(_ rows: [ContractValue], on output: AdminOutputFile) throws(AdminFailure) {
+    private func show(
+        _ rows: [ContractValue], beside others: [ContractValue.Member], on output: AdminOutputFile
+    ) throws(AdminFailure) {
         if isJSON {
-            let page = ContractValue.object([.init("items", .array(rows))])
+            let page = ContractValue.object(others + [.init("items", .array(rows))])
             return try write(Array((page.json(isIndented: true) + "\n").utf8), to: output)
         }
         if let members = invocation.printed {
@@ -262,7 +267,10 @@ struct AdminCall {
         let stream = invocation.output == nil ? screen.output : nil
         let table = TextTable.rows(
             rows, of: command.words[0], chosen: invocation.columns, known: command.answerMembers(model), on: stream)
-        try write(Array((rows.isEmpty ? "" : table).utf8), to: output)
+        let lines = TextTable.members(
+            of: .object(others), by: AnswerShape(command.answerSchema(model), model), on: stream)
+        let blocks = [rows.isEmpty ? "" : table, lines].filter { !$0.isEmpty }
+        try write(Array(blocks.joined(separator: "\n").utf8), to: output)
     }
 
     /// Returns the values of members with tabs between them.

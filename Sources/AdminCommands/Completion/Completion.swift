@@ -61,9 +61,20 @@ public struct Completion: Sendable {
 
     private mutating func complete(_ before: ArraySlice<String>, _ last: String, in tree: ProgramTree) {
         let (command, rest) = tree.command(before)
-        if let option = command.options.first(where: { $0.names.contains(rest.last ?? "") }), option.value != nil {
-            takesFiles = option.isFile
-            return offer(option.choices.map { .init(name: $0, text: "") }, last)
+        var words = rest
+        var given = 0
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word.count > 1 else {
+                given += 1
+                continue
+            }
+            guard let option = command.option(word), option.value != nil, words.popFirst() == nil else { continue }
+            return offerValues(of: option, last)
+        }
+        if last.hasPrefix("--"), let equals = last.firstIndex(of: "="),
+            let option = command.option(String(last[..<equals]))
+        {
+            return offerValues(of: option, last, after: String(last[...equals]))
         }
         if last.hasPrefix("-") {
             let names = command.options.flatMap { option in
@@ -71,10 +82,14 @@ public struct Completion: Sendable {
             }
             return offer(names, last)
         }
-        let given = rest.filter { !$0.hasPrefix("-") }.count
-        let argument = command.arguments.dropFirst(given).first
+        let argument = command.arguments.dropFirst(given).first ?? command.arguments.last { $0.isRepeating }
         takesFiles = argument?.isFile ?? false
         offer(command.commands + (argument?.choices ?? []).map { .init(name: $0, text: "") }, last)
+    }
+
+    private mutating func offerValues(of option: ProgramTree.Option, _ last: String, after prefix: String = "") {
+        takesFiles = option.isFile
+        offer(option.choices.map { .init(name: $0, text: "") }, last, after: prefix)
     }
 
     private mutating func completeAdmin(_ before: [String], _ last: String) {

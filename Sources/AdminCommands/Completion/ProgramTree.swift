@@ -19,6 +19,8 @@ public struct ProgramTree: Sendable {
         let value: String?
         let choices: [String]
         let isFile: Bool
+        /// Whether it may be there more than once.
+        let isRepeating: Bool
     }
 
     /// The name of the command.
@@ -53,6 +55,9 @@ public struct ProgramTree: Sendable {
     /// The names of the commands below this one.
     public var commands: [Entry] { subcommands.map { Entry(name: $0.name, text: $0.abstract) } }
 
+    /// The option with a name, which has its dashes.
+    func option(_ name: String) -> Option? { options.first { $0.names.contains(name) } }
+
     /// Returns the command that words name below this one, and the words that follow its own.
     func command(_ words: ArraySlice<String>) -> (tree: ProgramTree, rest: ArraySlice<String>) {
         guard let first = words.first, let inner = subcommands.first(where: { $0.name == first }) else {
@@ -74,5 +79,6 @@ extension ProgramTree.Option {
         choices = (node["allValues"]?.items ?? []).compactMap(\.text)
         let kinds = node["completionKind"]?.members.map(\.name) ?? []
         isFile = ["file", "dir", "directory"].contains(value) || kinds.contains("file") || kinds.contains("directory")
+        isRepeating = node["isRepeating"] == .bool(true)
     }
 }

@@ -117,7 +117,7 @@ struct AdminOperation: Sendable {
 
     /// Whether the answer says, in a member `valid`, whether what was examined is right.
     func judges(_ model: ContractModel) -> Bool {
-        model.resolved(answer?.schema ?? .null)["properties"]?["valid"] != nil
+        answerSchema(model)["properties"]?["valid"] != nil
     }
 
     /// The description of a JSON body; `nil` if there is none.
@@ -155,9 +155,12 @@ struct AdminOperation: Sendable {
         (answerRow(model)["properties"]?.members ?? []).map(\.name)
     }
 
+    /// Returns the schema of the answer.
+    func answerSchema(_ model: ContractModel) -> ContractValue { model.resolved(answer?.schema ?? .null) }
+
     /// Returns the schema of the answer, or of one row if the answer is a page.
     func answerRow(_ model: ContractModel) -> ContractValue {
-        let schema = model.resolved(answer?.schema ?? .null)
+        let schema = answerSchema(model)
         return isPaged ? model.resolved(schema["properties"]?["items"]?["items"] ?? .null) : schema
     }
 }

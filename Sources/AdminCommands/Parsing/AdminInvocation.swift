@@ -1,4 +1,5 @@
 import ContractModel
+import LocalFiles
 
 /// The arguments and options after the words of a command, checked against its operation.
 struct AdminInvocation: Sendable {
@@ -100,7 +101,16 @@ struct AdminInvocation: Sendable {
     }
 
     private func contradictions() -> [String] {
-        isJSON && printed != nil ? ["'--json' and '--print' exclude each other."] : []
+        var mistakes: [String] = []
+        if isJSON, printed != nil { mistakes.append("'--json' and '--print' exclude each other.") }
+        if let output, !command.answersFile, !isJSON, printed == nil, let ending = FileName.fileExtension(output),
+            ["csv", "ndjson", "jsonl"].contains(ending)
+        {
+            mistakes.append(
+                "'\(output)' ends with '.\(ending)', but this command writes a table, or JSON with '--json'. "
+                    + "Commands named 'export' write CSV and NDJSON.")
+        }
+        return mistakes
     }
 
     private mutating func take(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import LocalFiles
+import Terminal
 
 /// Reads one JSON object per line from standard input, and writes one answer per line to standard output.
 enum JSONLines {
@@ -35,7 +36,8 @@ enum JSONLines {
                 failed = true
                 json = try encoder.encode(answer)
             }
-            do { try OpenFile.standardOutput.write(json + Data("\n".utf8)) } catch {
+            let text = String(decoding: json, as: UTF8.self).visibleJSON + "\n"
+            do { try OpenFile.standardOutput.write(text.utf8) } catch {
                 throw StreamFailure(description: "Standard output cannot be written: \(error).")
             }
         }

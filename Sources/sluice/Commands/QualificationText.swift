@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GatewayCore
 import StoreQualification
+import Terminal
 
 /// The report of `sluice qualify`.
 enum QualificationText {
@@ -15,20 +16,23 @@ enum QualificationText {
             let kept = checks.count { $0.verdict == .kept }
             lines.append([promise.rawValue, verdict.rawValue, "\(kept) of \(checks.count) kept"])
         }
-        var text = grid(lines)
+        var text = TextGrid.text(lines)
         let shown = report.judgements.filter { all || $0.verdict != .kept }
         if !shown.isEmpty {
             let rows = shown.map { judgement in
                 [
                     judgement.verdict.rawValue, judgement.scheme.rawValue, judgement.delivery.rawValue,
-                    judgement.promise.rawValue, judgement.check, judgement.detail,
+                    judgement.promise.rawValue, judgement.check, judgement.detail.visible,
                 ]
             }
-            text += "\n" + grid([["VERDICT", "SCHEME", "DELIVERY", "PROMISE", "CHECK", "ANSWER"]] + rows)
+            text += "\n" + TextGrid.text([["VERDICT", "SCHEME", "DELIVERY", "PROMISE", "CHECK", "ANSWER"]] + rows)
         }
         text += "\n\(report.requests) requests below \(report.prefix)."
         if report.isBroken { text += " This store does not keep all promises." + advice(report) }
-        for key in report.leftBehind { text += "\nLeft behind: \(key)" }
+        if report.isCutShort {
+            text += "\nNot all checks were made: the time of '--patience' was up, or the command was interrupted."
+        }
+        for left in report.leftBehind { text += "\nLeft behind: \(left)" }
         return text
     }
 
@@ -56,7 +60,7 @@ enum QualificationText {
     static func json(_ report: QualificationReport, of bucket: Bucket) -> String {
         let value = Told(
             bucket: bucket.name.rawValue, prefix: report.prefix, requests: report.requests,
-            isBroken: report.isBroken, leftBehind: report.leftBehind,
+            isBroken: report.isBroken, isCutShort: report.isCutShort, leftBehind: report.leftBehind,
             promises: Dictionary(
                 uniqueKeysWithValues: StorePromise.allCases.compactMap { promise in
                     report.verdict(on: promise).map { (promise.rawValue, $0.rawValue) }
@@ -69,7 +73,7 @@ enum QualificationText {
             })
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self).visibleJSON } ?? ""
     }
 
     private struct Told: Encodable {
@@ -86,18 +90,9 @@ enum QualificationText {
         var prefix: String
         var requests: Int
         var isBroken: Bool
+        var isCutShort: Bool
         var leftBehind: [String]
         var promises: [String: String]
         var checks: [Check]
-    }
-
-    private static func grid(_ lines: [[String]]) -> String {
-        let count = lines.first?.count ?? 0
-        let widths = (0..<count).map { column in lines.map { $0[column].count }.max() ?? 0 }
-        return lines.map { line in
-            line.enumerated().map { column, cell in
-                column == count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count + 2)
-            }.joined() + "\n"
-        }.joined()
     }
 }

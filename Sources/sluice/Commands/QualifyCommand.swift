@@ -6,8 +6,10 @@ import GatewayPostgres
 import LibCrypto
 import LibPQ
 import LineLogging
+import LocalFiles
 import Logging
 import StoreQualification
+import Terminal
 
 /// `sluice qualify`: tries what the store of a bucket keeps of what links promise.
 struct QualifyCommand: AsyncParsableCommand {
@@ -30,8 +32,11 @@ struct QualifyCommand: AsyncParsableCommand {
             means that the store is lenient without breaking a promise. 'notJudged' says why.
             Not judged at all: who else has access to the bucket, TLS, and durability.
 
-            Exit status: 0 if no promise is broken, 1 if one is, or if something was left
-            behind.
+            Ctrl-C ends the checks and removes what was made; a second one ends the command
+            at once.
+
+            Exit status: 0 if no promise is broken, 1 if one is, if something was left
+            behind, or if not all checks were made before the time was up.
             """
     )
 
@@ -88,9 +93,14 @@ struct QualifyCommand: AsyncParsableCommand {
             opener: SecurityTokenService(
                 client: client, logger: logger, now: { .now }, randomBytes: { try LibCrypto.randomBytes(count: $0) }),
             transport: StoreCall.network(timeout: .seconds(timeout)), now: { .now }, patience: .seconds(patience))
+        let interrupts = Interrupts {
+            writeToStandardError("Interrupted. What was made is being removed; a second Ctrl-C ends that.\n")
+            qualification.stop()
+        }
         let report = await qualification.run(allSchemes ? qualification.schemes : [place.bucket.scheme])
+        interrupts.end()
         print(json ? QualificationText.json(report, of: place.bucket) : QualificationText.table(report, all: verbose))
-        if report.isBroken || !report.leftBehind.isEmpty { throw ExitCode(1) }
+        if report.isBroken || report.isCutShort || !report.leftBehind.isEmpty { throw ExitCode(1) }
     }
 
     private func location(

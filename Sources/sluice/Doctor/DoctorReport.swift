@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LocalFiles
+import Terminal
 
 /// What `sluice doctor` found, in the order in which it looked.
 struct DoctorReport: Sendable {
@@ -46,7 +47,8 @@ struct DoctorReport: Sendable {
         let lines = findings.flatMap { finding in
             let head = [finding.outcome.rawValue.padded(to: 8), finding.check.rawValue.padded(to: 11)]
             let margin = String(repeating: " ", count: 21)
-            return [(head + [finding.message]).joined(separator: " ")] + (finding.advice.map { [margin + $0] } ?? [])
+            return [(head + [finding.message.visible]).joined(separator: " ")]
+                + (finding.advice.map { [margin + $0.visible] } ?? [])
         }
         let (failed, warnings) = (count(.failed), count(.warning))
         let sum = failed + warnings == 0 ? "All is well." : "Failed: \(failed). Warnings: \(warnings)."
@@ -61,7 +63,8 @@ struct DoctorReport: Sendable {
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(Document(ok: !hasFailed, checks: findings)), as: UTF8.self)
+        let data = try encoder.encode(Document(ok: !hasFailed, checks: findings))
+        return String(decoding: data, as: UTF8.self).visibleJSON
     }
 
     private func count(_ outcome: Outcome) -> Int { findings.count { $0.outcome == outcome } }

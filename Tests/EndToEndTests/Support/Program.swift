@@ -100,7 +100,7 @@ final class RunningProcess: Sendable {
     }
 
     /// Runs the command in its arguments under its own process id. A child watches it and, where necessary, outlives
-    /// the tests.
+    /// the tests. A signal that the tests ignore, as under nohup or behind `&`, ends the command all the same.
     private static let launcher = #"""
         \#(WatcherScript.functions)
         owner=$1 me=$$
@@ -110,7 +110,7 @@ final class RunningProcess: Sendable {
             wait_for_end "$owner" "$me"
             if [ ! -d "/proc/$owner" ]; then kill -KILL "$me"; fi
         ) </dev/null >/dev/null 2>&1 &
-        exec "$@"
+        exec /usr/bin/env --default-signal=HUP,INT,TERM -- "$@"
         """#
 
     /// Standard error so far.

@@ -70,7 +70,8 @@ export interface DownloadOptions extends CallOptions {
   /**
    * Where the bytes go: the path of a file in Node, or a stream. By default, the result has them as a `blob`. A file
    * gets its name once it is complete; until then its beginning is in a file beside it with `.sluice-part` at the end,
-   * from which a later download of the same object goes on.
+   * from which a later download of the same object goes on. While a download writes a file, another one to it is
+   * refused (`Conflict`).
    */
   to?: string | WritableStream<Uint8Array>;
   onProgress?: (progress: Progress) => void;
@@ -288,7 +289,7 @@ export interface ClientOptions {
   url: string | URL;
   /**
    * An API key or a JWT, or a function that answers one. It is called for each request, and again with `refresh` after
-   * the gateway has refused what it answered.
+   * the gateway has refused what it answered. What it throws ends the call.
    */
   token: string | ((wish: { refresh: boolean }) => string | Promise<string>);
   store?: StateStore;
@@ -302,7 +303,10 @@ export interface ClientOptions {
   partSize?: number;
 }
 
-/** A client of one gateway. All calls reject with a `SluiceError`, or as their signal says. */
+/**
+ * A client of one gateway. Calls reject with a `SluiceError`, as their signal says, or with what failed beside the
+ * client: an error of the file system, of a stream, or of the function `token`.
+ */
 export class Sluice {
   /** Throws a `SluiceError` if the URL is missing or is not one of http or https. */
   constructor(options: ClientOptions);
@@ -355,7 +359,7 @@ export class Sluice {
     id: string, parts: { partNumber: number; etag: string }[], options?: CallOptions,
   ): Promise<PartsUpload>;
   /** Aborts an upload in parts, and discards them at the store. */
-  abortParts(id: string): Promise<void>;
+  abortParts(id: string, options?: CallOptions): Promise<void>;
 }
 
 declare class Digest {

@@ -6,7 +6,7 @@ const maxPut = 5 * 1024 * MiB;
 // Seconds. A quota that opens tomorrow is not worth waiting for.
 const longestPause = 60;
 const hour = 3_600_000;
-// Seconds before its end from which a link is not used.
+// Seconds before its end from which a link is not used, or half of its life.
 const margin = 5;
 
 export const PAUSE = "sluice:pause";
@@ -56,35 +56,40 @@ const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2,
 // Bundlers for browsers must not look for modules of Node.
 const node = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
 
-function pause(time, signal) {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, time);
-    signal?.addEventListener("abort", end);
+// What the work results in, unless the signal fires first.
+function unlessStopped(work, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(stopped(signal));
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    work.then(resolve, reject).finally(() => signal?.removeEventListener("abort", stop));
   });
 }
 
-// Also fires when nothing has happened for a time. `alive()` says that something has.
+function pause(time, signal) {
+  let timer;
+  const passed = new Promise((resolve) => (timer = setTimeout(resolve, time)));
+  return unlessStopped(passed, signal).finally(() => clearTimeout(timer));
+}
+
+// Also fires when nothing has happened for a time. `alive()` says that something has, also after `rest()`.
 function watched(signal, time) {
   const controller = new AbortController();
   const stop = () => controller.abort();
   let timer;
+  const rest = () => clearTimeout(timer);
   const alive = () => {
-    clearTimeout(timer);
+    rest();
     timer = setTimeout(stop, time);
   };
   const end = () => {
-    clearTimeout(timer);
+    rest();
     signal?.removeEventListener("abort", stop);
   };
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop);
   alive();
-  return { signal: controller.signal, alive, end };
+  return { signal: controller.signal, alive, rest, end };
 }
 
 // Digests in a stream, which WebCrypto cannot compute.
@@ -392,22 +397,16 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
   }
   return new Promise((resolve, reject) => {
     const headers = { ...settable(link.headers), "content-length": end - start };
-    const request = http.request(link.url, { method: link.method, headers });
-    const stop = () => request.destroy();
-    const fail = (error) => {
-      signal?.removeEventListener("abort", stop);
+    const request = http.request(link.url, { method: link.method, headers, signal, timeout });
+    const fail = (error) =>
       reject(error instanceof SluiceError ? error : lost(`The store did not answer: ${error?.message}`));
-    };
-    if (signal?.aborted) stop();
-    signal?.addEventListener("abort", stop);
-    request.setTimeout(timeout, stop);
+    request.on("timeout", () => request.destroy());
     request.on("response", (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (piece) => (text += text.length < 65_536 ? piece : ""));
       response.on("error", fail);
       response.on("end", () => {
-        signal?.removeEventListener("abort", stop);
         if (!request.writableFinished) request.destroy();
         resolve({ status: response.statusCode, text, header: (name) => response.headers[name] });
       });
@@ -452,15 +451,16 @@ export function indexedDBStore(database = "sluice") {
       request.onsuccess = () => resolve(request.result);
       request.onerror = () => reject(request.error);
     });
-  const open = () => {
+  // It is opened each time, because a browser may close it.
+  const run = async (mode, call) => {
     const request = indexedDB.open(database, 1);
     request.onupgradeneeded = () => request.result.createObjectStore("transfers");
-    return result(request);
-  };
-  let opened;
-  const run = async (mode, call) => {
-    opened ??= open();
-    return result(call((await opened).transaction("transfers", mode).objectStore("transfers")));
+    const opened = await result(request);
+    try {
+      return await result(call(opened.transaction("transfers", mode).objectStore("transfers")));
+    } finally {
+      opened.close();
+    }
   };
   return {
     get: (name) => run("readonly", (store) => store.get(name)),
@@ -525,22 +525,35 @@ async function sinkOfPath(path, store, object) {
   const partial = `${path}.sluice-part`;
   // Appends, also after a restart.
   const file = await files.open(partial, "a");
+  // What another program has given its name is not changed any more.
+  const own = async () => {
+    const [{ ino, size }, there] = [await file.stat(), await files.stat(partial).catch(() => ({}))];
+    if (there.ino !== ino) throw fileChanged();
+    return size;
+  };
+  const restart = async () => {
+    await own();
+    await file.truncate();
+  };
   // A file has the beginning of one object only, however its path is written.
   const name = JSON.stringify(["get", await files.realpath(partial)]);
   const begun = await store.get(name);
   const isSame = begun?.object === object;
   if (!isSame) {
     await store.delete(name);
-    await file.truncate();
+    await restart();
   }
   return {
-    size: (await file.stat()).size,
+    size: await own(),
     known: isSame ? begun : undefined,
     write: (bytes) => file.appendFile(bytes),
-    restart: () => file.truncate(),
-    begin: (known) => store.set(name, { ...known, object }),
+    restart,
+    async begin(known) {
+      await own();
+      await store.set(name, { ...known, object });
+    },
     async end() {
-      if ((await file.stat()).size !== this.size) {
+      if ((await own()) !== this.size) {
         await file.truncate();
         throw fileChanged();
       }
@@ -616,8 +629,8 @@ export class Sluice {
     return this.#call("POST", `/v1/multipart-uploads/${id}/complete`, { parts }, signal);
   }
 
-  async abortParts(id) {
-    await this.#call("DELETE", `/v1/multipart-uploads/${id}`);
+  async abortParts(id, { signal } = {}) {
+    await this.#call("DELETE", `/v1/multipart-uploads/${id}`, undefined, signal);
   }
 
   async downloadURL(object, options) {
@@ -713,7 +726,7 @@ export class Sluice {
     } finally {
       if (isFirst) this.#running.delete(name);
       // The gateway gives up after a day what nobody aborts.
-      if (isGivenUp) await this.abortParts(begun.id).catch(() => {});
+      if (isGivenUp) await this.abortParts(begun.id, { signal: AbortSignal.timeout(5000) }).catch(() => {});
     }
   }
 
@@ -857,17 +870,22 @@ export class Sluice {
   async download({ bucket, key, versionID, response, expiresIn }, { to, signal, onProgress } = {}) {
     const request = { action: "GetObject", bucket, key, versionID, response, expiresIn };
     const name = JSON.stringify([this.url, bucket, key, versionID]);
-    const sink =
-      typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
-    const known = sink.known ?? {};
+    const place = typeof to === "string" ? (await node("path")).resolve(to) : {};
+    if (this.#running.has(place)) throw failure("client", "Conflict", "Another download is writing this file.");
+    this.#running.add(place);
+    let sink;
     try {
+      sink = typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
+      const known = sink.known ?? {};
       await this.#use(() => this.link(request, { signal }), signal, (link) =>
         this.#get(link, sink, known, signal, onProgress));
       const { etag, type } = known;
       return { bucket, key, size: sink.size, etag, contentType: type, ...(await sink.end(type)) };
     } catch (error) {
-      await sink.close?.(error);
+      await sink?.close?.(error);
       throw error;
+    } finally {
+      this.#running.delete(place);
     }
   }
 
@@ -910,12 +928,14 @@ export class Sluice {
       let broken;
       try {
         for await (const bytes of pieces(answer.body)) {
-          watch.alive();
+          // A slow reader is no lost network.
+          watch.rest();
           try {
             await sink.write(bytes);
           } catch (error) {
             throw (broken = error);
           }
+          watch.alive();
           sink.size += bytes.length;
           onProgress?.({ loaded: sink.size, total: known.total });
         }
@@ -933,7 +953,7 @@ export class Sluice {
     let link, end, hasRenewed;
     const renew = async () => {
       link = await ask();
-      end = performance.now() + Math.max(0, link.expiresIn - margin) * 1000;
+      end = askedAt.get(link) + Math.max(link.expiresIn - margin, link.expiresIn / 2) * 1000;
     };
     await renew();
     return this.#retry(signal, async (attempt) => {
@@ -970,30 +990,34 @@ export class Sluice {
     // It takes effect once, even if it is sent again.
     if (method === "POST") headers["idempotency-key"] = unique();
     const request = { method, headers, body: body && JSON.stringify(body) };
-    let isRefreshed = false;
-    let isRenewed = false;
-    const attempt = async () => {
+    const start = performance.now();
+    let hasRefreshed, hasRenewed;
+    const attempt = async (refresh) => {
       try {
-        return read(await this.#ask(path, request, signal, isRefreshed));
+        const found = read(await this.#ask(path, request, signal, refresh));
+        askedAt.set(found, start);
+        return found;
       } catch (error) {
-        if (error.status === 401 && !isRefreshed && typeof this.#token === "function") isRefreshed = true;
-        else if (error.code === "IdempotentAnswerGone" && !isRenewed) {
-          isRenewed = true;
+        const isRefused = error.status === 401 && !hasRefreshed && typeof this.#token === "function";
+        if (isRefused) hasRefreshed = true;
+        else if (error.code === "IdempotentAnswerGone" && !hasRenewed) {
+          hasRenewed = true;
           headers["idempotency-key"] = unique();
         } else throw error;
-        return attempt();
+        return attempt(isRefused);
       }
     };
-    return this.#retry(signal, attempt);
+    return this.#retry(signal, () => attempt(false));
   }
 
   async #ask(path, request, signal, refresh) {
-    const token = typeof this.#token === "function" ? await this.#token({ refresh }) : this.#token;
+    const asked = async () => (typeof this.#token === "function" ? this.#token({ refresh }) : this.#token);
+    const token = await unlessStopped(asked(), signal);
     const headers = { ...request.headers, authorization: `Bearer ${token}` };
     const answer = await this.#fetch(this.url + path, { ...request, headers }, signal);
     let content = {};
     try {
-      content = JSON.parse(answer.text || "{}");
+      content = Object(JSON.parse(answer.text || "{}"));
     } catch {
       if (answer.status < 300) throw lost("The answer is not one of a gateway.");
     }
@@ -1014,6 +1038,9 @@ export class Sluice {
     }
   }
 }
+
+// When the request for a link was first sent. Its life may have begun then.
+const askedAt = new WeakMap();
 
 const quiet = { redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
 

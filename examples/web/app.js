@@ -177,7 +177,11 @@ function card({ bucket, key, type }, link, client) {
   anchor.addEventListener("click", async (event) => {
     event.preventDefault();
     try {
-      location.assign(await client.downloadURL({ bucket, key, response: { filename: name } }));
+      const url = await client.downloadURL({ bucket, key, response: { filename: name } });
+      // A refusal of the store would take the place of this page. An empty file has no first byte.
+      const { ok, status } = await fetch(url, { headers: { range: "bytes=0-0" } });
+      if (!ok && status !== 416) throw new Error(`${name} cannot be fetched: the store answered ${status}.`);
+      location.assign(url);
     } catch (error) {
       say(error.message, true);
     }

@@ -48,12 +48,20 @@ final class UploadList {
     /// Copies of files that have not arrived yet.
     nonisolated static let directory = Account.directory("Files")
 
+    /// Names of files that were removed, until nothing is left of them: the app may be ended before.
+    private static var removed: [String] {
+        get { UserDefaults.standard.stringArray(forKey: "removed") ?? [] }
+        set { UserDefaults.standard.set(newValue, forKey: "removed") }
+    }
+
     /// Goes on with the files of an earlier launch.
     init(_ account: Account) {
         self.account = account
         client = account.client()
         let files = try? FileManager.default.contentsOfDirectory(at: Self.directory, includingPropertiesForKeys: nil)
-        for file in files ?? [] { add(file) }
+        for file in files ?? [] {
+            if Self.removed.contains(file.lastPathComponent) { discard(file) } else { add(file) }
+        }
     }
 
     /// Takes a file of the directory, and sends it when it is its turn.
@@ -112,15 +120,20 @@ final class UploadList {
     /// Stops sending, and discards what has arrived.
     func remove(_ item: Item) {
         items.removeAll { $0.id == item.id }
-        let transfer = item.transfer
-        transfer?.cancel()
+        Self.removed.append(item.file.lastPathComponent)
+        item.transfer?.cancel()
+        discard(item.file, after: item.transfer)
+    }
+
+    private func discard(_ file: URL, after transfer: Transfer<Sluice.UploadResult>? = nil) {
         Task {
             _ = try? await transfer?.value
             // An upload that was paused is found by beginning it again.
-            let left = upload(item.file)
+            let left = upload(file)
             left.cancel()
             _ = try? await left.value
-            try? FileManager.default.removeItem(at: item.file)
+            try? FileManager.default.removeItem(at: file)
+            Self.removed.removeAll { $0 == file.lastPathComponent }
         }
     }
 

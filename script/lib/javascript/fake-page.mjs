@@ -44,7 +44,10 @@ export async function open(gateway, kept = new Map()) {
   find("sign-in").elements = { gateway: new Element(), token: new Element() };
   const globals = {
     document: { getElementById: find, createElement: () => new Element() },
-    location: { origin: gateway, pathname: "/", hash: `#gateway=${gateway}&token=key` },
+    location: {
+      origin: gateway, pathname: "/", hash: `#gateway=${gateway}&token=key`,
+      assign(url) { this.visited = url; },
+    },
     history: { replaceState() {} },
     localStorage: { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) },
     FormData: class {

@@ -10,7 +10,7 @@ from pathlib import Path
 from pages import HERE
 from world import MODULE
 
-LIMIT = 27 * 512
+LIMIT = 28 * 512
 README = MODULE.parent / "README.md"
 
 

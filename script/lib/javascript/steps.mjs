@@ -548,6 +548,29 @@ const steps = {
     await allHappened(kit.store_);
   },
 
+  async database({ module: { indexedDBStore } }) {
+    const name = "closed";
+    const store = indexedDBStore(name);
+    const refuse = { open: () => { throw new Error("not now"); } };
+    const { indexedDB } = globalThis;
+    Object.defineProperty(globalThis, "indexedDB", { value: refuse, configurable: true });
+    const error = await refused(store.set("a", 1));
+    Object.defineProperty(globalThis, "indexedDB", { value: indexedDB, configurable: true });
+    expect(error.message === "not now", "a database that cannot be opened", String(error));
+    await store.set("a", 1);
+    // An open connection that does not close keeps a database from being deleted.
+    await new Promise((resolve, reject) => {
+      const request = indexedDB.deleteDatabase(name);
+      request.onsuccess = resolve;
+      request.onerror = request.onblocked = () => reject(new Error("the database is in use"));
+    });
+    await store.set("b", { is: 2 });
+    const [gone, kept] = [await store.get("a"), await store.get("b")];
+    expect(gone === undefined && kept.is === 2, "what is kept", gone, kept);
+    await store.delete("b");
+    expect((await store.get("b")) === undefined, "what is forgotten");
+  },
+
   async hiddenTag(kit) {
     const client = clientOf(kit);
     const object = { bucket: kit.strictBucket, key: `${kit.folder}hidden tag` };

@@ -13,6 +13,8 @@ export class Stub {
   seen = [];
   /** Is told of each request first. It may wait, and answer `[status, content]`, or `"reset"`. */
   before = async () => {};
+  /** Life of links in seconds. */
+  life = 600;
   #links = new Map();
   #server = createServer((request, response) => this.#respond(request, response));
 
@@ -86,7 +88,7 @@ export class Stub {
   #link({ bucket, key }, part) {
     const id = `link-${this.#links.size + 1}`;
     this.#links.set(id, { part });
-    return { id, method: "PUT", bucket, key, url: `${this.url}/store/${id}`, headers: {}, expiresIn: 600 };
+    return { id, method: "PUT", bucket, key, url: `${this.url}/store/${id}`, headers: {}, expiresIn: this.life };
   }
 
   #begin(bucket, key) {

@@ -1,7 +1,9 @@
 // What the module and the web example do at a gateway and a store that are stubs: node stubbed.mjs STEP. A step throws
 // if something is not as it should be.
 
-import { readFile } from "node:fs/promises";
+import dns from "node:dns";
+import { appendFile, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import * as module from "../../../clients/javascript/sluice.js";
 import { choose, lastRow, open } from "./fake-page.mjs";
 import { expect, refused } from "./steps.mjs";
@@ -140,6 +142,116 @@ const steps = {
     controller.abort();
     const error = await soon(work);
     expect(error.name === "AbortError", "how a question ends", String(error));
+    // An app that is asked for a token may never answer.
+    const asking = new AbortController();
+    const client = new Sluice({ url: stub.url, token: () => never });
+    const ended = soon(client.downloadURL({ bucket: "demo", key: "a.bin" }, { signal: asking.signal }));
+    asking.abort();
+    expect((await ended).name === "AbortError", "how the question for a token ends", String(await ended));
+    // A gateway that does not answer is not waited for long.
+    const { timeout } = AbortSignal;
+    AbortSignal.timeout = (time) => timeout.call(AbortSignal, time / 50);
+    stub.before = async ({ method }) => (["PUT", "DELETE"].includes(method) ? never : undefined);
+    stub.seen = [];
+    const giving = new AbortController();
+    const given = clientOf(stub).upload(file, { ...target, signal: giving.signal });
+    await until(() => stub.seen.some(({ method }) => method === "PUT"));
+    giving.abort();
+    const last = await soon(given);
+    AbortSignal.timeout = timeout;
+    const count = stub.seen.filter(({ method }) => method === "DELETE").length;
+    expect(last.name === "AbortError" && count === 1, "how an abort without an answer ends", String(last), count);
+  },
+
+  async sameTarget(stub) {
+    const folder = await mkdtemp(`${tmpdir()}/sluice-target.`);
+    try {
+      const to = `${folder}/a.bin`;
+      const object = { bucket: "demo", key: "files/a.bin" };
+      const client = clientOf(stub);
+      let hold;
+      const answer = (text) => {
+        hold = held(stub, ({ method }) => method === "GET");
+        const { before } = stub;
+        stub.before = async (told) => {
+          await before(told);
+          return told.method === "GET" ? [200, text, { etag: "x" }] : undefined;
+        };
+      };
+      answer("first");
+      const first = client.download(object, { to });
+      await until(() => hold.count === 1);
+      const second = await soon(client.download(object, { to: `${folder}/./a.bin` }));
+      expect(second.code === "Conflict" && second.source === "client", "the second one", String(second));
+      hold.release();
+      expect((await first).size === 5 && `${await readFile(to)}` === "first", "the first one", `${await readFile(to)}`);
+      await client.download(object, { to });
+      // Another program ends first, and gives the file its name.
+      await rm(to);
+      answer("second");
+      const late = refused(client.download(object, { to }));
+      await until(() => hold.count === 1);
+      await appendFile(`${to}.sluice-part`, "whole");
+      await rename(`${to}.sluice-part`, to);
+      hold.release();
+      const error = await late;
+      expect(error.code === "FileChanged", "the one that is late", String(error));
+      expect(`${await readFile(to)}` === "whole", "the file of the other program", `${await readFile(to)}`);
+      expect(`${await readdir(folder)}` === "a.bin", "what is left", await readdir(folder));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+
+  async slowReader(stub) {
+    const text = "x".repeat(300_000);
+    stub.before = async ({ method }) => (method === "GET" ? [200, text] : undefined);
+    let size = 0;
+    const to = new WritableStream({
+      async write(bytes) {
+        if (!size) await later(1500);
+        size += bytes.length;
+      },
+    });
+    const client = new Sluice({ url: stub.url, token: "key", retries: 0, timeout: 1000 });
+    const done = await client.download({ bucket: "demo", key: "files/a.bin" }, { to });
+    expect(done.size === text.length && size === text.length, "what was read", done.size, size);
+  },
+
+  async connecting(stub) {
+    const { lookup } = dns;
+    dns.lookup = () => {};
+    try {
+      const client = new Sluice({ url: stub.url, token: "key", retries: 0, timeout: 1000 });
+      const link = client.link.bind(client);
+      client.link = async (...request) => Object.assign(await link(...request), { url: "http://store.example/a.bin" });
+      const error = await soon(client.upload(fileOf(KiB), target));
+      expect(error.source === "network" && /The store/.test(error.message), "how it ends", String(error));
+    } finally {
+      dns.lookup = lookup;
+    }
+  },
+
+  async refreshes(stub) {
+    const asked = [];
+    const token = async ({ refresh }) => (asked.push(refresh), "key");
+    const client = new Sluice({ url: stub.url, token, retries: 2 });
+    const answers = [[401, { code: "ExpiredToken" }], "reset"];
+    stub.before = async () => answers.shift();
+    await client.link({ action: "GetObject", bucket: "demo", key: "a.bin" });
+    expect(asked.join() === "false,true,false", "the questions", asked);
+  },
+
+  async lives(stub) {
+    const path = "/v1/presigned-urls";
+    for (const [life, wait, count] of [[4, 0, 1], [0.4, 300, 2]]) {
+      stub.life = life;
+      stub.seen = [];
+      // The first answer is late.
+      stub.before = async (told) => void (told.path === path && stub.count(path) === 1 && (await later(wait)));
+      const done = await clientOf(stub).upload(fileOf(KiB), target);
+      expect(done.state === "landed" && stub.count(path) === count, "the links", life, stub.count(path));
+    }
   },
 
   async widgets() {
@@ -258,6 +370,30 @@ const steps = {
       expect(state.textContent === "has arrived" && !state.classList.contains("bad"), "the row", state.textContent);
       expect(message.classList.contains("bad"), "the message is marked", message.textContent);
       expect((isFull ? /no space/ : /No/).test(message.textContent), "the message", message.textContent);
+    }
+  },
+
+  async goneObject(stub) {
+    const kept = new Map();
+    const find = await open(stub.url, kept);
+    await until(() => find("who").textContent === "user:alice");
+    choose(find, fileOf(10));
+    await until(() => find("gallery").children.length === 1);
+    const answers = [[404, "<Error><Code>NoSuchKey</Code></Error>"], [416, ""], [206, "x"]];
+    stub.before = async ({ method, path }) =>
+      method === "GET" && path.startsWith("/store/") ? answers.shift() : undefined;
+    const [anchor] = find("gallery").children[0].children;
+    anchor.click();
+    const message = find("message");
+    await until(() => message.classList.contains("bad"));
+    expect(/404/.test(message.textContent) && !location.visited, "what the page says", message.textContent);
+    // An empty file has no first byte.
+    for (const rest of [1, 0]) {
+      location.visited = undefined;
+      anchor.click();
+      await until(() => location.visited);
+      const isFile = location.visited.startsWith(`${stub.url}/store/`);
+      expect(isFile && answers.length === rest, "the file", location.visited, answers.length);
     }
   },
 

@@ -41,6 +41,7 @@ export async function all(file: File): Promise<number> {
   const { state } = await client.confirm(link.id);
   const begun = await client.startParts({ bucket: "b", key: "k", contentLength: 1 }, { signal });
   await client.completeParts(begun.id, [{ partNumber: 1, etag: "e" }], { signal });
+  await client.abortParts(begun.id, { signal });
   // @ts-expect-error: There is no such state.
   console.log(state === "gone");
   // @ts-expect-error: A bucket is required.

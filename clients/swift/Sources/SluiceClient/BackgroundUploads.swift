@@ -117,7 +117,7 @@ public actor BackgroundUploads {
             try keep(upload)
         } catch {
             try? FileManager.default.removeItem(at: folder(begun.id))
-            await Task { [client] in try? await client.abortParts(begun.id) }.value
+            await client.giveUp(begun.id)
             throw error
         }
         let sending = goOn(upload, begun.id)
@@ -227,10 +227,11 @@ public actor BackgroundUploads {
     private func send(_ part: PartName) async throws {
         guard let upload = upload(of: part), parts[part]?.task == nil else { return }
         let file = partFile(part)
+        let start = Locked(ContinuousClock.now)
         let link: Sluice.Link
         do {
             link = try await client.partLink(
-                part.id, part.number, Piece(try FileSource(file)), upload.binding, expiresIn: Self.longestLife)
+                part.id, part.number, Piece(try FileSource(file)), upload.binding, start, expiresIn: Self.longestLife)
         } catch {
             // Its file is gone if it has arrived meanwhile.
             guard self.upload(of: part) != nil else { return }
@@ -242,7 +243,7 @@ public actor BackgroundUploads {
         task.taskDescription = part.description
         var sending = parts[part, default: PartSending()]
         sending.task = task.taskIdentifier
-        sending.linkEnd = ContinuousClock.now + .seconds(link.expiresIn)
+        sending.linkEnd = start.withLock { $0 } + .seconds(link.expiresIn)
         parts[part] = sending
         #if canImport(Darwin)
             let pause = pow(2, Double(min(sending.attempts + sending.expiries, 8)))
@@ -296,12 +297,7 @@ public actor BackgroundUploads {
             for task in working.values { await task.value }
         }
         Task { [patience] in
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await underWay.valueUnlessCancelled }
-                group.addTask { try? await Task.sleep(for: patience) }
-                await group.next()
-                group.cancelAll()
-            }
+            await underWay.wait(atMost: patience)
             await completion()
         }
     }

@@ -45,7 +45,7 @@ public enum ErrorCode: Sendable, Hashable {
     // What the client finds.
     /// No answer came, or not all of it.
     case networkError
-    /// The file changed during its upload.
+    /// The file changed during its transfer.
     case fileChanged
     /// The object at the store is not what was sent.
     case mismatch

@@ -9,13 +9,18 @@ extension Sluice {
     /// then its beginning is in a file beside it, with `.sluice-part` at the end.
     ///
     /// A download that was cut off goes on where it stopped, also in a later call if the client keeps states, unless
-    /// the object has changed. Objects with a `Content-Encoding` are decoded and start anew.
+    /// the object has changed. Objects with a `Content-Encoding` are decoded and start anew. While a download is under
+    /// way, another one to the same file fails with ``ErrorCode/conflict``.
     ///
     /// - Returns: The download, which has begun.
     public func download(_ object: ObjectRequest, to file: URL) -> Transfer<DownloadResult> {
         Transfer { control in
             // The file has the beginning of one object only, so it names the state, which says of which.
             let name = fingerprint("get \(file.place)")
+            guard self.namesInUse.withLock({ $0.insert(name).inserted }) else {
+                throw SluiceError(.client, .conflict, detail: "Another download is writing this file.")
+            }
+            defer { self.namesInUse.withLock { _ = $0.remove(name) } }
             let identity = [self.url.absoluteString, object.bucket, object.key, object.versionID ?? ""]
             let begun = await self.state(name)
             let known = begun?.object == identity ? begun?.etag : nil
@@ -24,16 +29,16 @@ extension Sluice {
                 await self.keep(TransferState(object: identity, etag: etag), name)
             }
             do {
-                try await self.using({ try await self.link(LinkRequest(object)) }) { link in
+                try await self.using({ _ in try await self.link(LinkRequest(object)) }) { link in
                     try await self.receive(link, sink)
                 }
+                try sink.putInPlace()
             } catch {
                 await sink.close()
                 throw error
             }
             await sink.close()
             let done = sink.progress
-            try sink.putInPlace()
             await self.keep(nil, name)
             return DownloadResult(
                 bucket: object.bucket, key: object.key, size: done.offset, etag: done.etag.map(unquoted),
@@ -110,6 +115,7 @@ private final class DownloadSink: AnswerSink {
 
     func begin(_ head: AnswerHead) throws -> Bool {
         guard head.status == 200 || head.status == 206 else { return false }
+        try ownSize()
         let before = progress
         let etag = head.field("etag")
         let isRest =
@@ -146,6 +152,7 @@ private final class DownloadSink: AnswerSink {
     }
 
     func restart() throws {
+        try ownSize()
         try handle.truncate(atOffset: 0)
         state.withLock { $0.offset = 0 }
     }
@@ -155,9 +162,25 @@ private final class DownloadSink: AnswerSink {
         await state.withLock { $0.keeping }?.value
     }
 
+    /// Gives the file its name, unless another program has written to it as well.
     func putInPlace() throws {
+        guard try ownSize() == progress.offset else { throw changed }
         guard rename(partial.path, file.path) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path])
         }
+    }
+
+    /// The length of the file in bytes. Another program may have given it its name: then it stays as it is.
+    @discardableResult
+    private func ownSize() throws -> Int64 {
+        var own = stat()
+        var there = stat()
+        guard fstat(handle.fileDescriptor, &own) == 0, stat(partial.path, &there) == 0, own.st_ino == there.st_ino
+        else { throw changed }
+        return Int64(own.st_size)
+    }
+
+    private var changed: SluiceError {
+        SluiceError(.client, .fileChanged, detail: "Another program changed the file during the download.")
     }
 }

@@ -37,7 +37,7 @@ extension Sluice {
         let request = Locked(LinkRequest(job.target))
         let issued = Locked<[Link]>([])
         let wasLost = Locked(false)
-        @Sendable func ask() async throws -> Link {
+        @Sendable func ask(_ start: Locked<ContinuousClock.Instant>) async throws -> Link {
             let link = try await piece.link(job.binding) { bound in
                 var asked = request.withLock { $0 }
                 asked.contentMD5 = bound.contentMD5
@@ -45,6 +45,7 @@ extension Sluice {
                 asked.contentLength = bound.contentLength
                 asked.expiresIn = job.options.expiresIn
                 asked.ifNoneMatch = job.options.createOnly ? "*" : nil
+                start.withLock { $0 = .now }
                 return try await self.link(asked)
             }
             // A name that the gateway has given stays.
@@ -107,13 +108,16 @@ extension Sluice {
             let isCancelled = Task.isCancelled && !job.control.wasPaused
             if let begun, name == nil || isCancelled || (error as? SluiceError)?.code == .fileChanged {
                 await keep(nil, name)
-                // This task may be cancelled. The gateway gives up after a day what nobody aborts.
-                let aborting = Task { try? await self.abortParts(begun.id) }
-                // Without a network, another upload under the same name would wait for it in vain.
-                if name != nil || (error as? SluiceError)?.source != .network { await aborting.value }
+                await giveUp(begun.id)
             }
             throw error
         }
+    }
+
+    /// Aborts an upload in parts, also for a task that is cancelled. Without a network, nobody waits long for that: the
+    /// gateway aborts after a day what nobody else does.
+    func giveUp(_ id: String) async {
+        await Task { try? await self.abortParts(id) }.wait(atMost: .seconds(5))
     }
 
     /// What is left of an upload that was interrupted, with the parts that have arrived.
@@ -201,8 +205,8 @@ extension Sluice {
         let digests = try await job.source.digests(
             of: begun.range(number, of: size), md5: binding.md5, sha256: binding.bindsSHA256, copy: Copy(url: file))
         let piece = Piece(try FileSource(file), known: digests)
-        let answer = try await using({
-            try await self.partLink(begun.id, number, piece, job.binding)
+        let answer = try await using({ start in
+            try await self.partLink(begun.id, number, piece, job.binding, start)
         }) { link in
             do {
                 return try await self.put(
@@ -218,14 +222,18 @@ extension Sluice {
     }
 
     /// Asks for the link of a part that binds what the bucket can, and what is required.
+    ///
+    /// - Parameter start: gets the time of the request, since when the link may live.
     func partLink(
-        _ id: String, _ number: Int, _ piece: Piece, _ binding: Locked<Binding>, expiresIn: Int? = nil
+        _ id: String, _ number: Int, _ piece: Piece, _ binding: Locked<Binding>,
+        _ start: Locked<ContinuousClock.Instant>, expiresIn: Int? = nil
     ) async throws -> Link {
         try await piece.link(binding) { bound in
             var part = PartRequest(partNumber: number)
             part.contentMD5 = bound.contentMD5
             part.checksumSHA256 = bound.checksumSHA256
             part.contentLength = bound.contentLength
+            start.withLock { $0 = .now }
             return try await self.partLink(id, part, expiresIn: expiresIn)
         }
     }

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 /// A client of one gateway: uploads, downloads, links and forms. All calls throw a ``SluiceError``, a
-/// `CancellationError`, or an error of the file system.
+/// `CancellationError`, or an error of the file system or of the token's provider.
 ///
 /// ```swift
 /// let client = Sluice(url: gateway, token: { _ in try await session.accessToken() })
@@ -44,7 +44,7 @@ public final class Sluice: Sendable {
     public let options: Options
     let states: any StateStore
     let transport: Transport
-    /// Names of the states that uploads under way have.
+    /// Names of the states that transfers under way have.
     let namesInUse = Locked<Set<String>>([])
     private let token: TokenProvider
 
@@ -180,12 +180,12 @@ extension Sluice {
         _ method: String, _ path: String, _ body: (some Encodable & Sendable)?
     ) async throws -> (answered: Answered, date: Date?) {
         let request = try gatewayRequest(method, path, body)
-        // One refusal of a token is worth asking for another one.
+        // One refusal of a token is worth asking for another one, which the app has from then on.
         let hasRefreshed = Locked(false)
         let key = Locked((text: UUID().uuidString, isRenewed: false))
         @Sendable func attempt() async throws -> (answered: Answered?, date: Date?) {
             let text = key.withLock { $0.text }
-            var answer = try await self.ask(request, text, isRefresh: hasRefreshed.withLock { $0 })
+            var answer = try await self.ask(request, text, isRefresh: false)
             if answer.status == 401, !hasRefreshed.withLock({ $0 }) {
                 hasRefreshed.withLock { $0 = true }
                 answer = try await self.ask(request, text, isRefresh: true)
@@ -263,15 +263,21 @@ extension Sluice {
     }
 
     /// Uses a link. One that has expired is renewed first, and so is, once, one whose refusal may mean the same.
+    ///
+    /// - Parameter ask: asks for a link. It notes when its request is first sent, if that is later than its call: a
+    ///   repetition may be answered with a link whose life has begun before.
     func using<Result: Sendable>(
-        _ ask: @Sendable () async throws -> Link, _ action: @Sendable (Link) async throws -> Result
+        _ ask: @Sendable (_ start: Locked<ContinuousClock.Instant>) async throws -> Link,
+        _ action: @Sendable (Link) async throws -> Result
     ) async throws -> Result {
         let held = Locked<(link: Link, end: ContinuousClock.Instant)?>(nil)
         let hasRenewed = Locked(false)
         @Sendable func renewed() async throws -> Link {
-            let link = try await ask()
+            let start = Locked(ContinuousClock.now)
+            let link = try await ask(start)
             // Some seconds before its end, a link is not used any more.
-            let end = ContinuousClock.now + .seconds(max(0, link.expiresIn - 5))
+            let life = Duration.seconds(link.expiresIn)
+            let end = start.withLock { $0 } + life - min(.seconds(5), life / 2)
             held.withLock { $0 = (link, end) }
             return link
         }

@@ -17,4 +17,16 @@ extension Task {
             throw _Concurrency.CancellationError()
         }
     }
+
+    /// Waits for the end of the task, also if the one who waits is cancelled. The task goes on if it takes longer.
+    func wait(atMost time: Duration) async {
+        await Task<Void, Never> {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try? await valueUnlessCancelled }
+                group.addTask { try? await Task<Never, Never>.sleep(for: time) }
+                await group.next()
+                group.cancelAll()
+            }
+        }.value
+    }
 }

@@ -1,5 +1,5 @@
 // Uploads five files by the list of examples/ios, without its views. Prints how many were sent at once at most, and how
-// many have arrived.
+// many have arrived. A sixth file was removed in an earlier launch, which ended before nothing was left of it.
 
 import Foundation
 import SluiceClient
@@ -12,6 +12,9 @@ for number in 1...5 {
     let file = UploadList.directory.appending(path: "\(number).bin")
     try Data(repeating: UInt8(number), count: 100_000).write(to: file)
 }
+let removed = UploadList.directory.appending(path: "6.bin")
+try Data(repeating: 6, count: 100_000).write(to: removed)
+UserDefaults.standard.set(["6.bin"], forKey: "removed")
 let list = UploadList(Account(gateway: url, bucket: "demo", prefix: "users/alice/example/", key: key))
 var most = 0
 var arrived = 0
@@ -29,4 +32,5 @@ while arrived < list.items.count {
     most = max(most, sending)
     try await Task.sleep(for: .milliseconds(1))
 }
+while FileManager.default.fileExists(atPath: removed.path) { try await Task.sleep(for: .milliseconds(1)) }
 print(most, arrived)

@@ -108,6 +108,36 @@ extension RunningTests {
         }
     }
 
+    @Test("of two downloads to a file, the second is refused, and a file that another program completes stays")
+    func downloadTwice() async throws {
+        try await withDirectory { directory in
+            let object = try await uploaded(world.file("six.bin"), "twice")
+            let client = world.client()
+            let file = directory.appendingPathComponent("copy")
+            let delay = Fault(kind: "delay", method: "GET", path: "download", seconds: 1)
+            try await plan(world.store, delay)
+            let first = client.download(object, to: file)
+            while try await !left(world.store).isEmpty {}
+            let refused = await refusal { try await client.download(object, to: file).value }
+            #expect(refused?.code == .conflict)
+            _ = try await first.value
+            let (copied, whole) = (try Data(contentsOf: file), try Data(contentsOf: world.file("six.bin")))
+            expectSame(copied, whole)
+            // Another program ends first, and gives the file its name.
+            try FileManager.default.removeItem(at: file)
+            try await plan(world.store, delay)
+            let late = client.download(object, to: file)
+            while try await !left(world.store).isEmpty {}
+            let partial = file.appendingPathExtension("sluice-part")
+            try Data("whole".utf8).write(to: partial)
+            try FileManager.default.moveItem(at: partial, to: file)
+            let changed = await refusal { try await late.value }
+            #expect(changed?.code == .fileChanged)
+            let kept = try Data(contentsOf: file)
+            expectSame(kept, Data("whole".utf8))
+        }
+    }
+
     @Test("an object that is replaced during its download makes no mixture")
     func downloadReplaced() async throws {
         try await withDirectory { directory in

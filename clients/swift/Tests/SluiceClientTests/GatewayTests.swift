@@ -50,6 +50,18 @@ extension RunningTests {
         #expect(error?.status == 401)
         let others = await never.all
         #expect(others == [false, true])
+        // A later repetition needs no other token.
+        let once = Asked()
+        let refreshed = Sluice(url: world.gateway) { [token = world.token] isRefresh in
+            let isFirst = await once.all.isEmpty
+            await once.note(isRefresh)
+            return isFirst ? "expired" : token
+        }
+        try await plan(world.gateway, Fault(kind: "answer", skip: 1, status: 503))
+        _ = try await refreshed.downloadURL(for: object)
+        try await expectAllHappened(world.gateway)
+        let repeated = await once.all
+        #expect(repeated == [false, true, false])
     }
 
     @Test("requests are repeated, not before Retry-After, and not after an hour")

@@ -69,6 +69,19 @@ extension RunningTests {
         }
     }
 
+    @Test("a link that lives for some seconds is used")
+    func shortLife() async throws {
+        var options = Sluice.UploadOptions()
+        options.expiresIn = 5
+        let second = Fault(kind: "answer", method: "POST", path: "/v1/presigned-urls", skip: 1, status: 403)
+        try await plan(world.gateway, second)
+        let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)short life")
+        let done = try await world.client().upload(file: world.file("one.bin"), to: target, options: options).value
+        #expect(done.state == .landed)
+        let left = try await plan(world.gateway)
+        #expect(left == ["answer"], "no second link was asked for")
+    }
+
     @Test("MD5 and SHA-256 are sent where grant and bucket need them")
     func needs() async throws {
         try await withDirectory { directory in
@@ -197,6 +210,21 @@ extension RunningTests {
         try await plan(world.store)
         let left = try FileManager.default.contentsOfDirectory(atPath: world.file("temporary").path)
         #expect(left == [], "files of parts are removed")
+    }
+
+    @Test("cancelling an upload ends it within seconds, although the gateway does not answer")
+    func cancelledInVain() async throws {
+        let client = world.client { $0.partSize = 5 << 20 }
+        let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)cancelled in vain")
+        try await plan(world.store, Fault(kind: "delay", method: "PUT", seconds: 3))
+        try await plan(world.gateway, Fault(kind: "delay", method: "DELETE", seconds: 30))
+        let upload = client.upload(file: world.file("six.bin"), to: target)
+        while try await !left(world.store).isEmpty {}
+        let start = ContinuousClock.now
+        upload.cancel()
+        await #expect(throws: CancellationError.self) { try await upload.value }
+        #expect(ContinuousClock.now - start < .seconds(15))
+        try await expectAllHappened(world.gateway)
     }
 
     @Test("a paused upload goes on, and one that is gone begins anew")

@@ -155,7 +155,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SigningCommands", dependencies: ["LocalFiles", "Signing", argumentParser], swiftSettings: strict),
+            name: "SigningCommands", dependencies: ["LocalFiles", "Signing", "Terminal", argumentParser],
+            swiftSettings: strict),
         // What app users do: uploads, downloads, listings and deletions by a gateway's links. The client knows the
         // contract alone.
         .target(
@@ -181,7 +182,7 @@ let package = Package(
                 "AdminCommands", "DevStack", "EventLoops", "Figures", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
                 "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON", "Systemd",
-                argumentParser, configuration, logging, serviceLifecycle, unixSignals,
+                "Terminal", argumentParser, configuration, logging, serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict
         ),

@@ -724,6 +724,8 @@ DECLARE
 BEGIN
     SELECT count(*), offboarding_tag(array_agg(r.mark)) INTO v_count, v_seen FROM offboarding_rows(p_principal) r;
     IF v_count = 0 THEN
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+        VALUES (uuid_v7(), p_actor, p_request_id, p_credential, 'delete', 'Ticket', p_principal, '{"items": []}');
         RETURN 0;
     END IF;
     IF p_expected <> v_seen THEN
@@ -780,6 +782,7 @@ BEGIN
     IF v_gone <> v_count OR v_found IS DISTINCT FROM v_seen THEN
         RAISE EXCEPTION 'somebody else changes what % has', p_principal USING ERRCODE = 'serialization_failure';
     END IF;
+    PERFORM set_config('sluice.offboarded', p_principal, true);
     -- The user's own scope comes first: what is held of the user is read again, whatever was removed.
     PERFORM append_policy_log(
         ARRAY[p_principal] || array_remove(coalesce(v_scopes, '{}'), p_principal), p_actor, p_request_id);
@@ -2447,6 +2450,7 @@ CREATE FUNCTION public.write_policy_log() RETURNS trigger
 DECLARE
     v_line jsonb := nullif(current_setting('sluice.lines', true), '')::jsonb -> NEW.id::text;
     v_attempts integer := (v_line -> 'attempts')::integer;
+    v_offboarded text := nullif(current_setting('sluice.offboarded', true), '');
     v_seq bigint;
 BEGIN
     IF v_line IS NULL THEN
@@ -2466,6 +2470,11 @@ BEGIN
         END;
     END LOOP;
     PERFORM prove_actor(nullif(current_setting('sluice.proof', true), '')::jsonb);
+    IF v_offboarded IS NOT NULL THEN
+        IF EXISTS (SELECT FROM offboarding_rows(v_offboarded)) THEN
+            RAISE EXCEPTION 'somebody else added to what % has', v_offboarded USING ERRCODE = 'serialization_failure';
+        END IF;
+    END IF;
     INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
     SELECT max(l.seq) + 1, NEW.id, ARRAY(SELECT jsonb_array_elements_text(v_line -> 'scopes')), v_line ->> 'actor',
         v_line ->> 'request'

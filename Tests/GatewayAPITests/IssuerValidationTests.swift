@@ -401,6 +401,23 @@ import Testing
         }
     }
 
+    /// The authenticator accepts the token, and no request with it is permitted.
+    @Test(arguments: [
+        (384, IssuerValidation.Outcome.passed), (385, .warned), (512, .warned), (513, .failed),
+    ])
+    func `a token with more groups than decisions look at is found`(
+        count: Int, outcome: IssuerValidation.Outcome
+    ) async throws {
+        let signer = TokenSigner()
+        let issuer = IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk()))) { $0.groupsClaim = "groups" }
+        let names = (0..<count).map { #""g\#($0)""# }.joined(separator: ",")
+        let token = signer.token(IssuerFixture.claims(["groups": "[\(names)]"]))
+        let found = await examine(issuer, StubIssuerDocuments(), token: token)
+        let finding = try #require(found.findings.first { $0.step == .tokenGroups })
+        #expect(finding.outcome == outcome && (finding.advice == nil) == (outcome == .passed), "\(finding)")
+        #expect(found.isValid == (outcome != .failed))
+    }
+
     @Test func `the holder is named also where the token is over or forged`() async throws {
         let start = Int(IssuerFixture.start)
         let signer = TokenSigner()

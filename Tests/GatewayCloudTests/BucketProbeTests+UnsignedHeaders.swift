@@ -77,19 +77,55 @@ extension BucketProbeTests {
         for step in Self.misuses(scheme) { #expect(outcomes(lenient).contains("\(step.rawValue) warned")) }
     }
 
-    @Test func `a store that refuses uploads for another reason does not obey what is unsigned`() async throws {
+    /// A store that takes the probe object, and answers all other uploads in another way.
+    private static func peer(_ other: @escaping @Sendable () async -> ServerResponse) -> TestPeer {
         let store = ProbedStore()
         let uploads = Mutex(0)
-        let peer = TestPeer { request in
-            guard request.method == .put else { return store.answer(request, Self.body) }
+        return TestPeer { request in
+            guard request.method == .put else { return store.answer(request, body) }
             let number = uploads.withLock { count in
                 count += 1
                 return count
             }
-            // Only the probe object is taken.
-            return number == 1 ? store.answer(request, Self.body) : .error("InvalidRequest", 400)
+            guard number > 1 else { return store.answer(request, body) }
+            return await other()
         }
+    }
+
+    @Test(arguments: [("InvalidRequest", 400), ("NotImplemented", 501)])
+    func `a store that refuses uploads for another reason does not obey what is unsigned`(
+        code: String, status: Int
+    ) async throws {
+        let peer = Self.peer { .error(code, status) }
         let validation = try await peer.serve { try await Self.validate(Self.bucket($0), allow: [$0]) }
-        #expect(outcomes(validation).contains("unsigned-times passed"), "\(validation.findings)")
+        for step in Self.unsigned { #expect(outcomes(validation).contains("\(step.rawValue) passed"), "\(step)") }
+    }
+
+    @Test(arguments: [("SlowDown", 429), ("InternalError", 500), ("SlowDown", 503)])
+    func `a store in trouble passes no step that it should have refused`(code: String, status: Int) async throws {
+        let peer = Self.peer { .error(code, status) }
+        let validation = try await peer.serve { try await Self.validate(Self.bucket($0), allow: [$0]) }
+        for step in Self.unsigned {
+            let finding = try #require(validation.findings.first { $0.step == step })
+            #expect(finding.outcome == .skipped && finding.status == status, "\(finding)")
+            #expect(finding.advice?.contains("in trouble") == true, "\(finding)")
+        }
+        #expect(validation.isValid && !validation.leavesProbe)
+    }
+
+    @Test func `what was not sent any more is not removed`() async throws {
+        let peer = Self.peer {
+            try? await Task.sleep(for: .seconds(30))
+            return .error("SlowDown", 503)
+        }
+        let validation = try await peer.serve { origin in
+            try await Self.validate(Self.bucket(origin), allow: [origin], patience: .seconds(1))
+        }
+        for step in Self.unsigned {
+            let finding = try #require(validation.findings.first { $0.step == step })
+            #expect(finding.outcome == .skipped && finding.failure == .timedOut, "\(finding)")
+        }
+        #expect(peer.requests.filter { $0.method == .delete }.count == 1, "the probe alone")
+        #expect(!validation.leavesProbe)
     }
 }

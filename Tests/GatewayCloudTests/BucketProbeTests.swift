@@ -25,14 +25,15 @@ import Testing
 
     static func validate(
         _ bucket: Bucket, allow origins: [String] = [], cdnCredential: StorageCredential? = nil,
-        ahead: TimeInterval = 0
+        ahead: TimeInterval = 0, patience: Duration? = nil
     ) async throws -> BucketValidation {
         let credential = StorageCredential(
             id: UUID(), name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("the-secret"),
             createdAt: .distantPast)
         let client = OutboundClient(policy: try OutboundPolicy(origins: origins), timeout: .seconds(20))
-        return await BucketProbe(client: client, maxClockDifference: 5, now: { Date().addingTimeInterval(ahead) })
-            .validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
+        var probe = BucketProbe(client: client, maxClockDifference: 5, now: { Date().addingTimeInterval(ahead) })
+        if let patience { probe.patience = patience }
+        return await probe.validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
     }
 
     func validate(

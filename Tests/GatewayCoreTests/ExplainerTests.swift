@@ -74,7 +74,7 @@ import Testing
         ) async throws(GatewayError) -> [Grant] { near }
 
         func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
-            throw .unavailable(retryAfter: 1)
+            LedgerPage(items: rows, nextPageToken: nil, range: try query.range(now: Fixture.now))
         }
 
         func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
@@ -185,6 +185,17 @@ import Testing
         #expect(good.isPermitted && good.matches.map(\.prefix) == [ExactText("tenants/acme/")])
     }
 
+    @Test func `grants outside take no place among the near misses`() async throws {
+        var world = try World()
+        world.near = try (1...NearMiss.maxCount).map {
+            try Fixture.grant($0, to: "group:outside-\($0)", on: "team/photo.png")
+        }
+        world.near.append(try Fixture.grant(50, to: "group:inside"))
+        let limited = try await world.explain(within: Self.reach("team/", "user:alice", "group:inside"))
+        #expect(limited.nearMisses.map(\.grant.id) == [Fixture.id(50)])
+        #expect(try await world.explain().nearMisses.count == NearMiss.maxCount)
+    }
+
     @Test func explainsWhatNobodyMayAskFor() async throws {
         let world = try World([Fixture.grant(1, on: "")])
         for key in ["a/../b", "/a", "", "a\u{7}", "a/${sub}"] {
@@ -200,6 +211,16 @@ import Testing
         #expect(crowd.reason == .unauthenticated && !crowd.isPermitted)
         let unknown = try await world.explain { $0.bucket = "nowhere" }
         #expect(unknown.reason == .noSuchBucket && unknown.error == .accessDenied)
+    }
+
+    @Test func `explains a listing that is refused because too many grants lie below its prefix`() async throws {
+        let world = try World((1...300).map { try Fixture.grant($0, on: "team/\($0)/", actions: [.listObjects]) })
+        let explanation = try await world.explain {
+            $0.action = "ListObjects"
+            $0.key = nil
+            $0.prefix = "team/"
+        }
+        #expect(explanation.reason == .invalidRequest && explanation.error?.code == "NotEnforceable")
     }
 
     @Test func weighsQuotasAsRecordingWould() async throws {
@@ -222,6 +243,18 @@ import Testing
         #expect(refusal.quotaID == Fixture.id(8).lowercaseText && refusal.remaining == 49)
         world.remaining = 50
         #expect(try await world.explain(upload).isPermitted)
+        // The limit was lowered below what was used: not even nothing fits.
+        world.remaining = -1
+        let empty = try await world.explain {
+            upload(&$0)
+            $0.contentLength = 0
+        }
+        guard case .quotaExceeded(let lowered)? = empty.error else {
+            Issue.record("no quota is named")
+            return
+        }
+        #expect(empty.reason == .quotaExceeded && lowered.quotaID == Fixture.id(8).lowercaseText)
+        #expect(lowered.remaining == 0)
     }
 
     @Test func hidesAQuotaOutsideAlsoWhereItRefuses() async throws {
@@ -345,7 +378,8 @@ import Testing
             id: Fixture.id(77), issuedAt: Fixture.now, expiresAt: Fixture.now, delivery: "presigned-url",
             principal: "user:alice", matchedPrincipal: "group:tenants", grantID: template.id,
             credentialID: Fixture.id(500), actions: ["GetObject"], method: "GET", bucket: "demo-bucket",
-            key: "tenants/acme/a.pdf", requestID: "r", policySequence: 4)
+            key: "tenants/acme/a.pdf", requestID: "r", policySequence: 4,
+            charges: [.init(quotaID: Fixture.id(9), amount: 1)])
         world.rows = [row]
         let explanation = try await world.explainer.explain(issuance: row.id, within: .unlimited)
         #expect(explanation.isPermitted && explanation.reason == .recorded && explanation.issuance == row)
@@ -359,8 +393,15 @@ import Testing
         }
         // The row names the group that matched; another of the caller's groups shows nothing inside.
         world.pastGroups = [try Principal("group:tenants"), try Principal("group:others")]
-        let limited = try await world.explainer.explain(issuance: row.id, within: Self.reach("tenants/acme/"))
-        #expect(limited.decidedBy == nil && limited.issuance == row)
+        var query = IssuanceQuery()
+        #expect(try await world.shownIssuances(query).items == [row])
+        query.filter.reach = try Self.reach("tenants/acme/")
+        let limited = try await world.explainer.explain(issuance: row.id, within: query.filter.reach)
+        // The quota may lie outside.
+        var uncharged = row
+        uncharged.charges = []
+        #expect(limited.decidedBy == nil && limited.issuance == uncharged)
+        #expect(try await world.shownIssuances(query).items == [uncharged])
         #expect(limited.members.map(\.principal.rawValue) == ["user:alice", "group:tenants", "*"])
     }
 }

@@ -47,6 +47,8 @@ import Testing
         await #expect(throws: GatewayError.self) {
             try await reporting.grantUse(GrantUseQuery(from: edge.addingTimeInterval(1), unusedSince: edge))
         }
+        let early = try await reporting.grantUse(GrantUseQuery(unusedSince: since(60 * Self.day))).range
+        #expect(early.from == since(60 * Self.day + 1800))
     }
 
     /// Forms that leave the name to the client are recorded with a place for it, which is in no prefix.

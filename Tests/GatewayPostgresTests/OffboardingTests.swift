@@ -39,6 +39,8 @@ import LibCrypto
         #expect(try await store.rows(of: alice).count == 0)
         #expect(try await store.remove(allOf: alice, seenAs: rows.tag, by: AdminWorld.change) == 0)
         #expect(try await world.logLength() == lines + 1)
+        // Her tickets are revoked once more, which has a lasting effect.
+        #expect(try await world.audit().count { $0.hasPrefix("delete Ticket user:alice user:root request-7") } == 1)
         #expect(try await store.rows(of: Principal("user:bob")).count == 7)
         // What only limits the user stays.
         let denies = "SELECT count(*) FROM grants WHERE principal = 'user:alice' AND removed_at IS NULL"
@@ -124,11 +126,46 @@ import LibCrypto
             #expect(isAdded)
             let left = try await world.stores.offboarding.rows(of: alice).count
             #expect(count == 5 ? left == 1 : left == 6, "\(String(describing: count)) \(left)")
+            #expect(try await world.connection.number(Self.survivors) == 0)
             #expect(try await offboarding.offboard(alice, seenAs: nil, by: AdminWorld.change).rows.count == left)
         }
         // The audit has a line for each grant that was made, and one for each that was removed.
         #expect(try await world.connection.number("SELECT count(*) FROM admin_audit WHERE kind = 'Grant'") == 120)
     }
+
+    /// Counts the live grants that are older, by the log, than a removal.
+    private static let survivors = """
+        SELECT count(*) FROM grants l JOIN policy_log m ON m.tag = l.created_change
+        WHERE l.removed_at IS NULL AND EXISTS (
+            SELECT FROM grants g JOIN policy_log r ON r.tag = g.removed_change
+            WHERE g.principal = l.principal AND r.seq > m.seq
+        )
+        """
+
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func `a row that is added while others are being removed fails the removal`() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let alice = try Principal("user:alice")
+        let grant = try await world.stores.grants.create(.sample("user:alice"), by: AdminWorld.change)
+        let tag = try await world.stores.offboarding.rows(of: alice).tag
+        let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await other.runScript("BEGIN; SELECT FROM grants WHERE id = '\(grant.row.id)' FOR UPDATE")
+        let removal = Task {
+            try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change)
+        }
+        while try await world.connection.number(Self.waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        _ = try await world.stores.grants.create(.sample("user:alice", "new/"), by: AdminWorld.change)
+        try await other.runScript("ROLLBACK")
+        await #expect(throws: GatewayError.preconditionFailed) { try await removal.value }
+        #expect(try await world.stores.offboarding.rows(of: alice).counts == [.grant: 2])
+    }
+
+    /// Counts the removals that wait for a row.
+    private static let waits = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%offboard_principal%'
+        """
 
     /// A line of the log has 1,000 scopes at most, of which the user's own is one.
     @Test(.database(.migrated), arguments: [999, 1000])
@@ -169,11 +206,7 @@ import LibCrypto
         let removal = Task {
             try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change)
         }
-        let waits = """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%offboard_principal%'
-            """
-        while try await world.connection.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        while try await world.connection.number(Self.waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
         try await other.runScript("SELECT FROM multipart_uploads WHERE id = '\(id)8' FOR UPDATE NOWAIT; ROLLBACK")
         #expect(try await removal.value == 4)
     }

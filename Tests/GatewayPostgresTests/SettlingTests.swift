@@ -310,5 +310,9 @@ extension StoreLook {
         #expect(left[0].resetsIn == nil)
         #expect((1...86_400).contains(left[1].resetsIn ?? 0))
         #expect(try await usage.usage(of: []) == [])
+        var lowered = quota
+        lowered.limit = 100
+        let over = try await usage.usage(of: [QuotaHolding(quota: lowered, holder: Principal("user:alice"))])
+        #expect(over.map(\.remaining) == [-400])
     }
 }

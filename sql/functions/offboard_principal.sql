@@ -1,8 +1,10 @@
 -- Removes all rows that give a user something, if they are those that the admin saw, as one change of policy.
 --
 -- One statement finds and removes the rows, so that none is removed that is not in the audit. A row that somebody else
--- adds or changes meanwhile makes the removal fail as a whole. Uploads in parts are closed; the gateways' upkeep makes
--- the stores discard their parts. The audit has a line for each row, and policy_log one for all.
+-- adds or changes meanwhile makes the removal fail as a whole: COMMIT looks under the policy lock whether any is left
+-- (see write_policy_log). Uploads in parts are closed; the gateways' upkeep makes the stores discard their parts. The
+-- audit has a line for each row, and policy_log one for all. If there are no rows, the audit has a line for the
+-- revocation of the user's tickets, which the caller notes before.
 --
 --   p_principal   the user
 --   p_expected    the tag of the rows that were shown (see offboarding_tag); NULL for whatever there is
@@ -12,7 +14,8 @@
 -- Result: the number of rows removed; 0 if there were none, whatever was expected; NULL if the rows are others than
 -- those expected, and nothing is changed.
 -- Locks: the rows, uploads by ascending identifiers; at COMMIT the policy lock, exclusively.
--- Callers: the gateway's role. Errors: serialization_failure where somebody else changed a row; the caller repeats.
+-- Callers: the gateway's role. Errors: serialization_failure where somebody else changed a row or, at COMMIT, added
+-- one; the caller repeats.
 CREATE OR REPLACE FUNCTION offboard_principal(
     p_principal text, p_expected text, p_actor text, p_request_id text, p_credential text
 ) RETURNS bigint
@@ -27,6 +30,8 @@ DECLARE
 BEGIN
     SELECT count(*), offboarding_tag(array_agg(r.mark)) INTO v_count, v_seen FROM offboarding_rows(p_principal) r;
     IF v_count = 0 THEN
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+        VALUES (uuid_v7(), p_actor, p_request_id, p_credential, 'delete', 'Ticket', p_principal, '{"items": []}');
         RETURN 0;
     END IF;
     IF p_expected <> v_seen THEN
@@ -83,6 +88,7 @@ BEGIN
     IF v_gone <> v_count OR v_found IS DISTINCT FROM v_seen THEN
         RAISE EXCEPTION 'somebody else changes what % has', p_principal USING ERRCODE = 'serialization_failure';
     END IF;
+    PERFORM set_config('sluice.offboarded', p_principal, true);
     -- The user's own scope comes first: what is held of the user is read again, whatever was removed.
     PERFORM append_policy_log(
         ARRAY[p_principal] || array_remove(coalesce(v_scopes, '{}'), p_principal), p_actor, p_request_id);

@@ -5,11 +5,12 @@
 -- number is the highest one plus 1, not that of a sequence, which would leave gaps after a crash.
 --
 -- Under the lock, the setting 'sluice.proof' of the transaction is proved (see prove_actor): an admin whose key was
--- removed while the change was prepared, or while it waited, changes nothing.
+-- removed while the change was prepared, or while it waited, changes nothing. Of the user that the setting
+-- 'sluice.offboarded' names (see offboard_principal), no row may be left.
 --
 -- Locks: the policy lock, exclusively, for what is left of COMMIT.
 -- Errors: integrity_constraint_violation for a change without a line; lock_not_available after two seconds for each
--- attempt; those of prove_actor.
+-- attempt; those of prove_actor; serialization_failure if the user who is offboarded has rows again.
 CREATE OR REPLACE FUNCTION write_policy_log() RETURNS trigger
 LANGUAGE plpgsql
 SET lock_timeout = '2s'
@@ -17,6 +18,7 @@ AS $$
 DECLARE
     v_line jsonb := nullif(current_setting('sluice.lines', true), '')::jsonb -> NEW.id::text;
     v_attempts integer := (v_line -> 'attempts')::integer;
+    v_offboarded text := nullif(current_setting('sluice.offboarded', true), '');
     v_seq bigint;
 BEGIN
     IF v_line IS NULL THEN
@@ -36,6 +38,11 @@ BEGIN
         END;
     END LOOP;
     PERFORM prove_actor(nullif(current_setting('sluice.proof', true), '')::jsonb);
+    IF v_offboarded IS NOT NULL THEN
+        IF EXISTS (SELECT FROM offboarding_rows(v_offboarded)) THEN
+            RAISE EXCEPTION 'somebody else added to what % has', v_offboarded USING ERRCODE = 'serialization_failure';
+        END IF;
+    END IF;
     INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
     SELECT max(l.seq) + 1, NEW.id, ARRAY(SELECT jsonb_array_elements_text(v_line -> 'scopes')), v_line ->> 'actor',
         v_line ->> 'request'

@@ -106,7 +106,9 @@ private struct Round {
             .init(
                 .issuer, isSame ? .passed : .failed, found: shown(name),
                 advice: isSame
-                    ? nil : "Tokens have this name in 'iss', and the row has another. Set 'issuer' to this text."))
+                    ? nil
+                    : "Tokens have this name in 'iss', and the row has another. "
+                        + "Create a row with this 'issuer' and delete this one."))
     }
 
     private mutating func judgeKeysURL(_ document: DiscoveryDocument) {

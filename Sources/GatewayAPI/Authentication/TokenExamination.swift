@@ -207,13 +207,25 @@ struct TokenExamination {
         case .success where payload[claim: claim] == nil:
             note(.tokenGroups, .warned, advice: "The token has no claim '\(claim)', so it names no groups.")
         case .success(let token):
-            let dropped = (payload[claim: claim]?.strings?.count ?? 0) - token.groups.count
+            let count = token.groups.count
+            let dropped = (payload[claim: claim]?.strings?.count ?? 0) - count
+            let advice: String? =
+                if count > Self.maxGroups * 3 / 4 {
+                    "The token names \(count) groups. Users in more than \(Self.maxGroups) are refused, "
+                        + "and those that rows put a user in count as well. Have the issuer send fewer."
+                } else if dropped > 0 {
+                    "\(dropped) names are left out, as no group can have them."
+                } else {
+                    nil
+                }
             note(
-                .tokenGroups, dropped > 0 ? .warned : .passed,
-                found: Self.shown(token.groups.map(\.rawValue).joined(separator: ", ")),
-                advice: dropped > 0 ? "\(dropped) names are left out, as no group can have them." : nil)
+                .tokenGroups, count > Self.maxGroups ? .failed : advice == nil ? .passed : .warned,
+                found: Self.shown(token.groups.map(\.rawValue).joined(separator: ", ")), advice: advice)
         }
     }
+
+    /// Number of groups with which a user is still decided about.
+    private static let maxGroups = PolicyCache.Limits().maxGroups
 
     /// Tells which value confers which role, and of the others that they confer nothing.
     private mutating func judgeRoles(_ token: VerifiedToken, _ payload: JSONValue) {

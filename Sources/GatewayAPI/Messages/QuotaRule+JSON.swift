@@ -16,7 +16,7 @@ extension Quota {
 extension QuotaRemainder {
     /// Writes the amount that is left, and when there is more.
     func write(to json: inout JSONWriter) {
-        json.member("remaining", remaining)
+        json.member("remaining", max(0, remaining))
         if let resetsIn { json.member("resetsIn", resetsIn) }
     }
 }

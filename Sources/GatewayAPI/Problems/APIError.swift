@@ -14,8 +14,8 @@ enum APIError: Error, Equatable, Sendable {
     case unsupportedRecords
     /// 415: the body is compressed or has another content coding.
     case unsupportedContentCoding
-    /// 428: a change has no `If-Match`.
-    case preconditionRequired
+    /// 428: a change has no `If-Match`. `source` says what the `ETag` for it is from.
+    case preconditionRequired(source: String)
     /// 429: the principal exceeds its request rate.
     case tooManyRequests(RateRefusal)
 }

@@ -258,8 +258,8 @@ extension Problem {
                 kind: .unsupportedMediaType,
                 detail: "Send the body uncompressed: 'identity' is the only Content-Encoding that is accepted.")
             headers[.acceptEncoding] = "identity"
-        case .preconditionRequired:
-            self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row that you read.")
+        case .preconditionRequired(let source):
+            self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of \(source).")
         case .tooManyRequests(let refusal):
             self.init(refusal)
         }

@@ -87,7 +87,7 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         try request.allowQuery([])
         let sent = try request.jsonValue(orOf: request.method == .patch ? "application/merge-patch+json" : nil)
         let ifMatch = try request.ifMatch()
-        guard ifMatch != .absent else { throw APIError.preconditionRequired }
+        guard ifMatch != .absent else { throw APIError.preconditionRequired(source: "the row that you read") }
         let stored = try await store.get(identifier(in: request), within: request.reach(of: caller))
         guard ifMatch.admits(stored.revision) else { throw GatewayError.preconditionFailed }
         let current = JSONValue.object { stored.row.write(to: &$0) }

@@ -8,11 +8,13 @@ public struct BucketProbe: BucketValidator {
     let now: @Sendable () -> Date
     let signer = URLSigner()
 
-    /// Time for everything except the removal of the probe object, which is always attempted.
-    static let patience = Duration.seconds(9)
+    /// Time for everything but removals.
+    var patience = Duration.seconds(9)
     static let stepTimeout = Duration.seconds(4)
     static let endpointTimeout = Duration.seconds(2)
-    static let removalTimeout = Duration.seconds(3)
+    /// Time after ``patience`` for removing what the steps left, and then for the probe object, whose removal is always
+    /// attempted.
+    static let removalTimeout = Duration.seconds(2)
     static let urlLife = 60
     /// How long ago a link was signed that must have ended.
     static let expiredFor: TimeInterval = 600

@@ -32,19 +32,24 @@ extension ProbeRound {
         var mayHaveWritten: Bool {
             if let answer { return 200..<300 ~= answer.status || answer.status >= 500 }
             return switch failure {
-            case .timedOut, .unreadable: true
+            // A request that was not sent took no time.
+            case .timedOut, .unreadable: duration != nil
             default: false
             }
         }
+
+        /// Whether nothing tells what the store does with such requests: it was too busy, in trouble or silent.
+        var isOpen: Bool { failure != nil || answer.map { ProbeFailure($0).isTemporary } ?? false }
     }
 
-    /// Sends a request with a link for the probe object, or for another key.
+    /// Sends a request with a link for the probe object, or for another key, if there is time until an instant: for all
+    /// but removals, ``deadline``.
     mutating func ask(
         _ signed: Signed, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, at place: Bucket? = nil,
         headers: [NamedValue] = [], query: [NamedValue] = [], fields: [HTTPTransfer.Field]? = nil,
-        timeout: Duration? = nil
+        timeout: Duration = BucketProbe.stepTimeout, until end: ContinuousClock.Instant? = nil
     ) async -> Reply {
-        let left = timeout ?? min(BucketProbe.stepTimeout, ContinuousClock.now.duration(to: deadline))
+        let left = min(timeout, ContinuousClock.now.duration(to: end ?? deadline))
         guard left > .milliseconds(10) else { return Reply(failure: .timedOut) }
         let start = ContinuousClock.now
         do throws(OutboundError) {

@@ -33,18 +33,13 @@ extension ProbeRound {
 
     private mutating func tryPublishing() async {
         let published = await upload(headers(of: body), with: HTTPTransfer.Field("x-amz-acl", "public-read"))
-        guard published.isDone else { return judge(.unsignedACL, published, isObeyed: false) }
+        guard published.isDone else { return judge(.unsignedACL, [published], isObeyed: false) }
         let list = await ask("GET", .get, query: [NamedValue("acl", "")])
-        guard let answer = list.answer else { return judge(.unsignedACL, list, isObeyed: false) }
-        guard list.isDone else {
-            // The credential may not read access lists, or the store has none. The upload alone says nothing.
-            validation.findings.append(
-                BucketValidation.Finding(
-                    step: .unsignedACL, outcome: .skipped, failure: ProbeFailure(answer), status: answer.status,
-                    duration: list.duration))
-            return
-        }
-        judge(.unsignedACL, published, isObeyed: Self.hold(answer.body, "/groups/global/AllUsers"))
+        // The credential may not read access lists, or the store has none. The upload alone says nothing.
+        guard list.isDone else { return mark(.skipped, .unsignedACL, list) }
+        judge(
+            .unsignedACL, [published],
+            isObeyed: list.answer.map { Self.hold($0.body, "/groups/global/AllUsers") } ?? false)
     }
 
     private mutating func tryCopying() async {
@@ -53,10 +48,10 @@ extension ProbeRound {
         let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
         let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
         let copied = await upload(headers(of: other), other, as: copy, with: source)
-        var isCopy = false
-        if copied.isDone { isCopy = await ask("GET", .get, of: copy).answer?.body == body }
+        var read: Reply?
+        if copied.isDone { read = await ask("GET", .get, of: copy) }
         await remove(copy, writtenBy: copied)
-        judge(.unsignedCopy, copied, isObeyed: isCopy)
+        judge(.unsignedCopy, [copied, read], isObeyed: read?.answer?.body == body)
     }
 
     /// OpenStack Swift refuses a time that is over, and nothing else; MinIO takes a time of writing. Others ignore the
@@ -66,11 +61,12 @@ extension ProbeRound {
         let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
         let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
         var isObeyed = ended.answer?.status == 400 && dated.isDone
+        var head: Reply?
         if !isObeyed, dated.isDone {
-            let year = await ask("HEAD", .head).answer?.field("last-modified") ?? ""
-            isObeyed = year.contains(" 2001 ")
+            head = await ask("HEAD", .head)
+            isObeyed = head?.answer?.field("last-modified")?.contains(" 2001 ") ?? false
         }
-        judge(.unsignedTimes, ended, isObeyed: isObeyed && !bucket.externalDeletions)
+        judge(.unsignedTimes, [ended, dated, head], isObeyed: isObeyed && !bucket.externalDeletions)
     }
 
     /// OpenStack Swift guesses a type from how the key ends.
@@ -78,13 +74,11 @@ extension ProbeRound {
         guard let page = try? ObjectKey(validation.probeKey.rawValue + ".html") else { return }
         let demand = HTTPTransfer.Field("x-detect-content-type", "true")
         let guessed = await upload(headers(of: body), as: page, with: demand)
-        var isPage = false
-        if guessed.isDone {
-            let type = await ask("HEAD", .head, of: page).answer?.field("content-type")
-            isPage = type?.utf8.starts(with: "text/html".utf8) ?? false
-        }
+        var head: Reply?
+        if guessed.isDone { head = await ask("HEAD", .head, of: page) }
         await remove(page, writtenBy: guessed)
-        judge(.unsignedType, guessed, isObeyed: isPage)
+        let isPage = head?.answer?.field("content-type")?.utf8.starts(with: "text/html".utf8) ?? false
+        judge(.unsignedType, [guessed, head], isObeyed: isPage)
     }
 
     private mutating func tryOtherBytes() async {
@@ -92,7 +86,7 @@ extension ProbeRound {
         var claim = headers(of: body, claiming: wrong)
         if !bucket.honoursUnsignedHeaders { claim.append(NamedValue("x-amz-checksum-sha256", wrong.base64)) }
         let unchecked = await upload(claim)
-        judge(.checksum, unchecked, isObeyed: unchecked.isDone)
+        judge(.checksum, [unchecked], isObeyed: unchecked.isDone)
     }
 
     /// Returns the headers of an upload, as its link binds them.
@@ -120,18 +114,18 @@ extension ProbeRound {
     /// Removes another object than the probe, which an upload may have written.
     private mutating func remove(_ key: ObjectKey, writtenBy reply: Reply) async {
         guard reply.mayHaveWritten else { return }
-        let version = reply.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
-        let removal = await ask("DELETE", .delete, of: key, query: version, timeout: BucketProbe.removalTimeout)
-        if !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false) { leavesOthers = true }
+        await removeOther(key, version: reply.answer.flatMap { versionID(in: $0) })
     }
 
-    /// Notes the result of a request that the store should have refused or ignored.
-    private mutating func judge(_ step: BucketValidation.Step, _ reply: Reply, isObeyed: Bool) {
-        let failure: ProbeFailure? = isObeyed ? .unexpected : reply.failure
+    /// Notes the result of a step whose requests the store should have refused or ignored. The first reply is that to
+    /// the misuse.
+    private mutating func judge(_ step: BucketValidation.Step, _ replies: [Reply?], isObeyed: Bool) {
+        let replies = replies.compactMap(\.self)
+        if !isObeyed, let open = replies.first(where: \.isOpen) { return mark(.skipped, step, open) }
         validation.findings.append(
             BucketValidation.Finding(
-                step: step, outcome: failure == nil ? .passed : .warned, failure: failure, status: reply.answer?.status,
-                duration: reply.duration))
+                step: step, outcome: isObeyed ? .warned : .passed, failure: isObeyed ? .unexpected : nil,
+                status: replies.first?.answer?.status, duration: replies.first?.duration))
     }
 
     private static func hold(_ text: [UInt8], _ word: String) -> Bool {

@@ -19,7 +19,7 @@ struct ProbeRound {
     var demandsMD5 = false
     /// Versions of the probe object that the store made while unsigned headers were tested.
     var trialVersions: [NamedValue] = []
-    /// Whether the tested copy of the probe object may still exist.
+    /// Whether something besides the probe object may still exist.
     var leavesOthers = false
     var validation: BucketValidation
 
@@ -35,7 +35,7 @@ struct ProbeRound {
         self.cdnCredential = cdnCredential
         linked = bucket.at(.default) ?? bucket
         body = Array(("sluice probe " + key.rawValue).utf8)
-        deadline = .now + BucketProbe.patience
+        deadline = .now + probe.patience
         validation = BucketValidation(probeKey: key, findings: [], leavesProbe: false, clockDifference: nil)
     }
 
@@ -62,19 +62,27 @@ struct ProbeRound {
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
-        for version in trialVersions {
-            _ = await ask("DELETE", .delete, query: [version], timeout: BucketProbe.removalTimeout)
-        }
+        for version in trialVersions { await removeOther(version: version) }
         let deletion = await ask(
-            "DELETE", .delete, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout)
-        let isGone = note(.delete, deletion, ofVersion: version != nil) {
-            200..<300 ~= $0.status || $0.status == 404
-        }
+            "DELETE", .delete, query: version.map { [$0] } ?? [], until: .now + BucketProbe.removalTimeout)
+        let isGone = note(.delete, deletion, ofVersion: version != nil, isAsHoped: Self.isRemoved)
         validation.leavesProbe = !isGone
         guard isGone else { return skip(.absent) }
         note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
         if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
         if leavesOthers { validation.leavesProbe = true }
+    }
+
+    /// Removes what a step wrote besides the probe object: another object, or another version.
+    mutating func removeOther(_ key: ObjectKey? = nil, version: NamedValue?) async {
+        let removal = await ask(
+            "DELETE", .delete, of: key, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout,
+            until: deadline + BucketProbe.removalTimeout)
+        if !(removal.answer.map(Self.isRemoved) ?? false) { leavesOthers = true }
+    }
+
+    private static func isRemoved(_ answer: HTTPTransfer.Answer) -> Bool {
+        200..<300 ~= answer.status || answer.status == 404
     }
 
     /// Writes the probe object by a link without a digest, or with one if the store refuses that.
@@ -88,7 +96,7 @@ struct ProbeRound {
         }
         let bound = await ask("PUT", .put(body: body), headers: headers + [Self.md5(of: body)])
         demandsMD5 = bound.isDone
-        if demandsMD5 { warn(.put, put) } else { note(.put, bound, isAsHoped: isDone) }
+        if demandsMD5 { mark(.warned, .put, put) } else { note(.put, bound, isAsHoped: isDone) }
         return bound
     }
 
@@ -99,11 +107,13 @@ struct ProbeRound {
         NamedValue("content-md5", DigestAlgorithm.md5.digest(of: bytes).base64)
     }
 
-    /// Notes that a request was not as hoped, although one with other headers was: some links work.
-    mutating func warn(_ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil) {
+    /// Notes the outcome of a step together with the request because of which it did not pass.
+    mutating func mark(
+        _ outcome: BucketValidation.Outcome, _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil
+    ) {
         validation.findings.append(
             BucketValidation.Finding(
-                step: step, outcome: .warned, origin: origin,
+                step: step, outcome: outcome, origin: origin,
                 failure: reply.failure ?? reply.answer.map { ProbeFailure($0) },
                 status: reply.answer?.status, duration: reply.duration))
     }

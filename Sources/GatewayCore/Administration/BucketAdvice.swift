@@ -28,7 +28,7 @@ struct BucketAdvice {
                     ? " If the bucket is part of the host, the certificate must cover that name, too." : "")
         case .unreadable: "The server at the endpoint does not answer like a store. Check the host and port."
         case .redirected(let region): redirect(to: region)
-        case .refused(let status, let code): refusal(status, code, in: finding)
+        case .refused(let status, let code): refusal(failure, status, code, in: finding)
         case .unexpected: unexpected(in: finding)
         case .clockDifference where step == .writeTime:
             "The store notes another time for an object than that at which it was written, "
@@ -54,11 +54,13 @@ struct BucketAdvice {
         return "The bucket is in the region '\(region)'. Set that region, and the endpoint that goes with it."
     }
 
-    private func refusal(_ status: Int, _ code: String?, in finding: BucketValidation.Finding) -> String {
+    private func refusal(
+        _ failure: ProbeFailure, _ status: Int, _ code: String?, in finding: BucketValidation.Finding
+    ) -> String {
         let step = finding.step
         if step == .preflight { return preflight(finding.outcome) }
         if step == .put, finding.outcome == .warned { return Self.demandedMD5 }
-        if step == .unsignedACL { return hiddenACL(status) }
+        if step == .unsignedACL, !failure.isTemporary { return hiddenACL(status) }
         if step == .addedParameter { return addedParameter(reachesStore: true) }
         switch code {
         case "SignatureDoesNotMatch": return signature
@@ -85,9 +87,9 @@ struct BucketAdvice {
         case 404:
             return "The store does not have the object that it accepted. Check that the endpoint is one store only."
         case 401, 403: return permission(for: finding)
-        case 400..<500:
+        case 400..<500 where !failure.isTemporary:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
-        default: return "The store itself is in trouble. Try again later."
+        default: return "The store itself is busy or in trouble. Try again later."
         }
     }
 

@@ -54,8 +54,8 @@ public protocol OffboardingStore: Sendable {
     ///   - tag: ``OffboardingRows/tag`` of the rows that the admin saw.
     ///   - change: The admin and request that remove the rows.
     /// - Returns: The number of rows removed; 0 if there were none, whatever the tag.
-    /// - Throws: `preconditionFailed` if the rows are others than those seen, and nothing is removed; `slowDown`,
-    ///   `unavailable`.
+    /// - Throws: `preconditionFailed` if the rows are others than those seen, or if one is added meanwhile, and nothing
+    ///   is removed; `slowDown`, `unavailable`.
     func remove(
         allOf user: Principal, seenAs tag: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int64

@@ -41,6 +41,11 @@ public enum ProbeFailure: Error, Sendable, Equatable {
         }
     }
 
+    /// Whether the store was too busy or in trouble. What it does not do at all, it refuses with 501.
+    public var isTemporary: Bool {
+        if case .refused(let status, _) = self { status == 429 || status >= 500 && status != 501 } else { false }
+    }
+
     /// The store's error code, if it sent one.
     public var code: String? {
         if case .refused(_, let code) = self { code } else { nil }

@@ -25,7 +25,18 @@ extension IssuanceReader {
         guard reach.holds(bucket: row.bucket, place: row.key, principals: [row.principal, row.matchedPrincipal]) else {
             throw .notFound(.issuance)
         }
-        return row
+        return row.shown(within: reach)
+    }
+
+    /// Reads a page of issuances, as an admin may see them who has the reach of the query.
+    ///
+    /// - Throws: The errors of ``issuances(_:)``.
+    public func shownIssuances(
+        _ query: IssuanceQuery
+    ) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+        var page = try await issuances(query)
+        page.items = page.items.map { $0.shown(within: query.filter.reach) }
+        return page
     }
 }
 
@@ -137,5 +148,13 @@ public struct RecordedIssuance: Sendable, Equatable {
         self.requestID = requestID
         self.policySequence = policySequence
         self.charges = charges
+    }
+
+    /// The row as an admin may see it: without the charges if the reach is limited, as quotas may lie outside.
+    fileprivate func shown(within reach: AdminReach) -> RecordedIssuance {
+        guard !reach.isUnlimited else { return self }
+        var row = self
+        row.charges = []
+        return row
     }
 }

@@ -72,8 +72,11 @@ public struct LedgerReporting: Sendable {
     public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
         let now = now()
         var range = try LedgerRange(from: query.from, to: nil, span: 32 * LedgerRange.day, now: now)
-        if query.from == nil { range.beginEarlier(at: LedgerRange.hour) }
         var since = query.unusedSince ?? now.addingTimeInterval(-7 * LedgerRange.day)
+        if query.from == nil {
+            range.from = min(range.from, since)
+            range.beginEarlier(at: LedgerRange.hour)
+        }
         let token = PageToken(of: "grants:unused", filters: query.texts)
         var place: UUID?
         if let text = query.pageToken {

@@ -21,7 +21,7 @@ public struct QuotaCharge: Sendable, Equatable {
 public struct QuotaRemainder: Sendable, Equatable {
     /// Identifier of the quota.
     public var quotaID: UUID
-    /// URLs or bytes left in the period.
+    /// URLs or bytes left in the period; negative if the limit was lowered below what was used.
     public var remaining: Int64
     /// Seconds until the next period begins; `nil` for the period `total`.
     public var resetsIn: Int?

@@ -129,26 +129,26 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
 
     /// Removes all rows that belong to a resource.
     ///
-    /// The change adds one line to the policy log and one to the audit, whatever the number of rows.
+    /// The change adds one line to the audit, whatever the number of rows, and one to the policy log if there are any.
     /// - Parameters:
     ///   - rows: Removes the rows, and returns the scope and the audit document of each.
     ///   - resourceID: The resource that the rows have in common, as the audit names it.
     ///   - change: Who makes the change.
-    /// - Returns: The number of rows removed. If it is 0, nothing has changed.
+    /// - Returns: The number of rows removed.
     func deleteAll(
         _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int {
         let entry = try auditEntry(.delete, resourceID, change)
         return try await perform(change) { transaction in
             let removed = try transaction.execute(rows, resourceID)
-            guard !removed.isEmpty else {
-                try transaction.perform(AdminStatements.writeNothing, ())
-                return 0
-            }
             var entry = entry
             entry.before = #"{"items": ["# + removed.map(\.document).joined(separator: ",") + "]}"
             try transaction.perform(AuditTable.insert, entry)
-            try append(entry, of: change, scopes: removed.map(\.scope), in: transaction)
+            if removed.isEmpty {
+                try transaction.prove(change)
+            } else {
+                try append(entry, of: change, scopes: removed.map(\.scope), in: transaction)
+            }
             return removed.count
         }
     }

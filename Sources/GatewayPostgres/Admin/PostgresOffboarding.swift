@@ -43,7 +43,8 @@ public struct PostgresOffboarding: OffboardingStore {
                 guard let count = try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil else {
                     throw GatewayError.preconditionFailed
                 }
-                if count == 0 { try transaction.perform(AdminStatements.writeNothing, ()) }
+                // Only a change of policy is proved by the commit.
+                if count == 0 { try transaction.prove(change) }
                 return count
             }
         } catch let error as GatewayError {

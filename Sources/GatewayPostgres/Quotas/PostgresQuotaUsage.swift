@@ -20,7 +20,7 @@ public struct PostgresQuotaUsage: QuotaUsageSource {
             guard uses.count == holdings.count else { throw .decoding(column: 0, reason: "rows are missing") }
             return zip(holdings, uses).map { holding, use in
                 QuotaRemainder(
-                    quotaID: holding.quota.id, remaining: max(0, holding.quota.limit - use.used),
+                    quotaID: holding.quota.id, remaining: holding.quota.limit - use.used,
                     resetsIn: use.resetsIn.map { Int($0) })
             }
         } catch {

@@ -13,7 +13,7 @@ struct IssuanceEndpoints: Sendable {
         let page = try request.listQuery([:], for: caller)
         let query = IssuanceQuery(
             try IssuanceFilter(request, for: caller), pageSize: page.pageSize, pageToken: page.pageToken)
-        let found = try await reader.issuances(query)
+        let found = try await reader.shownIssuances(query)
         return .json(.ok, capacity: 1024 * (found.items.count + 1)) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
 
@@ -31,7 +31,7 @@ struct IssuanceEndpoints: Sendable {
         let format = try request.exportFormat()
         let query = IssuanceQuery(try IssuanceFilter(request, for: caller), pageSize: 1000)
         // If nothing can be read, the status says so. After this, the only sign of an error is a body that ends early.
-        let first = try await reader.issuances(query)
+        let first = try await reader.shownIssuances(query)
         return .records(format, name: "issuances") { [reader] writer in
             var page = first
             while true {
@@ -39,7 +39,7 @@ struct IssuanceEndpoints: Sendable {
                 guard let token = page.nextPageToken else { return }
                 var next = query
                 next.pageToken = token
-                page = try await reader.issuances(next)
+                page = try await reader.shownIssuances(next)
             }
         }
     }

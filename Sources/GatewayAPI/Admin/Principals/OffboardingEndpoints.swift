@@ -35,7 +35,7 @@ struct OffboardingEndpoints: Sendable {
     /// The tag of the rows that the admin saw; `nil` for whatever there is.
     private static func tag(in ifMatch: IfMatch) throws -> String? {
         switch ifMatch {
-        case .absent: throw APIError.preconditionRequired
+        case .absent: throw APIError.preconditionRequired(source: "the dry run, or '*' for whatever there is")
         case .any: return nil
         case .tags(let tags):
             guard let tag = tags.first, tags.count == 1 else {

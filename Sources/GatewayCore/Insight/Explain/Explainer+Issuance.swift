@@ -97,8 +97,7 @@ extension IssueRequest {
             fields.key = nil
             fields.prefix = row.key
         case .putObject:
-            // Some schemes bind no content type, and parts have none.
-            fields.contentType = contentType ?? "application/octet-stream"
+            fields.contentType = (row.hidesContentType ? nil : contentType) ?? IssueRequest.unknownType
             fields.contentLength = row.contentLength
             fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
             fields.checksumSHA256 = row.contentSHA256.map { Data($0).base64EncodedString() }
@@ -111,9 +110,38 @@ extension IssueRequest {
             case .multipartStart, .multipartComplete: .complete(storeUploadID: "", objectLength: 0)
             case .multipartPart:
                 .part(.init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
+            case .remoteSignature where action == Action.putObject.rawValue: row.remoteStep
             case .presignedURL, .postPolicy, .redirect, .sts, .cdnCookies, .remoteSignature: nil
             }
         try self.init(fields, delivery: delivery, multipart: step, repeatable: nil, newName: nil)
+    }
+
+    /// Stands for a content type that the row does not tell. Patterns of grants do not cover it.
+    private static let unknownType = "unknown/unknown"
+
+    /// Whether the row does not tell the content type of the upload, which the grant that decided may have asked for.
+    var hasUnknownType: Bool { contentType?.text == Self.unknownType }
+}
+
+extension RecordedIssuance {
+    /// The step of an upload in parts that an SDK got a signature for; `nil` for an upload of the whole object. Starts
+    /// and completions are decided alike, because neither states the length of the object.
+    fileprivate var remoteStep: MultipartStep? {
+        switch method {
+        case "PUT": nil
+        case "POST": .complete(storeUploadID: "", objectLength: nil)
+        default: .upkeep(storeUploadID: "", method: method)
+        }
+    }
+
+    /// Whether the row may name another content type than that of the upload in parts that it is a step of. SDKs send
+    /// parts with this type, or without any.
+    fileprivate var hidesContentType: Bool {
+        switch Delivery(rawValue: delivery) {
+        case .multipartPart: contentType == "application/octet-stream"
+        case .remoteSignature: method != "PUT"
+        default: false
+        }
     }
 }
 

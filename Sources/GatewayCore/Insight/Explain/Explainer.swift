@@ -76,13 +76,15 @@ public struct Explainer: Sendable {
         guard reach.holds(bucket: question.fields.bucket ?? "", place: place, principals: [user]) else {
             throw .outsideAdminScope
         }
-        var explanation = try await explain(question).shown(within: reach)
+        var explanation = try await decided(question, within: reach).shown(within: reach)
         // Of the grants, only those shown tell that the answer depends on the source.
         if question.sourceAddress == nil, explanation.dependsOnSource { explanation.assumptions.append(.sourceUnknown) }
         return explanation
     }
 
-    private func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
+    private func decided(
+        _ question: ExplainQuestion, within reach: AdminReach
+    ) async throws(GatewayError) -> Explanation {
         let request: IssueRequest
         do throws(GatewayError) {
             let instant = now()
@@ -95,9 +97,14 @@ public struct Explainer: Sendable {
         let state: State
         do throws(GatewayError) {
             state = try await self.state(for: request, question)
-        } catch .unauthenticated(let reason, _) {
-            // The error concerns the caller, who has too many groups, not the admin who asks.
-            return Explanation(.unauthenticated, error: .unauthenticated(reason: reason))
+        } catch {
+            // These concern the caller, who has too many groups or grants, not the admin who asks.
+            switch error {
+            case .unauthenticated(let reason, _):
+                return Explanation(.unauthenticated, error: .unauthenticated(reason: reason))
+            case .notEnforceable, .invalidArgument("key", _): return Explanation(.invalidRequest, error: error)
+            default: throw error
+            }
         }
         let policy = state.policy
         guard policy.bucket != nil else {
@@ -111,7 +118,7 @@ public struct Explainer: Sendable {
             of: request, for: question.subject, from: question.sourceAddress, at: question.at ?? now())
         try await weighQuotas(of: request, state, question, into: &explanation)
         if !explanation.isPermitted {
-            explanation.nearMisses = try await nearMisses(to: request, state, question.subject)
+            explanation.nearMisses = try await nearMisses(to: request, state, question.subject, within: reach)
         }
         explanation.bindsSource = policy.shared.bucket?.chosen(by: request).bindsSourceAddress == true
         return finish(explanation, state, question)
@@ -143,13 +150,13 @@ public struct Explainer: Sendable {
             explanation.error = .quotaExceeded(
                 QuotaRefusal(
                     quotaID: holding.quota.id.lowercaseText, metric: holding.quota.metric,
-                    period: holding.quota.period, limit: holding.quota.limit, remaining: remainder.remaining,
+                    period: holding.quota.period, limit: holding.quota.limit, remaining: max(0, remainder.remaining),
                     resetsIn: remainder.resetsIn))
         }
     }
 
     private func nearMisses(
-        to request: IssueRequest, _ state: State, _ subject: Subject
+        to request: IssueRequest, _ state: State, _ subject: Subject, within reach: AdminReach
     ) async throws(GatewayError) -> [NearMiss] {
         let principals = state.members.map(\.principal)
         var grants = state.policy.principals.flatMap(\.grants) + state.policy.literalGrants
@@ -157,7 +164,8 @@ public struct Explainer: Sendable {
         if state.isCurrent {
             grants += try await history.grants(near: request.key, in: request.bucket, of: principals)
         }
-        return NearMiss.nearest(grants, to: request, for: subject, who: principals)
+        let visible = grants.filter { $0.isVisible(within: reach) }
+        return NearMiss.nearest(visible, to: request, for: subject, who: principals)
     }
 }
 

@@ -18,7 +18,7 @@ public struct Explanation: Sendable {
         case noCredential = "no-credential"
         /// The bucket does not exist.
         case noSuchBucket = "no-such-bucket"
-        /// The request is refused whoever makes it.
+        /// The request is refused whoever makes it, or because more grants of the caller concern it than are examined.
         case invalidRequest = "invalid-request"
         /// The caller's credential would not be accepted.
         case unauthenticated
@@ -103,7 +103,7 @@ public struct Explanation: Sendable {
     public var decidedBy: Grant?
     /// Every matching grant: deny grants first, then in the order in which a decision considers them.
     public var matches: [Match] = []
-    /// Grants that nearly match, nearest first.
+    /// Grants that nearly match and may be shown, nearest first.
     public var nearMisses: [NearMiss] = []
     /// The quotas that apply.
     public var quotas: [Allowance] = []
@@ -139,7 +139,6 @@ public struct Explanation: Sendable {
             if error != .accessDenied { explanation.error = nil }
         }
         explanation.matches = matches.filter { $0.grant.isVisible(within: reach) }
-        explanation.nearMisses = nearMisses.filter { $0.grant.isVisible(within: reach) }
         explanation.quotas = explanation.quotas.filter { $0.quota.isVisible(within: reach) }
         if case .quotaExceeded(let refusal)? = error,
             !explanation.quotas.contains(where: { $0.quota.identifier == refusal.quotaID })

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public struct GrantUseQuery: Sendable {
     /// The grants that may be seen.
     public var reach: AdminReach
-    /// Start of the ledger period to examine; 32 days ago if absent.
+    /// Start of the ledger period to examine; if absent, 32 days ago or ``unusedSince``, whichever is earlier.
     public var from: Date?
     /// Only grants not used since this time; 7 days ago if absent.
     public var unusedSince: Date?

@@ -98,7 +98,8 @@ public struct Simulation: Sendable {
     public var permittedAnew: Int64 = 0
     /// Examined issuances whose result is not known: it depends on a source address that another or a changed grant
     /// requires, on a claim that a template uses, on the keys that the holder of temporary credentials needs, because
-    /// they would cover other keys than now, or on grants that were not read.
+    /// they would cover other keys than now, on a version or response header that a download asked for, on the content
+    /// type of an upload in parts, or on grants that were not read.
     public var uncertain: Int64 = 0
     /// Principals whose issuances would be refused, those with the most first.
     public var principals: [Share] = []

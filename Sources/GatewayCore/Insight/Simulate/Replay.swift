@@ -15,7 +15,8 @@ struct Replay {
         /// Whether all keys below the place were asked for together.
         let isArea: Bool
         let actions: Set<Action>
-        let isHead: Bool
+        /// The method, which tells the steps of an upload in parts apart.
+        let method: String?
         let delivery: String
         let contentType: String?
         let contentLength: Int64?
@@ -116,34 +117,48 @@ struct Replay {
         return Question(
             principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
             bucket: wish.bucket, credentialID: request.row.credentialID, place: ExactText(place),
-            isArea: wish.area != nil, actions: wish.actions, isHead: sample?.method == .head,
+            isArea: wish.area != nil, actions: wish.actions, method: sample?.httpMethod,
             delivery: request.row.delivery, contentType: sample?.contentType?.text,
             contentLength: sample?.contentLength, hasMD5: sample?.contentMD5 != nil,
             hasSHA256: sample?.checksumSHA256 != nil)
     }
 
     private func decide(_ request: ReplayRequest) -> Outcome {
-        let isConcerned = policy.isConcerned(request)
-        if policy.lacksRows(for: request) { return isConcerned ? .uncertain : .same }
+        func isConcerned() -> Bool { policy.isConcerned(request) }
+        if policy.lacksRows(for: request) { return isConcerned() ? .uncertain : .same }
         func decision(_ proposed: Bool) -> Verdict<ReplayRequest.Permission> {
             request.decision(under: policy.policy(for: request, proposed: proposed), now: now)
         }
-        switch (decision(false), decision(true)) {
+        let (before, after) = (decision(false), decision(true))
+        if request.wish.sample?.hasUnknownType == true, Self.failsByType(before) || Self.failsByType(after) {
+            return isConcerned() ? .uncertain : .same
+        }
+        switch (before, after) {
         case (_, .permit) where policy.mightBeDenied(request): return .uncertain
         case (.permit(let before), .permit(let after)):
             // The ledger does not tell which of the keys the holder of temporary credentials needs.
             guard before.scope == after.scope else { return .uncertain }
+            // Nor does it tell versions and headers of answers that were asked for.
+            if let wanted = before.download, after.download?.refusesMore(than: wanted) == true { return .uncertain }
             guard !policy.askingForSource.isDisjoint(with: after.grants) else { return .same }
             return before.grants == after.grants && proposed.isDisjoint(with: after.grants) ? .same : .uncertain
         case (.permit, .refuse(let refusal)): return .refused(refusal)
         // Temporary credentials may rest on grants of groups that only the caller's credential named.
         case (.refuse(let refusal), _)
-        where refusal.reason == .noGrant && request.wish.mayRestOnSeveralGrants && isConcerned:
+        where refusal.reason == .noGrant && request.wish.mayRestOnSeveralGrants && isConcerned():
             return .uncertain
         case (.refuse, .refuse): return .refusedAlready
         case (.refuse, .permit(let after)):
             return policy.askingForSource.isDisjoint(with: after.grants) ? .permittedAnew : .uncertain
         }
+    }
+
+    /// Whether the grants that match ask for another content type.
+    private static func failsByType(_ verdict: Verdict<ReplayRequest.Permission>) -> Bool {
+        guard case .refuse(let refusal) = verdict, case .conditionFailed(.contentType) = refusal.error else {
+            return false
+        }
+        return true
     }
 
     private mutating func count(_ outcome: Outcome, _ row: RecordedIssuance) {

@@ -201,9 +201,9 @@ struct ReplayPolicy {
 
 /// Requests for many keys, which every grant above and below their prefix may concern.
 extension ReplayPolicy {
-    /// Returns whether the proposal gives or takes a grant that may concern some keys of a request for many.
+    /// Returns whether the proposal gives or takes a grant that may concern some keys of a request.
     func isConcerned(_ request: ReplayRequest) -> Bool {
-        guard let area = request.wish.area else { return false }
+        let area = request.wish.area ?? KeyArea(prefix: request.wish.place)
         let moved = members(of: request, proposed: false).symmetricDifference(members(of: request, proposed: true))
         return moved.contains(where: isCrowded)
             || (arrivals(to: request) + departures(from: request)).contains { reaches($0, area, request) }

@@ -20,6 +20,8 @@ struct ReplayRequest {
         let grants: Set<UUID>
         /// What temporary credentials may do; `nil` for other requests, which are permitted as a whole.
         var scope: SessionScope?
+        /// The conditions of a download of one object; `nil` for other requests.
+        var download: GrantConditions?
     }
 
     let row: RecordedIssuance
@@ -52,7 +54,11 @@ struct ReplayRequest {
         switch wish {
         case .object(let request):
             decide(request, for: subject, under: policy, sourceAddress: Self.anyAddress, now: now)
-                .map { Permission(grants: [$0.grant.id]) }
+                .map { permit in
+                    Permission(
+                        grants: [permit.grant.id],
+                        download: request.action == .getObject ? permit.grant.conditions : nil)
+                }
         case .form(let request):
             decide(request, for: subject, under: policy, sourceAddress: Self.anyAddress, now: now)
                 .map { Permission(grants: [$0.grant.id]) }
@@ -152,6 +158,15 @@ extension ReplayRequest.Wish {
     /// Whether several grants may permit what was asked for, each a part.
     var mayRestOnSeveralGrants: Bool {
         if case .session = self { true } else { false }
+    }
+}
+
+extension GrantConditions {
+    /// Whether a download that others permit may fail because of its version or the headers of the answer.
+    func refusesMore(than others: GrantConditions) -> Bool {
+        allowVersions != true && others.allowVersions == true
+            || allowResponseContentType != true && others.allowResponseContentType == true
+            || forceDownload == true && others.forceDownload != true
     }
 }
 

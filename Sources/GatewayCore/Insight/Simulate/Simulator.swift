@@ -3,10 +3,11 @@ public import FoundationEssentials
 /// Replays the ledger under a change of policy that has not been made.
 ///
 /// Each issuance is decided twice, by current and by proposed policy, with the decision function that issuing uses and
-/// at the present time. Data that the ledger does not record is assumed to make no difference: source addresses,
-/// response headers and how long temporary credentials must live. Of the credential's groups, only the one that matched
-/// is known; of its claims, only those that filled in a template. Temporary credentials are decided for the prefix that
-/// all their keys have in common, because the ledger does not record the one that was asked for.
+/// at the present time. Source addresses, versions and response headers, which the ledger does not record, are assumed
+/// to make no difference unless the change restricts them; how long temporary credentials must live never makes one. Of
+/// the credential's groups, only the one that matched is known; of its claims, only those that filled in a template.
+/// Temporary credentials are decided for the prefix that all their keys have in common, because the ledger does not
+/// record the one that was asked for.
 public struct Simulator: Sendable {
     /// Limits for one call.
     public struct Limits: Sendable {

@@ -340,11 +340,12 @@ import Testing
     }
 
     /// The word behind the last space is completed.
-    @Test(arguments: [
-        ("put ", [":files"]), ("put a.txt b.txt ", [":files"]), ("put --part-size 5M ", [":files"]),
-        ("get --timeout 9 ", []), ("get --timeout 9 demo/k ", [":files"]), ("get --timeout ", []),
-        ("serve --config=", [":files"]), ("credentials --format=p", ["--format=process"]),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("put ", [":files"]), ("put a.txt b.txt ", [":files"]), ("put --part-size 5M ", [":files"]),
+            ("get --timeout 9 ", []), ("get --timeout 9 demo/k ", [":files"]), ("get --timeout ", []),
+            ("serve --config=", [":files"]), ("credentials --format=p", ["--format=process"]),
+        ] as [(String, [String])])
     func `names of files are offered where a file is meant`(line: String, offered: [String]) throws {
         let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         let run = try Command.run(["complete-words", "--"] + words, environment: environment)

@@ -201,19 +201,19 @@ struct AccessControlTests {
         #expect(gateway.logLines.contains("user:bootstrap-admin"))
     }
 
-    @Test("a route without a body reads none, batches more, the others 64 KiB")
+    @Test("a route without a body reads none, forms of AWS's less, batches more, the others 64 KiB")
     func bodyPlans() {
         let responder = TestGateway().responder
         for route in Self.routes {
             guard case .collect = route.bodyPlan else { continue }
             let head = RequestHead(method: route.method, target: path(route))
-            let larger = [
+            let others = [
                 "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216,
                 "/simulate": 1_048_576, "/lfs/{bucket}/{path}": 262_144, "/events/s3": 2_097_152,
-                "/events/oss": 2_097_152,
+                "/events/oss": 2_097_152, "/aws/sts": 16_384, "/aws/sts/": 16_384,
             ]
             let takesBody = [.post, .put, .patch].contains(route.method)
-            let bytes = takesBody ? larger.first { route.template.hasSuffix($0.key) }?.value ?? 65_536 : 0
+            let bytes = takesBody ? others.first { route.template.hasSuffix($0.key) }?.value ?? 65_536 : 0
             #expect(responder.begin(head).body == .collect(maxBytes: bytes))
         }
     }

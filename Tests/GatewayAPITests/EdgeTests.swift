@@ -165,7 +165,8 @@ struct EdgeTests {
     @Test func `a late answer counts as what the caller got instead, once`() async {
         let gateway = TestGateway()
         for token in ["user-token", "wrong-token"] {
-            let head = RequestHead(method: .get, target: "/v1/access", headerFields: [.authorization: "Bearer \(token)"])
+            let fields: HeaderFields = [.authorization: "Bearer \(token)"]
+            let head = RequestHead(method: .get, target: "/v1/access", headerFields: fields)
             let context = gateway.responder.begin(head).context
             let late = RefusedRequest(head: head, context: context, isCounted: true)
             _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late)

@@ -9,8 +9,8 @@ final class RequestNotes: RefusalNotes {
     static let maxRefusals = 10
 
     struct Facts: Sendable {
-        /// The id under which the gateway answers the request; `nil` until it begins to. An answer that the server makes
-        /// later has the same id, by which one can find what the request did.
+        /// The id under which the gateway answers the request; `nil` until it begins to. An answer that the server
+        /// makes later has the same id, by which one can find what the request did.
         var id: String?
         /// The status of the answer that the server made in place of a late one; `nil` if it made none.
         var statusInstead: Int?

@@ -43,8 +43,8 @@ final class Observe: Sendable {
         let status = response.head.status.code
         let facts = request.notes.current
         metrics.ended()
-        // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem. Of a late
-        // answer, the caller has seen nothing, and its refusal was counted.
+        // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem. Of a
+        // late answer, the caller has seen nothing, and its refusal was counted.
         figures(of: request.match).answered(
             request.method, status: facts.statusInstead ?? facts.problem?.status ?? status, after: nanoseconds)
         if let code = facts.problem?.code, facts.statusInstead == nil { metrics.refused(code: code) }

@@ -119,7 +119,7 @@ extension BucketProbeTests {
             return .error("SlowDown", 503)
         }
         let validation = try await peer.serve { origin in
-            try await Self.validate(Self.bucket(origin), allow: [origin], patience: .seconds(1))
+            try await Self.validate(Self.bucket(origin), allow: [origin], patience: .seconds(3))
         }
         for step in Self.unsigned {
             let finding = try #require(validation.findings.first { $0.step == step })

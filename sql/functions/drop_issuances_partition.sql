@@ -21,7 +21,7 @@ DECLARE
     v_is_empty boolean;
 BEGIN
     PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
-    IF to_regclass('public.' || v_name) IS NULL THEN
+    IF NOT EXISTS (SELECT FROM issuances_partitions() p WHERE p.day = p_day) THEN
         RETURN false;
     END IF;
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days, p_now)) THEN

@@ -1,6 +1,6 @@
 -- Deletes counters of periods that have ended or whose quota or ticket is gone.
 --
--- It reads no more of the counters than it deletes: each quota or ticket that has any is a step through their index.
+-- Besides the counters that it deletes, it reads one of each quota and ticket that has any.
 --
 --   p_now   the caller's clock: of it and the server's, the earlier one counts
 --   p_most  how many rows to delete at most

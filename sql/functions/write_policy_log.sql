@@ -6,7 +6,7 @@
 --
 -- Under the lock, the setting 'sluice.proof' of the transaction is proved (see prove_actor): an admin whose key was
 -- removed while the change was prepared, or while it waited, changes nothing. Of the user that the setting
--- 'sluice.offboarded' names (see offboard_principal), no row may be left.
+-- 'sluice.offboarded' names (see offboard_principal), no row but uploads may be left.
 --
 -- Locks: the policy lock, exclusively, for what is left of COMMIT.
 -- Errors: integrity_constraint_violation for a change without a line; lock_not_available after two seconds for each
@@ -39,7 +39,8 @@ BEGIN
     END LOOP;
     PERFORM prove_actor(nullif(current_setting('sluice.proof', true), '')::jsonb);
     IF v_offboarded IS NOT NULL THEN
-        IF EXISTS (SELECT FROM offboarding_rows(v_offboarded)) THEN
+        -- Uploads give nothing by themselves, and the user can start them at any time.
+        IF EXISTS (SELECT FROM offboarding_rows(v_offboarded) r WHERE r.kind <> 'Upload') THEN
             RAISE EXCEPTION 'somebody else added to what % has', v_offboarded USING ERRCODE = 'serialization_failure';
         END IF;
     END IF;

@@ -840,7 +840,8 @@ COMMENT ON COLUMN gateways.started_at IS 'By the gateway''s clock.';
 COMMENT ON COLUMN gateways.policy_seq IS 'How far it has read policy_log; NULL before it has read anything.';
 COMMENT ON COLUMN gateways.clock_difference IS
     'Seconds by which its clock was ahead of the database''s when its last message arrived.';
-COMMENT ON COLUMN gateways.key_ids IS 'Identifiers of its master keys, the one that seals first.';
+COMMENT ON COLUMN gateways.key_ids IS
+    'Its master keys, the one that seals first: of each the identifier, a colon and a fingerprint.';
 
 CREATE TABLE admin_audit (
     id uuid NOT NULL,

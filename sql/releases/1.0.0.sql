@@ -24,7 +24,7 @@ EXECUTE "PolicyLogTable.append"('{user:scenario,bucket:scenario}', 'user:admin',
 -- Then
 -- A gateway announces itself and reads the end of the log, what changed, and the rows of a caller and a bucket.
 EXECUTE "Heartbeat.note"(
-    '00000000-0000-7000-8000-000000000005', '1.0.0', now(), now(), NULL, NULL, '{k1}', 6, '\x00'
+    '00000000-0000-7000-8000-000000000005', '1.0.0', now(), now(), NULL, NULL, '{k1:0123456789abcdef}', 6, '\x00'
 );
 CREATE TEMP TABLE place AS EXECUTE "PolicyStatements.changes"(NULL, NULL, 1000);
 DO $$

@@ -19,7 +19,7 @@ struct ProbeRound {
     var demandsMD5 = false
     /// Versions of the probe object that the store made while unsigned headers were tested.
     var trialVersions: [NamedValue] = []
-    /// Whether something besides the probe object may still exist.
+    /// Whether another object, or another version of the probe object, may still exist.
     var leavesOthers = false
     var validation: BucketValidation
 

@@ -48,6 +48,9 @@ function freshKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Keys that the gateway will not take again. */
+const spentKeys = new Set();
+
 /**
  * Returns what gives the calls of a form their `idempotencyKey`: the same one for as long as the call stays the same. A
  * person who sends it again, because no answer came, gets the answer to the first one.
@@ -57,7 +60,7 @@ export function repeatable() {
   let idempotencyKey;
   return (call) => {
     const written = JSON.stringify(call);
-    if (written !== last) idempotencyKey = freshKey();
+    if (written !== last || spentKeys.has(idempotencyKey)) idempotencyKey = freshKey();
     last = written;
     return { ...call, idempotencyKey };
   };
@@ -199,6 +202,7 @@ export class API {
     }
     if (answer.ok) return answer;
     const problem = await answer.json().catch(() => ({}));
+    if (["IdempotentAnswerGone", "IdempotencyKeyReused"].includes(problem.code)) spentKeys.add(idempotencyKey);
     throw this.#problem(problem, answer.status, answer.headers.get("X-Request-Id"), bearer !== undefined);
   }
 

@@ -253,7 +253,7 @@ private struct Wait: Sendable {
         return milliseconds < 0 ? own : min(milliseconds, own)
     }
 
-    /// Waits on the caller's thread, which must not be one on which tasks run: there are few of these.
+    /// Waits on the caller's thread. That should be one of its own: there are few on which tasks run.
     func block() {
         var polled = descriptors
         let milliseconds = shortening(-1)

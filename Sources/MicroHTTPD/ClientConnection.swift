@@ -12,6 +12,8 @@ final class ClientConnection: Sendable {
         /// How long the connection must be idle until the sweep looks whether the client has hung up. It doubles with
         /// each look, so that thousands of idle connections cost little.
         var nextLook = ClientConnection.silence
+        /// Whether the client seemed to have hung up when the sweep looked last.
+        var seemsGone = false
         /// Whether no request has begun yet.
         var isNew = true
     }
@@ -35,6 +37,7 @@ final class ClientConnection: Sendable {
         state.withLock {
             $0.exchange = exchange
             $0.isNew = false
+            $0.seemsGone = false
         }
     }
 
@@ -42,6 +45,7 @@ final class ClientConnection: Sendable {
     func end() {
         state.withLock {
             $0.exchange = nil
+            $0.seemsGone = false
             $0.idleSince = .now
             $0.nextLook = Self.silence
         }
@@ -67,7 +71,7 @@ final class ClientConnection: Sendable {
     /// Ends the connection with an answer; without one if libmicrohttpd still has data to send, so that nothing may be
     /// written directly.
     func answerAtOnce(_ response: ServerResponse) {
-        if !core.isSecure, let bytes = rawBytes(of: response) { return answer(raw: bytes) }
+        if !core.isSecure, let bytes = rawBytes(of: response, isHead: false) { return answer(raw: bytes) }
         state.withLock { state in
             guard state.socket >= 0 else { return }
             shutdown(state.socket, Int32(SHUT_RDWR))
@@ -77,15 +81,20 @@ final class ClientConnection: Sendable {
     /// How long a client sends nothing before the sweep looks whether it has hung up. What has arrived is read by then.
     static let silence = Duration.milliseconds(500)
 
-    /// Disconnects a client that has been idle or too slow, or has hung up, and gives up on answers that take too long.
+    /// Disconnects a client that has been idle or too slow, and gives up on answers that take too long. Disconnects one
+    /// that has hung up, but under TLS, where the library reads until nothing is left.
     func sweep(now: Moment) {
         state.withLock { state in
             guard state.socket >= 0 else { return }
             let verdict = if let exchange = state.exchange { exchange.sweep(now: now) } else { judge(&state, now) }
             switch verdict {
-            case .stays: return
+            case .stays:
+                state.seemsGone = false
+                return
             case .needsClient:
-                guard !core.isSecure, hasHungUp(state.socket) else { return }
+                let isGone = !core.isSecure && hasHungUp(state.socket)
+                // What was read at this instant may be a request that has yet to begin.
+                guard Swift.exchange(&state.seemsGone, with: isGone), isGone else { return }
             case .ends(let farewell):
                 if let farewell, !core.isSecure { sendNow(farewell, to: state.socket) }
             }
@@ -97,6 +106,7 @@ final class ClientConnection: Sendable {
     private func judge(_ state: inout State, _ now: Moment) -> SweepVerdict {
         let idle = now - state.idleSince
         if idle > core.configuration.idleTimeout { return .ends(farewell: nil) }
+        guard !state.seemsGone else { return .needsClient }
         guard idle > state.nextLook else { return .stays }
         state.nextLook = idle * 2
         return .needsClient

@@ -79,7 +79,7 @@ private func readContent(
 /// A whole answer as bytes, to be written directly to the socket; `nil` if its body is a stream.
 ///
 /// - Parameter isHead: Whether the answer consists of a head only.
-func rawBytes(of response: ServerResponse, isHead: Bool = false) -> [UInt8]? {
+func rawBytes(of response: ServerResponse, isHead: Bool) -> [UInt8]? {
     guard case .bytes(let body) = response.body else { return nil }
     let status = response.head.status
     var bytes = Array("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n".utf8)

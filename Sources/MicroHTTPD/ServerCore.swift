@@ -103,6 +103,6 @@ final class ServerCore: Sendable {
 
     /// The bytes of a refusal that libmicrohttpd cannot send.
     func rawAnswer(to failure: ServerFailure) -> [UInt8] {
-        rawBytes(of: responder.response(to: failure)) ?? []
+        rawBytes(of: responder.response(to: failure), isHead: false) ?? []
     }
 }

@@ -42,6 +42,7 @@ extension QualificationRound {
         {
             let done = await complete(upload, key, tag)
             if expectWorks(delivery, "completion", done, where: { $0.isSuccess && $0.element("Code") == nil }) {
+                forget(upload: upload)
                 await expectStored(delivery, "upload in parts, read back", key)
             }
         }

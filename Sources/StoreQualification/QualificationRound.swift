@@ -50,6 +50,9 @@ actor QualificationRound {
     /// Notes an upload in parts that was started.
     func touch(upload: String, of key: String) { uploads.append((upload, key)) }
 
+    /// Notes that an upload is completed.
+    func forget(upload: String) { uploads.removeAll { $0.id == upload } }
+
     /// Sends a request; `nil` without an answer, or when the time is up.
     func send(_ call: StoreCall, to key: String? = nil, cleaning: Bool = false) async -> StoreAnswer? {
         guard cleaning ? !time.isCleaningOver : !isTimeUp() else { return nil }
@@ -126,6 +129,8 @@ actor QualificationRound {
             judge(delivery, promise, check, .kept, answer.summary)
         case .object:
             judge(delivery, promise, check, .broken, "\(answer.summary), and the object is there")
+        case .unknown where answer.isSuccess && isCutShort:
+            judge(delivery, promise, check, .notJudged, why())
         case .unknown:
             let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
             judge(delivery, promise, check, verdict, answer.summary)
@@ -146,7 +151,7 @@ actor QualificationRound {
     func abort(_ upload: String, _ key: String) async {
         guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]) else { return }
         let answer = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true)
-        if answer?.isRemoval ?? false { uploads.removeAll { $0.id == upload } }
+        if answer?.isRemoval ?? false { forget(upload: upload) }
     }
 
     /// Removes what was made.

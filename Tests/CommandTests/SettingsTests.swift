@@ -174,13 +174,17 @@ struct SettingsTests {
     @Test(arguments: ["serve", "doctor"])
     func mistakesOfTheCommandLineAreNamedWithTheOthersAndWithWhatWasMeant(command: String) throws {
         let result = try Command.run(
-            [command, "--set", "listem=made-up", "--set", "nothing=made-up", "--set", "http.threads"],
+            [
+                command, "--set", "listem=made-up", "--set", "nothing=made-up", "--set", "http.threads",
+                "--set", "postgresql://u:made-up@h/db?sslmode=require",
+            ],
             environment: ["SLUICE_LISTEN": "nowhere"])
         #expect(result.status == 1)
         let told = result.output + result.errors
         for mistake in [
             "--set: there is no setting 'listem'; did you mean 'listen'?", "--set: there is no setting 'nothing'",
-            "--set http.threads: the value is missing", "SLUICE_LISTEN: must be an address",
+            "--set http.threads: the value is missing", "--set: a setting has the form key=value",
+            "SLUICE_LISTEN: must be an address",
         ] {
             #expect(told.contains(mistake), "\(told)")
         }

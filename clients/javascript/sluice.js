@@ -536,15 +536,22 @@ async function sinkOfPath(path, store, object) {
     await file.truncate();
   };
   // A file has the beginning of one object only, however its path is written.
-  const name = JSON.stringify(["get", await files.realpath(partial)]);
-  const begun = await store.get(name);
-  const isSame = begun?.object === object;
-  if (!isSame) {
-    await store.delete(name);
-    await restart();
+  let name, begun, isSame, size;
+  try {
+    name = JSON.stringify(["get", await files.realpath(partial)]);
+    begun = await store.get(name);
+    isSame = begun?.object === object;
+    if (!isSame) {
+      await store.delete(name);
+      await restart();
+    }
+    size = await own();
+  } catch (error) {
+    await file.close();
+    throw error;
   }
   return {
-    size: await own(),
+    size,
     known: isSame ? begun : undefined,
     write: (bytes) => file.appendFile(bytes),
     restart,

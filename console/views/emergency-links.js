@@ -65,7 +65,7 @@ function summary(query, rows, isMore) {
       ? message(
           "warn",
           "There is more than was read",
-          h("p", {}, "Only the newest that is alive was read. The ledger has the rest."),
+          h("p", {}, "Only the newest of what is alive was read. The ledger has the rest."),
         )
       : null,
     rows.length

@@ -179,7 +179,8 @@ function card({ bucket, key, type }, link, client) {
     try {
       const url = await client.downloadURL({ bucket, key, response: { filename: name } });
       // A refusal of the store would take the place of this page. An empty file has no first byte.
-      const { ok, status } = await fetch(url, { headers: { range: "bytes=0-0" } });
+      const { ok, status, body } = await fetch(url, { headers: { range: "bytes=0-0" } });
+      body?.cancel().catch(() => {});
       if (!ok && status !== 416) throw new Error(`${name} cannot be fetched: the store answered ${status}.`);
       location.assign(url);
     } catch (error) {

@@ -25,6 +25,8 @@ final class IssuerKeys: Sendable {
 
     /// Returns the keys that are held. One caller fetches new ones before they are too old; the others get the held
     /// keys at once. Once they are too old, every caller waits for the fetch, and gets the old keys only if it fails.
+    /// After a failed fetch, one caller tries again each minute, and the others get the old keys meanwhile. If nobody
+    /// has tried for two minutes, all wait again.
     ///
     /// - Throws: `unavailable` where no keys were ever read.
     func current() async throws(GatewayError) -> KeySet {

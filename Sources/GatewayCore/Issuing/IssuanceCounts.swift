@@ -12,7 +12,7 @@ public final class IssuanceCounts: Sendable {
     /// Makes all counters at 0.
     public init() {}
 
-    /// The counter of a delivery, a scheme and an action; of several actions of a session, the first.
+    /// The counter of a delivery, a scheme and an action; of several actions, the first.
     public subscript(delivery: Delivery, scheme: LinkScheme, action: Action) -> Counter {
         let row = Self.deliveries.firstIndex(of: delivery) ?? 0
         let column = Self.schemes.firstIndex(of: scheme) ?? 0

@@ -19,7 +19,7 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     /// A signature for a request that the client composes itself.
     case remoteSignature = "remote-signature"
 
-    /// The actions that a credential of this form can be for.
+    /// The actions under which credentials of this form are counted. Of several actions, that is the first.
     public var actions: [Action] {
         switch self {
         case .presignedURL, .sts, .remoteSignature: Action.allCases

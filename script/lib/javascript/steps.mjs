@@ -562,7 +562,8 @@ const steps = {
     await new Promise((resolve, reject) => {
       const request = indexedDB.deleteDatabase(name);
       request.onsuccess = resolve;
-      request.onerror = request.onblocked = () => reject(new Error("the database is in use"));
+      request.onerror = () => reject(request.error);
+      setTimeout(() => reject(new Error("the database is in use")), 10_000);
     });
     await store.set("b", { is: 2 });
     const [gone, kept] = [await store.get("a"), await store.get("b")];

@@ -99,7 +99,7 @@ public final class SessionCache: Sendable {
             case .done(let result): return try checked(result, for: life)
             case .lead:
                 let result = await outcome(of: order)
-                finish(order, result)
+                finish(order, result, for: life)
                 return try checked(result, for: life)
             }
         }
@@ -148,9 +148,15 @@ public final class SessionCache: Sendable {
         }
     }
 
-    private func finish(_ order: SessionOrder, _ result: Result<SessionCredential, GatewayError>) {
+    private func finish(_ order: SessionOrder, _ result: Result<SessionCredential, GatewayError>, for life: Life) {
+        let instant = now()
         let waiters = state.withLock { state in
-            if case .success(let session) = result { state.sessions.insert(session, for: order, cost: 1) }
+            // A session that does not do for whoever opened it takes no other's place.
+            if case .success(let session) = result,
+                life.isGood(session, at: instant) || state.sessions.value(for: order) == nil
+            {
+                state.sessions.insert(session, for: order, cost: 1)
+            }
             return state.opening.removeValue(forKey: order) ?? []
         }
         // If the request that led was cancelled, only that request fails; those that wait try again.

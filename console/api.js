@@ -52,8 +52,8 @@ function freshKey() {
 const spentKeys = new Set();
 
 /**
- * Returns what gives the calls of a form their `idempotencyKey`: the same one for as long as the call stays the same. A
- * person who sends it again, because no answer came, gets the answer to the first one.
+ * Returns a function that adds an `idempotencyKey` to the calls of a form: the same one for as long as the call stays
+ * the same. A person who sends it again, because no answer came, gets the answer to the first one.
  */
 export function repeatable() {
   let last = null;

@@ -151,7 +151,7 @@ public struct PutCommand: AsyncParsableCommand {
         let text =
             switch end {
             case .aborted: "aborted"
-            case .completed: "nothing to give up: the upload is completed"
+            case .completed: "nothing to abort: the upload is complete"
             case .nothing: "there is no interrupted upload of '\(item.path)'"
             }
         try options.report(

@@ -68,8 +68,8 @@ actor QualificationRound {
         return isCutShort
     }
 
-    /// Why there is no judgement: because of what is named, unless the time was up.
-    func why(_ reason: String = "no answer") -> String { isCutShort ? "the time was up" : reason }
+    /// Why there is no judgement: because of what is named, unless the checks had ended.
+    func why(_ reason: String = "no answer") -> String { isCutShort ? "the checks had ended" : reason }
 
     /// Records a judgement.
     func judge(

@@ -177,7 +177,7 @@ import Testing
         let store = CarelessStore()
         let late = try await qualify({ store.answer($0) }, patience: .zero)
         #expect(!late.isBroken && late.judgements.allSatisfy { $0.verdict == .notJudged })
-        #expect(late.isCutShort && late.judgements.allSatisfy { $0.detail == "the time was up" })
+        #expect(late.isCutShort && late.judgements.allSatisfy { $0.detail == "the checks had ended" })
     }
 
     @Test(arguments: [1, 3, 40, 80])
@@ -195,7 +195,7 @@ import Testing
         #expect(store.objects.withLock { $0.keys.sorted() } == [])
         let later = store.calls.withLock { $0.dropFirst(last) }
         #expect(!later.isEmpty && later.allSatisfy { $0.method == "DELETE" })
-        #expect(report.judgements.last?.detail == "the time was up")
+        #expect(report.judgements.last?.detail == "the checks had ended")
     }
 
     /// How a store answers an abort, and whether the upload is then named as left behind.

@@ -304,8 +304,8 @@ export interface ClientOptions {
 }
 
 /**
- * A client of one gateway. Calls reject with a `SluiceError`, as their signal says, or with what failed beside the
- * client: an error of the file system, of a stream, or of the function `token`.
+ * A client of one gateway. Calls reject with a `SluiceError`, with the reason of their signal, or with an error that is
+ * passed on as it is: of the file system, of a stream, or of the function `token`.
  */
 export class Sluice {
   /** Throws a `SluiceError` if the URL is missing or is not one of http or https. */

@@ -64,7 +64,7 @@ function summary(query, rows, isMore) {
     isMore
       ? message(
           "warn",
-          "There is more than was read",
+          "Not everything was read",
           h("p", {}, "Only the newest of what is alive was read. The ledger has the rest."),
         )
       : null,
@@ -79,7 +79,7 @@ function summary(query, rows, isMore) {
             : tile("Held by", some(people.size), { text: people.size === 1 ? "person" : "people" }),
           tile(isMore ? "Works at least until" : "The last works until", time(last), { text: relative(last) }),
         )
-      : h("p", {}, "Nothing of what was read concerns it."),
+      : h("p", {}, "None of what was read concerns this place."),
     sessions.length
       ? message(
           "warn",

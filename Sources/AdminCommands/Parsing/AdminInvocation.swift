@@ -108,7 +108,7 @@ struct AdminInvocation: Sendable {
         {
             mistakes.append(
                 "'\(output)' ends with '.\(ending)', but this command writes a table, or JSON with '--json'. "
-                    + "Commands named 'export' write CSV and NDJSON.")
+                    + "Commands named 'export' write NDJSON, and most of them CSV too.")
         }
         return mistakes
     }

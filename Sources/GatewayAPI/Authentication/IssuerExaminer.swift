@@ -108,7 +108,7 @@ private struct Round {
                 advice: isSame
                     ? nil
                     : "Tokens have this name in 'iss', and the row has another. "
-                        + "Create a row with this 'issuer' and delete this one."))
+                        + "Create a new row with this 'issuer', and delete the old one."))
     }
 
     private mutating func judgeKeysURL(_ document: DiscoveryDocument) {

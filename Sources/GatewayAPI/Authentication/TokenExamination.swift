@@ -212,9 +212,9 @@ struct TokenExamination {
             let advice: String? =
                 if count > Self.maxGroups * 3 / 4 {
                     "The token names \(count) groups. Users in more than \(Self.maxGroups) are refused, "
-                        + "and those that rows put a user in count as well. Have the issuer send fewer."
+                        + "and groups to which admins have added them count too. Have the issuer send fewer."
                 } else if dropped > 0 {
-                    "\(dropped) names are left out, as no group can have them."
+                    "Names left out because no group can have them: \(dropped)."
                 } else {
                     nil
                 }

@@ -89,7 +89,7 @@ struct BucketAdvice {
         case 401, 403: return permission(for: finding)
         case 400..<500 where !failure.isTemporary:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
-        case 501: return "The store does not do this. Try another signing scheme."
+        case 501: return "The store does not support this. Try another signing scheme."
         default: return "The store itself is busy or in trouble. Try again later."
         }
     }

@@ -36,7 +36,7 @@ struct QualifyCommand: AsyncParsableCommand {
             at once.
 
             Exit status: 0 if no promise is broken, 1 if one is, if something was left
-            behind, or if not all checks were made before the time was up.
+            behind, or if not all checks were made.
             """
     )
 
@@ -94,7 +94,7 @@ struct QualifyCommand: AsyncParsableCommand {
                 client: client, logger: logger, now: { .now }, randomBytes: { try LibCrypto.randomBytes(count: $0) }),
             transport: StoreCall.network(timeout: .seconds(timeout)), now: { .now }, patience: .seconds(patience))
         let interrupts = Interrupts {
-            writeToStandardError("Interrupted. What was made is being removed; a second Ctrl-C ends that.\n")
+            writeToStandardError("Interrupted. What was made is being removed; press Ctrl-C again to stop at once.\n")
             qualification.stop()
         }
         let report = await qualification.run(allSchemes ? qualification.schemes : [place.bucket.scheme])

@@ -357,7 +357,7 @@ def an_emergency_says_nothing_that_was_not_read(walk):
                 expect(visit.main.get_by_text(words)).to_have_count(0)
             visit.judge(f"an emergency: {shown}", on_phone=False)
         visit.page.unroute(lists)
-    seen(visit.page, "There is more than was read")
+    seen(visit.page, "Not everything was read")
     visit.go("#/home")
 
 

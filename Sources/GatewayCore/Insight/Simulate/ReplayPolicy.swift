@@ -201,7 +201,7 @@ struct ReplayPolicy {
 
 /// Requests for many keys, which every grant above and below their prefix may concern.
 extension ReplayPolicy {
-    /// Returns whether the proposal gives or takes a grant that may concern some keys of a request.
+    /// Returns whether the proposal adds or removes a grant that may concern some keys of a request.
     func isConcerned(_ request: ReplayRequest) -> Bool {
         let area = request.wish.area ?? KeyArea(prefix: request.wish.place)
         let moved = members(of: request, proposed: false).symmetricDifference(members(of: request, proposed: true))

@@ -223,7 +223,7 @@ extension Sluice {
 
     /// Asks for the link of a part that binds what the bucket can, and what is required.
     ///
-    /// - Parameter start: gets the time of the request, since when the link may live.
+    /// - Parameter start: Receives the time at which the request is sent; the life of the link may begin then.
     func partLink(
         _ id: String, _ number: Int, _ piece: Piece, _ binding: Locked<Binding>,
         _ start: Locked<ContinuousClock.Instant>, expiresIn: Int? = nil

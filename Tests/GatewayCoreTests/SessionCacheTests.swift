@@ -147,6 +147,19 @@ struct SessionCacheTests {
         #expect(outcomes == [waiterIsBound, !waiterIsBound])
     }
 
+    @Test func `a session that does not do for who opened it takes no other's place`() async throws {
+        let life = Mutex(840.0)
+        let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(life.withLock { $0 })) }
+        let cache = SessionCache(opener: opener, now: { Fixture.now })
+        let held = try await cache.session(order(), endingBy: nil)
+        life.withLock { $0 = 60 }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 60)) {
+            try await cache.session(order(), endingBy: nil, leastLife: 900)
+        }
+        #expect(try await cache.session(order(), endingBy: nil).expiresAt == held.expiresAt)
+        #expect(opener.orders.count == 2)
+    }
+
     @Test("are opened within a budget, and kept within a bound")
     func budget() async throws {
         let clock = SharedClock()

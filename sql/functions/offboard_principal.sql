@@ -1,10 +1,10 @@
 -- Removes all rows that give a user something, if they are those that the admin saw, as one change of policy.
 --
 -- One statement finds and removes the rows, so that none is removed that is not in the audit. A row that somebody else
--- adds or changes meanwhile makes the removal fail as a whole: COMMIT looks under the policy lock whether any is left
--- (see write_policy_log). Uploads in parts are closed; the gateways' upkeep makes the stores discard their parts. The
--- audit has a line for each row, and policy_log one for all. If there are no rows, the audit has a line for the
--- revocation of the user's tickets, which the caller notes before.
+-- adds or changes meanwhile makes the removal fail as a whole: COMMIT looks under the policy lock whether any is left,
+-- but for uploads (see write_policy_log). Uploads in parts are closed; the gateways' upkeep makes the stores discard
+-- their parts. The audit has a line for each row, and policy_log one for all. If there are no rows, the audit has a
+-- line for the revocation of the user's tickets, which the caller notes before.
 --
 --   p_principal   the user
 --   p_expected    the tag of the rows that were shown (see offboarding_tag); NULL for whatever there is

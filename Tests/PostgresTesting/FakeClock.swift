@@ -2,7 +2,12 @@ import Foundation
 
 /// A separate clock for a process, by Debian's `libfaketime`.
 public enum FakeClock {
-    private static let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+    #if arch(arm64)
+        private static let machine = "aarch64"
+    #else
+        private static let machine = "x86_64"
+    #endif
+    private static let library = "/usr/lib/\(machine)-linux-gnu/faketime/libfaketimeMT.so.1"
 
     /// Whether the library is installed.
     public static var isThere: Bool { FileManager.default.fileExists(atPath: library) }

@@ -79,9 +79,10 @@ final class Deployment: Sendable {
             program: program, settings: settings)
         if template == nil { _ = try await Program.run(["migrate"], of: program, environment: deployment.environment) }
         try await prepare(deployment)
-        // One after the other: of two processes that start at once, one may inherit the socket by which Foundation
-        // learns that the other has ended.
-        for _ in 0..<gateways { try await deployment.startGateway(of: program) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<gateways { group.addTask { try await deployment.startGateway(of: program) } }
+            try await group.waitForAll()
+        }
         return deployment
     }
 

@@ -8,6 +8,16 @@ import time
 from server import free_port
 
 
+def end(process):
+    """Ends a `sluice dev`. One that is told twice does not wait for its PostgreSQL, which ends by itself."""
+    for _ in range(2):
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(30)
+    process.kill()
+    return process.wait()
+
+
 @contextlib.contextmanager
 def demo(binary, folder):
     """Runs `sluice dev`, and answers what it prints: the settings `SLUICE_…`, and as `example` the address of the web
@@ -32,5 +42,4 @@ def demo(binary, folder):
         yield {**dict(re.findall(r"^export (SLUICE_\w+)=(\S+)", text, re.M)), "example": "".join(addresses),
                "store": f"http://127.0.0.1:{ports[1]}"}
     finally:
-        process.terminate()
-        process.wait(30)
+        end(process)

@@ -68,8 +68,11 @@ class Pages:
         before = plan(self.made)
         config = self.made.configuration("page", key=key)
         page = self.open()
-        page.evaluate("config => { window.run('large', config).catch(() => {}); }", config)
-        until(page, f"window.told > {size // 2}")
+        page.evaluate("config => { window.ended = ''; const end = (how) => { window.ended = `it ended: ${how}`; };"
+                      " window.run('large', config).then(() => end('all has arrived'), end); }", config)
+        until(page, f"window.ended || window.told > {size // 2}")
+        if flaw := page.evaluate("window.ended"):
+            yield flaw
         page.close()
         time.sleep(0.5)
         page = self.open()

@@ -57,6 +57,8 @@ def large(made):
     for line in first.stdout:
         if json.loads(line).get("told", 0) > size / 2:
             break
+    else:
+        yield "it ended by itself before half of the upload had arrived"
     first.send_signal(signal.SIGKILL)
     first.wait()
     time.sleep(0.5)

@@ -24,6 +24,18 @@ WARM_UP = 10
 PATIENCE = 60
 
 
+def end(process):
+    """Ends a process. A demo that is told twice does not wait for its PostgreSQL, which ends by itself."""
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        try:
+            return process.wait(30)
+        except subprocess.TimeoutExpired:
+            continue
+    process.kill()
+    return process.wait()
+
+
 class Live:
     """What runs. Use it in a `with` statement; afterwards everything has ended and its files are gone."""
 
@@ -43,12 +55,7 @@ class Live:
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
         shutil.rmtree(self.folder)
 
     def start(self):

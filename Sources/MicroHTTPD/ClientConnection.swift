@@ -69,7 +69,8 @@ final class ClientConnection: Sendable {
     }
 
     /// Ends the connection with an answer; without one if libmicrohttpd still has data to send, so that nothing may be
-    /// written directly.
+    /// written directly. An answer to HEAD has its body too: libmicrohttpd 0.9.75 tells the method of a request only
+    /// once it has accepted the head.
     func answerAtOnce(_ response: ServerResponse) {
         if !core.isSecure, let bytes = rawBytes(of: response, isHead: false) { return answer(raw: bytes) }
         state.withLock { state in

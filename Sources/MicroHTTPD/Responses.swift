@@ -9,6 +9,8 @@ extension Exchange {
         let made: OpaquePointer? =
             switch response.body {
             case .bytes(let bytes): unsafe wholeResponse(bytes)
+            // As with HEAD, the length is told, and nothing is read (RFC 9110, 8.6).
+            case .stream(let length?, _) where response.head.status.code == 304: unsafe streamedResponse(length)
             case .stream where !response.head.status.allowsBody: unsafe wholeResponse([])
             case .stream(let length, _): unsafe streamedResponse(length)
             }

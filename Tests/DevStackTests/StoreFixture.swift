@@ -111,6 +111,9 @@ struct Answer: Sendable {
         switch response.body {
         case .bytes(let bytes):
             body = bytes
+        // With 304, the server sends only the length of the body.
+        case .stream where status == 304:
+            body = []
         case .stream(let length, let write):
             let collector = Collector()
             try await write(collector)

@@ -9,12 +9,14 @@ import Testing
 extension BucketProbeTests {
     /// A CDN in front of a store. It checks what a test lets it check, takes no notice of parameters that are not its
     /// own, and hands them to the store or drops them. The store obeys those of Alibaba OSS, and the object is no
-    /// image.
+    /// image. Misuse gets the answer of `trouble`, if there is one.
     private static func cdn(
-        _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool
+        _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool,
+        trouble: ServerResponse?
     ) -> TestPeer {
         TestPeer { request in
             if request.method == .put {
+                if let trouble { return trouble }
                 return allowsUploads ? store.answer(request, body) : .bytes("", status: .methodNotAllowed)
             }
             let target = request.target.split(separator: "&x-oss-process=", maxSplits: 1).map(String.init)
@@ -23,6 +25,7 @@ extension BucketProbeTests {
             let digest = DigestAlgorithm.md5.digest(of: "\(fields.last ?? "")\(sides[0]) \(secret)")
             let isSigned = sides.count == 2 && fields.count == 2 && Base64URL.encode(digest.bytes) == fields[0]
             let isAlive = (fields.last.flatMap { TimeInterval($0) } ?? 0) >= Date().timeIntervalSince1970
+            if let trouble, !isSigned || !isAlive || target.count == 2 { return trouble }
             guard !checks || isSigned && isAlive else { return .bytes("", status: .forbidden) }
             if passesParameters, target.count == 2 { return .error("InvalidArgument", 400) }
             return store.answer(request, body)
@@ -31,13 +34,13 @@ extension BucketProbeTests {
 
     private func validate(
         checks: Bool, allowsUploads: Bool = false, secret: String = "shared-secret", passesParameters: Bool = false,
-        dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4
+        dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4, trouble: ServerResponse? = nil
     ) async throws -> [BucketValidation.Finding] {
         let store = ProbedStore()
         let peer = TestPeer { store.answer($0, Self.body) }
         let cdn = Self.cdn(
             store, secret: "shared-secret", checks: checks, allowsUploads: allowsUploads,
-            passesParameters: passesParameters)
+            passesParameters: passesParameters, trouble: trouble)
         let credential = StorageCredential(
             id: UUID(), name: "cdn", accessKeyID: "main", secretAccessKey: Secret(secret), createdAt: .distantPast)
         let validation = try await peer.serve { origin in
@@ -70,6 +73,16 @@ extension BucketProbeTests {
         #expect(writable[3].advice?.contains("GET and HEAD") == true)
         let wrong = try await validate(checks: true, secret: "another-secret")
         #expect(wrong.map(\.outcome) == [.failed, .skipped, .skipped, .skipped, .skipped])
+    }
+
+    @Test(arguments: [429, 503], [nil, true] as [Bool?])
+    func `a CDN in trouble is not judged by how it answers misuse`(status: Int, dropsParameters: Bool?) async throws {
+        let found = try await validate(
+            checks: true, dropsParameters: dropsParameters, trouble: .error("SlowDown", status))
+        #expect(found.map(\.outcome) == [.passed, .skipped, .skipped, .skipped, .skipped], "\(found)")
+        for finding in found.dropFirst() {
+            #expect(finding.status == status && finding.advice?.contains("in trouble") == true, "\(finding)")
+        }
     }
 
     /// What is known of a CDN that parameters may pass: what it does, what the row says, and where the bucket is.

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import Synchronization
 import Testing
 
 extension BucketProbeTests {
@@ -53,5 +54,23 @@ extension BucketProbeTests {
             let none = try await preflight(all.filter { $0 != name }).finding
             #expect(none.outcome == .failed && none.advice?.contains("'\(name)'") == true, "\(none)")
         }
+    }
+
+    @Test func `a store that is busy when it is asked for fewer headers is not judged`() async throws {
+        let store = ProbedStore()
+        let preflights = Mutex(0)
+        let peer = TestPeer { request in
+            guard request.method == .options else { return store.answer(request, Self.body) }
+            let isFirst = preflights.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst ? .error("AccessForbidden", 403) : .error("SlowDown", 503)
+        }
+        let validation = try await peer.serve { try await Self.validate(Self.bucket($0), allow: [$0]) }
+        let finding = try #require(validation.findings.first { $0.step == .preflight })
+        #expect(finding.outcome == .skipped && finding.status == 503, "\(finding)")
+        #expect(finding.origin == "https://app.example" && finding.advice?.contains("in trouble") == true, "\(finding)")
+        #expect(validation.isValid)
     }
 }

@@ -214,13 +214,18 @@ import Testing
     }
 
     @Test func `explains a listing that is refused because too many grants lie below its prefix`() async throws {
-        let world = try World((1...300).map { try Fixture.grant($0, on: "team/\($0)/", actions: [.listObjects]) })
-        let explanation = try await world.explain {
+        var world = try World((1...300).map { try Fixture.grant($0, on: "team/\($0)/", actions: [.listObjects]) })
+        let listing: (inout IssueRequest.Fields) -> Void = {
             $0.action = "ListObjects"
             $0.key = nil
             $0.prefix = "team/"
         }
+        let explanation = try await world.explain(listing)
         #expect(explanation.reason == .invalidRequest && explanation.error?.code == "NotEnforceable")
+        // At an earlier time, these grants were not there.
+        world.past = [try Fixture.grant(301, actions: [.listObjects])]
+        let earlier = try await world.explain(listing, at: Fixture.now.addingTimeInterval(-100))
+        #expect(earlier.isPermitted && earlier.decidedBy?.id == Fixture.id(301), "\(earlier)")
     }
 
     @Test func weighsQuotasAsRecordingWould() async throws {

@@ -238,6 +238,25 @@ import Testing
             try await Self.counts(site.simulate(CookieDecisionTests.grant(1, conditions: forced))) == [2, 0, 0, 0])
     }
 
+    /// The ledger names the grant of the download. A group that only the credential named may permit the listing.
+    @Test func `cookies for a whole bucket are uncertain where no grant permits its listing`() async throws {
+        func counts(_ actions: Set<Action>, _ proposal: PolicyProposal) async throws -> [Int64] {
+            let world = try World(
+                [CookieDecisionTests.grant(1, on: "", actions: actions)],
+                rows: [Self.row("", delivery: "cdn-cookies", credential: 600)], bucket: CookieDecisionTests.bucket())
+            return try await Self.counts(world.simulate(proposal))
+        }
+        let removal = PolicyProposal(removals: [Fixture.id(1)])
+        #expect(try await counts([.getObject], removal) == [0, 0, 0, 1])
+        #expect(try await counts([.getObject, .listObjects], removal) == [1, 0, 0, 0])
+        let listing = PolicyProposal(additions: [try Fixture.grant(9, on: "", actions: [.listObjects])])
+        #expect(try await counts([.getObject], listing) == [0, 0, 0, 1])
+        // These are refused whatever the listing rests on, or are not concerned by the change.
+        #expect(try await counts([.putObject], removal) == [0, 1, 0, 0])
+        let upload = PolicyProposal(additions: [try Fixture.grant(9, on: "", actions: [.putObject])])
+        #expect(try await counts([.getObject], upload) == [0, 1, 0, 0])
+    }
+
     /// The ledger lists the types of a form. What cannot be read is not left out.
     @Test func formsAreReplayedForEachContentType() async throws {
         var images = try Fixture.grant(2, to: "user:alice", on: "up/", actions: [.putObject])

@@ -30,7 +30,9 @@ extension ProbeRound {
     /// uploading by a link for a download.
     private mutating func tryLinks(at place: Bucket, _ name: PublicEndpoint.Name) async {
         let timeout = BucketProbe.endpointTimeout
-        func isRefused(_ answer: HTTPTransfer.Answer) -> Bool { 300..<500 ~= answer.status }
+        func isRefused(_ answer: HTTPTransfer.Answer) -> Bool {
+            300..<500 ~= answer.status && !ProbeFailure(answer).isTemporary
+        }
         let unsigned = await ask(.unsigned, .get, at: place, timeout: timeout)
         note(.unsignedLink, unsigned, endpoint: name, isAsHoped: isRefused)
         let expired = await ask(.expired("GET"), .get, at: place, timeout: timeout)
@@ -38,7 +40,7 @@ extension ProbeRound {
         let upload = await ask(
             "GET", .put(body: body), at: place, fields: [HTTPTransfer.Field(Self.type.name, Self.type.value)],
             timeout: timeout)
-        if let version = upload.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        noteTrial(upload)
         note(.uploadByLink, upload, endpoint: name, isAsHoped: isRefused)
         guard place.linksTakeParameters else { return }
         // The probe object is no image, so OSS refuses to tell its size. All others take no notice.

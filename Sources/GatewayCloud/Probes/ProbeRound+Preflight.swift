@@ -9,8 +9,10 @@ extension ProbeRound {
         let headers = bucket.pageHeaders
         let all = headers.always + headers.sometimes
         let whole = await preflight(from: origin, all)
+        guard !whole.isOpen else { return mark(.skipped, .preflight, whole, origin: origin) }
         if let answer = whole.answer, !Self.permits(answer, origin, all) {
             let least = await preflight(from: origin, headers.always)
+            guard !least.isOpen else { return mark(.skipped, .preflight, least, origin: origin) }
             if let answer = least.answer, Self.permits(answer, origin, headers.always) {
                 // Some links work.
                 return mark(.warned, .preflight, whole, origin: origin)

@@ -107,7 +107,7 @@ extension ProbeRound {
         var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }
         if let unsigned { fields.append(unsigned) }
         let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
-        if key == nil, let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        if key == nil { noteTrial(reply) }
         return reply
     }
 

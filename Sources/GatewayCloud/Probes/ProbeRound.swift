@@ -73,6 +73,12 @@ struct ProbeRound {
         if leavesOthers { validation.leavesProbe = true }
     }
 
+    /// Notes what an upload over the probe object may have left. One without an answer may arrive after the removal.
+    mutating func noteTrial(_ reply: Reply) {
+        if let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        if reply.answer == nil, reply.mayHaveWritten { leavesOthers = true }
+    }
+
     /// Removes what a step wrote besides the probe object: another object, or another version.
     mutating func removeOther(_ key: ObjectKey? = nil, version: NamedValue?) async {
         let removal = await ask(
@@ -140,6 +146,8 @@ struct ProbeRound {
     ) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
         if step.isOfEndpoint, failure.isOutOfReach { return .skipped }
+        // A CDN that is too busy or in trouble does not tell what it does with misuse.
+        if step.isOfEndpoint, step != .endpoint, failure.isTemporary { return .skipped }
         let signing = endpoint.flatMap { bucket.publicEndpoints[$0]?.signing }
         if step == .addedParameter, signing?.dropsParameters != true { return .warned }
         return .failed

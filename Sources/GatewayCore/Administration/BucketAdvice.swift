@@ -58,10 +58,10 @@ struct BucketAdvice {
         _ failure: ProbeFailure, _ status: Int, _ code: String?, in finding: BucketValidation.Finding
     ) -> String {
         let step = finding.step
-        if step == .preflight { return preflight(finding.outcome) }
+        if step == .preflight, !failure.isTemporary { return preflight(finding.outcome) }
         if step == .put, finding.outcome == .warned { return Self.demandedMD5 }
         if step == .unsignedACL, !failure.isTemporary { return hiddenACL(status) }
-        if step == .addedParameter { return addedParameter(reachesStore: true) }
+        if step == .addedParameter, !failure.isTemporary { return addedParameter(reachesStore: true) }
         switch code {
         case "SignatureDoesNotMatch": return signature
         case "InvalidAccessKeyId", "InvalidAccessKeyID", "InvalidSecurity":

@@ -13,17 +13,17 @@ extension ObjectService {
         "checksum-mode", "content-sha256", "date", "security-token", "user-agent",
     ]
 
-    /// Returns an object, or the requested range of it. For HEAD, the server sends only the head of the answer.
+    /// Returns an object, or the requested range of it. For HEAD, and with 304, the server sends only the head of the
+    /// answer.
     func get(_ name: ObjectName, _ headers: RequestFields, query: [NamedValue]) throws -> ServerResponse {
         try headers.refuseVendorHeaders(except: Self.knownNames)
         guard let (record, bytes) = try files.open(name.bucket, name.key) else { throw StoreError.noSuchKey }
         var fields = try objectFields(of: record, headers, query: query)
-        if try isUnchanged(record, headers) {
-            return ServerResponse(head: ResponseHead(status: .notModified, headerFields: fields))
-        }
         var status = HTTPResponse.Status.ok
         var range = 0..<record.byteCount
-        if let asked = headers["range"], isRangeWanted(of: record, headers),
+        if try isUnchanged(record, headers) {
+            status = .notModified
+        } else if let asked = headers["range"], isRangeWanted(of: record, headers),
             let part = try ByteRange.parse(asked, byteCount: record.byteCount)
         {
             status = .partialContent

@@ -15,9 +15,9 @@ extension Explainer {
     ) async throws(GatewayError) -> State {
         let caller = question.subject.principal
         try await cache.advance()
-        let present = try await cache.access(
-            of: caller, groups: question.groups, to: request.bucket, key: request.key, listing: request.listing)
         guard let instant = question.at else {
+            let present = try await cache.access(
+                of: caller, groups: question.groups, to: request.bucket, key: request.key, listing: request.listing)
             let members = Self.members(
                 of: caller, named: question.groups, inRows: present.principals.map(\.principal).filter(\.isGroup))
             let moment = try await history.moment(ofChange: present.position.sequence)
@@ -29,6 +29,8 @@ extension Explainer {
         guard let moment = try await history.moment(at: instant) else {
             throw .invalidArgument(field: "at", reason: "There was no policy at that time.")
         }
+        // Present grants play no part, so that their number does not matter.
+        let present = try await cache.access(of: caller, groups: question.groups, to: request.bucket, key: nil)
         return try await state(
             after: moment, of: caller, named: question.groups, for: request, like: present)
     }

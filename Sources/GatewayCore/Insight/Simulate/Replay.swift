@@ -143,10 +143,8 @@ struct Replay {
             guard !policy.askingForSource.isDisjoint(with: after.grants) else { return .same }
             return before.grants == after.grants && proposed.isDisjoint(with: after.grants) ? .same : .uncertain
         case (.permit, .refuse(let refusal)): return .refused(refusal)
-        // Temporary credentials may rest on grants of groups that only the caller's credential named.
-        case (.refuse(let refusal), _)
-        where refusal.reason == .noGrant && request.wish.mayRestOnSeveralGrants && isConcerned():
-            return .uncertain
+        // Such requests may rest on grants of groups that only the caller's credential named.
+        case (.refuse(let refusal), _) where request.wish.mayLackGrant(refusal) && isConcerned(): return .uncertain
         case (.refuse, .refuse): return .refusedAlready
         case (.refuse, .permit(let after)):
             return policy.askingForSource.isDisjoint(with: after.grants) ? .permittedAnew : .uncertain

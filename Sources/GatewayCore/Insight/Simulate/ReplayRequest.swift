@@ -155,9 +155,14 @@ extension ReplayRequest.Wish {
         }
     }
 
-    /// Whether several grants may permit what was asked for, each a part.
-    var mayRestOnSeveralGrants: Bool {
-        if case .session = self { true } else { false }
+    /// Whether a refusal may be for want of a grant that the ledger does not show. The ledger names one grant, for
+    /// cookies that of the download, but several may have permitted what was asked for, each a part.
+    func mayLackGrant(_ refusal: Refusal) -> Bool {
+        switch self {
+        case .object, .form: false
+        case .session: refusal.reason == .noGrant
+        case .cookies(let request): request.listing != nil && refusal.reason == .unmet
+        }
     }
 }
 

@@ -145,8 +145,13 @@ export function editRow(page, options) {
         isOld
           ? message(
               "warn",
-              "Somebody else changed the row",
-              h("p", {}, "Close this, look at the row again, and repeat your change."),
+              "The row has changed",
+              h(
+                "p",
+                {},
+                "Somebody else changed it, or an attempt of yours did that was not answered. Close this, look at the " +
+                  "row again, and repeat your change if it is missing.",
+              ),
             )
           : null,
       );

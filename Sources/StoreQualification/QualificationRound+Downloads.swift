@@ -71,10 +71,8 @@ extension QualificationRound {
             ("a content type in capitals", plainText.adding("Response-Content-Type", "text%2Fhtml"), isPage),
         ]
         for case (let check, let url?, let isObeyed) in changes {
-            guard let answer = await send(StoreCall(method: "GET", url: url, headers: [])) else {
-                judge(delivery, .answerHeaders, check, .notJudged, why())
-                continue
-            }
+            let tried = await send(StoreCall(method: "GET", url: url, headers: []))
+            guard let answer = conclusive(delivery, .answerHeaders, check, tried) else { continue }
             judge(
                 delivery, .answerHeaders, check, answer.isSuccess && isObeyed(answer) ? .broken : .kept, answer.summary)
         }

@@ -12,7 +12,7 @@ extension QualificationRound {
             return judge(delivery, .works, "form", .notJudged, "this scheme has no forms")
         }
         let answer = await send(form.call(Self.body), to: key)
-        if let answer, !answer.isSuccess, answer.status != 403 {
+        if let answer, !answer.isSuccess, answer.status != 403, !answer.isOpen {
             return judge(delivery, .works, "form", .notJudged, "\(answer.summary): the store takes no forms")
         }
         guard expectWorks(delivery, "form", answer, where: \.isSuccess) else { return }
@@ -66,9 +66,10 @@ extension QualificationRound {
         let check = "the file's own type, in a form"
         guard let answer = await send(form.call(Self.body), to: key), answer.isSuccess,
             let link = try? signer.url(
-                "GET", of: ObjectKey(key), in: bucket, with: credential, expiresIn: 60, at: now()),
-            let stored = await send(StoreCall(method: "GET", url: link.reveal(), headers: []))
+                "GET", of: ObjectKey(key), in: bucket, with: credential, expiresIn: 60, at: now())
         else { return judge(.postPolicy, .contentType, check, .notJudged, why("not stored")) }
+        let read = await send(StoreCall(method: "GET", url: link.reveal(), headers: []))
+        guard let stored = conclusive(.postPolicy, .contentType, check, read) else { return }
         let type = stored.field("content-type")
         judge(.postPolicy, .contentType, check, type == Self.type ? .kept : .broken, "stored as \(type ?? "nothing")")
     }

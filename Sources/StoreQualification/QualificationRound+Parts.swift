@@ -46,14 +46,15 @@ extension QualificationRound {
                 await expectStored(delivery, "upload in parts, read back", key)
             }
         }
-        await abort(other, key)
-        if let late = part(1, of: other, key, Self.body) {
-            judgeRefused(.part, "a part of an upload that was aborted", await use(late, Self.body))
+        let check = "a part of an upload that was aborted"
+        guard await abort(other, key) else {
+            return judge(delivery, .part, check, .notJudged, why("the upload could not be aborted"))
         }
+        if let late = part(1, of: other, key, Self.body) { judgeRefused(.part, check, await use(late, Self.body)) }
     }
 
     private func judgeRefused(_ promise: StorePromise, _ check: String, _ answer: StoreAnswer?) {
-        guard let answer else { return judge(.multipartPart, promise, check, .notJudged, why()) }
+        guard let answer = conclusive(.multipartPart, promise, check, answer) else { return }
         let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
         judge(.multipartPart, promise, check, verdict, answer.summary)
     }

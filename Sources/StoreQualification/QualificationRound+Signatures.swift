@@ -14,9 +14,7 @@ extension QualificationRound {
         guard let call = signed(key) else {
             return judge(delivery, .works, "signature", .notJudged, "the request cannot be signed")
         }
-        guard let answer = await send(call, to: key) else {
-            return judge(delivery, .works, "signature", .notJudged, why())
-        }
+        guard let answer = conclusive(delivery, .works, "signature", await send(call, to: key)) else { return }
         guard answer.isSuccess else {
             let scheme = bucket.provider == .oss ? "OSS version 1" : "AWS version 2"
             return judge(

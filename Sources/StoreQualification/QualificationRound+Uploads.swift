@@ -32,7 +32,7 @@ extension QualificationRound {
         switch await look(at: key) {
         case .object(let bytes): judge(delivery, .works, check, bytes == body ? .kept : .broken, "\(bytes.count) bytes")
         case .nothing: judge(delivery, .works, check, .broken, "404")
-        case .unknown: judge(delivery, .works, check, .notJudged, why())
+        case .unknown: judge(delivery, .works, check, .notJudged, why("the object could not be read"))
         }
     }
 
@@ -129,11 +129,11 @@ extension QualificationRound {
                 fields(foreign, Self.body, bindsMD5: true), in: other, with: credential, expiresIn: Self.life, at: now()
             )
         else { return }
-        guard let answer = await use(signed, Self.body, key: foreign) else {
-            return judge(.presignedURL, .region, "signed for another region", .notJudged, why())
-        }
+        let check = "signed for another region"
+        let tried = await use(signed, Self.body, key: foreign)
+        guard let answer = conclusive(.presignedURL, .region, check, tried) else { return }
         judge(
-            .presignedURL, .region, "signed for another region", answer.isSuccess ? .noted : .kept,
+            .presignedURL, .region, check, answer.isSuccess ? .noted : .kept,
             answer.summary + (answer.isSuccess ? ": the store does not compare the region" : ""))
     }
 
@@ -218,8 +218,8 @@ extension QualificationRound {
                 link.headers.contains { $0.name == header.name } ? StoreCall(link, Self.body).adding(header) : call,
                 to: key)
             let stranger = await send(StoreCall(method: "GET", url: LinkText(link.url).bare, headers: []))
-            let verdict: Verdict =
-                answer == nil || stranger == nil ? .notJudged : stranger?.isSuccess == true ? .broken : .kept
+            let isOpen = [answer, stranger].contains { $0?.isOpen ?? true }
+            let verdict: Verdict = stranger?.isSuccess == true ? .broken : isOpen ? .notJudged : .kept
             judge(
                 delivery, .nothingMore, "\(header.name), unsigned", verdict,
                 "\(answer?.summary ?? why()), then \(stranger?.summary ?? why()) for everyone")
@@ -234,14 +234,10 @@ extension QualificationRound {
         let name = bucket.trialBinding.metadataPrefix + "more"
         let call = StoreCall(link, Self.body).with(header: name, "unsigned")
         let check = "metadata, unsigned"
-        guard let answer = await send(call, to: key) else {
-            return judge(delivery, .nothingMore, check, .notJudged, why())
-        }
+        guard let answer = conclusive(delivery, .nothingMore, check, await send(call, to: key)) else { return }
         var isObeyed = false
         if answer.isSuccess, let download = try? downloadLink(key) {
-            guard let read = await use(download) else {
-                return judge(delivery, .nothingMore, check, .notJudged, why())
-            }
+            guard let read = conclusive(delivery, .nothingMore, check, await use(download)) else { return }
             isObeyed = read.field(name) == "unsigned"
         }
         judge(delivery, .nothingMore, check, isObeyed ? .broken : .kept, answer.summary)
@@ -256,17 +252,11 @@ extension QualificationRound {
         {
             let key = freshKey()
             guard let link = try? uploadLink(key, Self.body) else { continue }
-            guard let answer = await send(StoreCall(link, Self.body).with(header: header.name, header.value), to: key)
-            else {
-                judge(.presignedURL, .nothingMore, check, .notJudged, why())
-                continue
-            }
+            let tried = await send(StoreCall(link, Self.body).with(header: header.name, header.value), to: key)
+            guard let answer = conclusive(.presignedURL, .nothingMore, check, tried) else { continue }
             var isObeyed = answer.status == 400
             if answer.isSuccess, let download = try? downloadLink(key) {
-                guard let read = await use(download) else {
-                    judge(.presignedURL, .nothingMore, check, .notJudged, why())
-                    continue
-                }
+                guard let read = conclusive(.presignedURL, .nothingMore, check, await use(download)) else { continue }
                 isObeyed = read.field("last-modified")?.contains(" 2001 ") ?? false
             }
             // With the setting, nobody relies on when an object was made, nor on that it stays.
@@ -283,14 +273,10 @@ extension QualificationRound {
         let check = "\(header.name), unsigned"
         let isBound = link.headers.contains { $0.name == header.name }
         let changed = isBound ? call.adding(header) : call.with(header: header.name, header.value)
-        guard let answer = await send(changed, to: key) else {
-            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
-        }
+        guard let answer = conclusive(.presignedURL, .nothingMore, check, await send(changed, to: key)) else { return }
         var isPage = false
         if answer.isSuccess, let download = try? downloadLink(key) {
-            guard let read = await use(download) else {
-                return judge(.presignedURL, .nothingMore, check, .notJudged, why())
-            }
+            guard let read = conclusive(.presignedURL, .nothingMore, check, await use(download)) else { return }
             isPage = read.field("content-type")?.hasPrefix("text/html") ?? false
         }
         judge(.presignedURL, .nothingMore, check, isPage ? .broken : .kept, answer.summary)
@@ -308,12 +294,10 @@ extension QualificationRound {
         let body = [UInt8](repeating: 0x78, count: secret.count)
         guard let link = try? uploadLink(key, body) else { return }
         let call = StoreCall(link, body).with(header: vendor + "copy-source", "/\(bucket.name)/\(source)")
-        guard let answer = await send(call, to: key) else {
-            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
-        }
+        guard let answer = conclusive(.presignedURL, .nothingMore, check, await send(call, to: key)) else { return }
         let found = await look(at: key)
         guard !answer.isSuccess || found != .unknown else {
-            return judge(.presignedURL, .nothingMore, check, .notJudged, why())
+            return judge(.presignedURL, .nothingMore, check, .notJudged, why("the object could not be read"))
         }
         let isCopy = found == .object(secret)
         judge(

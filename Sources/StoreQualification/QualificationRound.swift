@@ -81,15 +81,22 @@ actor QualificationRound {
                 detail: detail))
     }
 
+    /// Returns an answer that tells something about its request. Records that nothing is judged, and returns `nil`,
+    /// if none came or the store was too busy or in trouble.
+    func conclusive(
+        _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ answer: StoreAnswer?
+    ) -> StoreAnswer? {
+        if let answer, !answer.isOpen { return answer }
+        judge(delivery, promise, check, .notJudged, answer?.summary ?? why())
+        return nil
+    }
+
     /// Records that something works as it was permitted. Returns whether it does.
     @discardableResult
     func expectWorks(
         _ delivery: Delivery, _ check: String, _ answer: StoreAnswer?, where isRight: (StoreAnswer) -> Bool
     ) -> Bool {
-        guard let answer else {
-            judge(delivery, .works, check, .notJudged, why())
-            return false
-        }
+        guard let answer = conclusive(delivery, .works, check, answer) else { return false }
         let works = isRight(answer)
         judge(delivery, .works, check, works ? .kept : .broken, answer.summary)
         return works
@@ -123,14 +130,16 @@ actor QualificationRound {
     ) async {
         guard let answer else { return judge(delivery, promise, check, .notJudged, why()) }
         switch await look(at: key) {
-        case .nothing:
-            judge(delivery, promise, check, former == nil ? .kept : .broken, answer.summary)
-        case .object(let bytes) where bytes == former:
-            judge(delivery, promise, check, .kept, answer.summary)
-        case .object:
+        case .nothing where former != nil:
+            judge(delivery, promise, check, .broken, answer.summary)
+        case .object(let bytes) where bytes != former:
             judge(delivery, promise, check, .broken, "\(answer.summary), and the object is there")
         case .unknown where answer.isSuccess && isCutShort:
             judge(delivery, promise, check, .notJudged, why())
+        case _ where answer.isOpen:
+            judge(delivery, promise, check, .notJudged, answer.summary)
+        case .nothing, .object:
+            judge(delivery, promise, check, .kept, answer.summary)
         case .unknown:
             let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
             judge(delivery, promise, check, verdict, answer.summary)
@@ -141,17 +150,21 @@ actor QualificationRound {
     func expectUnread(
         _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ answer: StoreAnswer?
     ) {
-        guard let answer else { return judge(delivery, promise, check, .notJudged, why()) }
+        guard let answer = conclusive(delivery, promise, check, answer) else { return }
         let verdict: Verdict =
             answer.isSuccess || answer.status == 304 ? .broken : 300..<500 ~= answer.status ? .kept : .notJudged
         judge(delivery, promise, check, verdict, answer.summary)
     }
 
-    /// Aborts an upload in parts.
-    func abort(_ upload: String, _ key: String) async {
-        guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]) else { return }
-        let answer = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true)
-        if answer?.isRemoval ?? false { forget(upload: upload) }
+    /// Aborts an upload in parts. Returns whether the upload has gone.
+    @discardableResult
+    func abort(_ upload: String, _ key: String) async -> Bool {
+        guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]),
+            let answer = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true),
+            answer.isRemoval
+        else { return false }
+        forget(upload: upload)
+        return true
     }
 
     /// Removes what was made.

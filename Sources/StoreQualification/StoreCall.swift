@@ -37,6 +37,9 @@ public struct StoreAnswer: Sendable {
     /// Whether the store carried out the request.
     var isSuccess: Bool { 200..<300 ~= status }
 
+    /// Whether it tells nothing about such requests: the store was too busy, or in trouble.
+    var isOpen: Bool { ProbeFailure.refused(status: status, code: nil).isTemporary }
+
     /// Whether a DELETE left nothing behind.
     var isRemoval: Bool { isSuccess || status == 404 }
 

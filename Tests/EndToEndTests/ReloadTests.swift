@@ -1,10 +1,14 @@
 import Foundation
 import Glibc
+import HTTPServing
+import HTTPTypes
 import LibPQ
+import MicroHTTPD
 import PostgresTesting
+import Synchronization
 import Testing
 
-/// SIGHUP: certificates and master keys are read again, and nothing else.
+/// SIGHUP: certificates and master keys are read again, sessions are forgotten, and nothing else.
 @Suite(.timeLimit(.minutes(3))) struct ReloadTests {
     /// Certificate and key of a gateway.
     struct Files {
@@ -334,6 +338,69 @@ import Testing
                 try await waitUntil("the mistake is named") { gateway.log.failures == 1 }
                 #expect(try await isServed(at: gateway, trusting: first))
                 #expect(try await !isServed(at: gateway, trusting: second))
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
+    /// A token service whose sessions have access keys of their own.
+    private final class TokenService: HTTPResponder {
+        private let opened = Mutex(0)
+
+        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
+
+        func respond(to request: ServerRequest) async -> ServerResponse {
+            let number = opened.withLock { opened in
+                opened += 1
+                return opened
+            }
+            let session = """
+                <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIA\(number)</AccessKeyId>\
+                <SecretAccessKey>made-up-session-secret</SecretAccessKey>\
+                <SessionToken>made-up-session-token</SessionToken>\
+                <Expiration>2099-03-17T18:46:40Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>
+                """
+            return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(Array(session.utf8)))
+        }
+
+        func response(to failure: ServerFailure) -> ServerResponse {
+            ServerResponse(head: ResponseHead(status: failure.status))
+        }
+    }
+
+    @Test func `sessions in memory are handed out until a reload`() async throws {
+        try await TokenService().serve { origin in
+            try await Deployment.with(gateways: 0) { site in
+                let gateway = try await site.startGateway(["SLUICE_OUTBOUND_ALLOW": origin])
+                site.keepSecret("secret-of-held")
+                let credential = try await site.create(
+                    "storage-credentials",
+                    [
+                        "name": "held", "accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "secret-of-held",
+                        "sessionRole": [
+                            "roleARN": "arn:aws:iam::123456789012:role/r", "service": "aws", "endpoint": "\(origin)",
+                            "region": "eu-west-1",
+                        ],
+                    ])
+                try await site.create(
+                    "buckets",
+                    [
+                        "name": "held", "endpoint": "\(origin)", "region": "eu-west-1", "addressing": "path",
+                        "credentialID": credential["id"],
+                    ])
+                let user = try await site.makeUser("alice")
+                try await site.grant(
+                    ["GetObject"], to: user.principal, in: "held",
+                    options: ["conditions": ["allowResponseContentType": true, "allowVersions": true]])
+                func session() async throws -> String? {
+                    try await user.client.call(
+                        "POST", "/v1/sts", ["bucket": "held", "prefix": "a/", "actions": ["GetObject"]]
+                    ).json["credentials"]["accessKeyID"].text
+                }
+                for _ in 0..<2 { #expect(try await session() == "ASIA1") }
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the gateway has reloaded") { gateway.log.contains("master.keys=k1") }
+                for _ in 0..<2 { #expect(try await session() == "ASIA2") }
                 await site.end(gateway) { #expect(await gateway.terminate() == 0) }
             }
         }

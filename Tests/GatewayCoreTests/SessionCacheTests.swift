@@ -160,6 +160,33 @@ struct SessionCacheTests {
         #expect(opener.orders.count == 2)
     }
 
+    /// Those who wait for a session that is being opened meanwhile get it. Nobody gets it later.
+    @Test func `sessions that were discarded are not handed out`() async throws {
+        let gate = Gate()
+        let isHeld = Mutex(false)
+        let opener = ScriptedOpener { _ in
+            if isHeld.withLock({ $0 }) { await gate.pass() }
+            return .sample(until: Fixture.now.addingTimeInterval(3600))
+        }
+        let cache = SessionCache(opener: opener, now: { Fixture.now })
+        let held = try order()
+        let late = try order(for: "user:bob")
+        _ = try await cache.session(held, endingBy: nil)
+        isHeld.withLock { $0 = true }
+        async let opened = cache.session(late, endingBy: nil)
+        await gate.arrived()
+        cache.discard()
+        #expect(cache.count == 0)
+        gate.open()
+        _ = try await opened
+        #expect(cache.count == 0)
+        for order in [held, late] {
+            _ = try await cache.session(order, endingBy: nil)
+            _ = try await cache.session(order, endingBy: nil)
+        }
+        #expect(opener.orders.count == 4 && cache.count == 2)
+    }
+
     @Test("are opened within a budget, and kept within a bound")
     func budget() async throws {
         let clock = SharedClock()

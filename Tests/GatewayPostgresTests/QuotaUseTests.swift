@@ -109,7 +109,8 @@ import Testing
         let world = try AdminWorld()
         let quota = try await makeQuota(in: world)
         try await reserve(3, of: quota, in: world)
-        let connection = world.connection
+        let connection = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("plan_cache_mode", "force_generic_plan")])
         try await connection.runScript(
             """
             INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,

@@ -180,6 +180,60 @@ import Testing
         #expect(late.isCutShort && late.judgements.allSatisfy { $0.detail == "the checks had ended" })
     }
 
+    @Test(arguments: [429, 500, 503])
+    func `of a store that is in trouble after the first upload, nothing is judged`(status: Int) async throws {
+        let store = CarelessStore()
+        let report = try await qualify { call in
+            let answer = store.answer(call)
+            return store.calls.withLock { $0.count } == 1 ? answer : StoreAnswer(status: status)
+        }
+        #expect(report.judgements.first?.check == "upload" && report.judgements.first?.verdict == .kept)
+        let others = report.judgements.dropFirst().filter { $0.verdict != .notJudged }
+        #expect(others.isEmpty, "\(others)")
+        #expect(report.judgements.contains { $0.promise == .region && $0.detail == "\(status)" })
+    }
+
+    /// The misuse itself, or the reading after it.
+    @Test(arguments: ["PUT", "GET"], [429, 503])
+    func `a store in trouble does not tell whether it obeys what is unsigned`(
+        method: String, status: Int
+    ) async throws {
+        let store = CarelessStore()
+        let unsigned = [
+            "x-amz-acl", "x-amz-grant-read", "x-amz-copy-source", "x-delete-at", "x-minio-source-mtime",
+            "x-detect-content-type", "x-amz-meta-more",
+        ]
+        let report = try await qualify { call in
+            let isMisuse = call.headers.contains { unsigned.contains($0.name) }
+            return call.method == method && (isMisuse || method == "GET")
+                ? StoreAnswer(status: status) : store.answer(call)
+        }
+        let misuses = report.judgements.filter { $0.promise == .nothingMore && $0.check.hasSuffix(", unsigned") }
+        #expect(misuses.count == unsigned.count && misuses.allSatisfy { $0.verdict == .notJudged }, "\(misuses)")
+        guard method == "GET" else { return }
+        let type = report.judgements.first { $0.check == "the file's own type, in a form" }
+        #expect(type?.verdict == .notJudged && type?.detail == "\(status)")
+    }
+
+    @Test(arguments: [429, 503])
+    func `a store in trouble does not tell which headers of an answer are bound`(status: Int) async throws {
+        let store = CarelessStore()
+        let isBusy = Mutex(false)
+        let report = try await qualify { call in
+            if isBusy.withLock({ $0 }) { return StoreAnswer(status: status) }
+            // The object stays for the checks that follow.
+            guard call.method != "DELETE" else { return StoreAnswer(status: 403) }
+            var answer = store.answer(call)
+            if call.method == "GET", call.url.contains("response-content-disposition=attachment") {
+                answer.fields.append(NamedValue("content-disposition", "attachment"))
+                isBusy.withLock { $0 = true }
+            }
+            return answer
+        }
+        let headers = report.judgements.filter { $0.promise == .answerHeaders }
+        #expect(headers.count == 5 && headers.allSatisfy { $0.verdict == .notJudged && $0.detail == "\(status)" })
+    }
+
     @Test(arguments: [1, 3, 40, 80])
     func `after the stop no more is tried, and what was made is removed`(last: Int) async throws {
         let store = CarelessStore()
@@ -219,6 +273,23 @@ import Testing
         }
         #expect(report.leftBehind.contains { $0.hasSuffix("/object.bin, upload upload-1") } == isLeft)
         #expect(report.leftBehind.count == (isLeft ? 1 : 0))
+    }
+
+    /// How a store that takes every part answers an abort, and what is then known of aborted uploads.
+    @Test(arguments: [(204, .broken), (403, .notJudged), (503, .notJudged), (nil, .notJudged)] as [(Int?, Verdict)])
+    func `only a part of an upload that was aborted has to be refused`(status: Int?, verdict: Verdict) async throws {
+        let store = CarelessStore()
+        let report = try await qualify { call in
+            let answer = store.answer(call)
+            if call.method == "POST", call.url.contains("uploads") {
+                return StoreAnswer(status: 200, body: Array("<UploadId>upload-1</UploadId>".utf8))
+            }
+            guard call.method == "DELETE", call.url.contains("uploadId=upload-1") else { return answer }
+            return status.map { StoreAnswer(status: $0) }
+        }
+        let judgement = report.judgements.first { $0.check == "a part of an upload that was aborted" }
+        #expect(judgement?.verdict == verdict)
+        #expect(verdict == .broken || judgement?.detail == "the upload could not be aborted")
     }
 
     @Test func `a URL is changed in one place at a time`() {

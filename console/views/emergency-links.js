@@ -1,5 +1,5 @@
-// What nothing can revoke: links, forms, cookies and temporary credentials that were issued, and the credentials that
-// signed.
+// What nothing can revoke: links, forms, cookies and temporary credentials that were issued, and what ends them at the
+// store.
 
 import { fill, h, isAbort } from "../dom.js";
 import { code, count, duration, id as shortID, number, relative, time } from "../format.js";
@@ -10,7 +10,7 @@ import { collect, lies, reaches } from "./emergency-rows.js";
 /** How many issuances are read to sum them up. */
 const most = 1000;
 
-/** Returns a card that sums up what is alive, and the credentials whose rotation would end it. */
+/** Returns a card that sums up what is alive, and the credentials whose rotation would end all but sessions. */
 export function survivors(page, query, title) {
   const place = h("div", { class: "stack" }, skeleton(4));
   const load = async () => {
@@ -25,7 +25,10 @@ export function survivors(page, query, title) {
       const found = [...new Map(parts.flatMap(({ rows }) => rows).map((row) => [row.id, row])).values()];
       const isMore = parts.some((part) => part.isMore);
       fill(place, summary(query, found, isMore));
-      if (page.may("listStorageCredentials")) fill(place.querySelector("[data-credentials]"), credentials(page, found));
+      if (page.may("listStorageCredentials")) {
+        const signed = found.filter((row) => !isSession(row));
+        fill(place.querySelector("[data-credentials]"), credentials(page, signed));
+      }
     } catch (error) {
       if (!isAbort(error)) fill(place, problemBox(error, { retry: load }));
     }
@@ -33,7 +36,7 @@ export function survivors(page, query, title) {
   load();
   return card(
     title,
-    { text: "What was issued works until it expires. Only its credential, at the store, can end it earlier." },
+    { text: "What was issued works until it expires. Only a change at the store can end it earlier." },
     place,
   );
 }
@@ -87,8 +90,8 @@ function summary(query, rows, isMore) {
           h(
             "p",
             {},
-            "A temporary credential may reach more than the ledger names. To end it, deny its role everything at " +
-              "the store.",
+            "A temporary credential may reach more than the ledger names, and it outlives the key that opened it. To " +
+              "end it, deny its role everything at the store, until it has expired.",
           ),
         )
       : null,
@@ -117,7 +120,7 @@ function credentials(page, rows) {
       "p",
       { class: "faint" },
       "Rotate it here first, so that new links are signed with the new key. Then remove the old key at the store: at " +
-        "that moment, all that it signed stops working.",
+        "that moment, all links, forms and cookies that it signed stop working.",
     ),
     h(
       "ul",
@@ -165,11 +168,10 @@ function credential(page, id, signed) {
 }
 
 function radius(data, here) {
-  const others = Math.max(0, data.count - here);
-  const left = data.lastExpiresAt ? (Date.parse(data.lastExpiresAt) - Date.now()) / 1000 : 0;
-  if (!others) return "It signed nothing else that is alive.";
-  return [
-    `Its end also ends ${count(others, "other link")} of ${count(data.principalCount, "person", "people")}; `,
-    `without it, the last would live for ${duration(Math.max(0, left))}.`,
-  ];
+  const signed = data.deliveries.filter(({ name }) => name !== "sts");
+  const others = Math.max(0, signed.reduce((sum, delivery) => sum + delivery.count, 0) - here);
+  const last = signed.reduce((end, { lastExpiresAt }) => (lastExpiresAt > end ? lastExpiresAt : end), "");
+  if (!others) return "It signed no other link that is alive.";
+  const left = Math.max(0, (Date.parse(last) - Date.now()) / 1000);
+  return `Its end also ends ${count(others, "other link")}; without it, the last would live for ${duration(left)}.`;
 }

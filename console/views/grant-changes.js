@@ -1,5 +1,6 @@
 // Changes of grants. Before each is made, it shows a dry run, a replay of the ledger, and what is alive.
 
+import { repeatable } from "../api.js";
 import { confirm, openDialog } from "../dialog.js";
 import { fill, h, isAbort, unique } from "../dom.js";
 import { schemaForm } from "../form.js";
@@ -141,6 +142,7 @@ function aliveCard(page, rows) {
 export async function bulkDelete(page, rows) {
   const tags = await tagsOf(page, rows);
   const body = { deletes: rows.map((row, index) => ({ id: row.id, ifMatch: tags[index] })) };
+  const once = repeatable();
   const done = await confirm(`Delete ${count(rows.length, "grant")}?`, {
     confirm: "Delete",
     danger: true,
@@ -157,7 +159,7 @@ export async function bulkDelete(page, rows) {
       aliveCard(page, rows),
       replay(page, { remove: rows.map((row) => row.id) }, rows),
     ),
-    run: () => page.call("applyGrants", { body }),
+    run: () => page.call("applyGrants", once({ body })),
   });
   if (done) toast(`Deleted ${count(rows.length, "grant")}`);
   return done;
@@ -185,6 +187,7 @@ export async function bulkChange(page, rows) {
     let removes = false;
     let seen = null;
     let changes = 0;
+    const once = repeatable();
     const act = button("", { tone: "primary", run: () => (seen ? apply() : look()) });
     const forget = () => {
       seen = null;
@@ -265,7 +268,7 @@ export async function bulkChange(page, rows) {
 
     async function apply() {
       try {
-        const { data } = await hold(() => page.call("applyGrants", { body: { writes: seen } }));
+        const { data } = await hold(() => page.call("applyGrants", once({ body: { writes: seen } })));
         toast(`Changed ${count(data.updated, "grant")}`);
         close(true);
       } catch (error) {

@@ -1,5 +1,6 @@
 // Offboarding: all that gives a person access, in one page, and removed in one confirmed step.
 
+import { repeatable } from "../api.js";
 import { confirm } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { code, count, number, principal, relative, size, time } from "../format.js";
@@ -71,11 +72,12 @@ async function list(page, who, place, before) {
 
 function shown(page, data, etag, place) {
   const who = data.principal;
+  const once = repeatable();
   const act = data.count
     ? button(`Remove ${count(data.count, "row")}`, {
         tone: "danger",
         icon: "offboard",
-        run: () => remove(page, data, etag, place),
+        run: () => remove(page, data, etag, place, once),
       })
     : null;
   return [
@@ -103,7 +105,8 @@ function shown(page, data, etag, place) {
         ? h(
             "p",
             {},
-            "To end them earlier, replace the credential that signed them and remove its old key at the store: see ",
+            "To end links and forms earlier, replace the credential that signed them and remove its old key at the " +
+              "store. To end temporary credentials, deny their role at the store. See ",
             h("a", { href: address("emergency", { principal: who }) }, "Emergency"),
             ".",
           )
@@ -225,7 +228,7 @@ function stays(page, who) {
   ];
 }
 
-async function remove(page, data, etag, place) {
+async function remove(page, data, etag, place, once) {
   const who = data.principal;
   const call = { path: { principal: who }, body: {}, ifMatch: etag };
   let answer;
@@ -242,7 +245,7 @@ async function remove(page, data, etag, place) {
     ),
     run: async () => {
       try {
-        answer = (await page.call("offboardPrincipal", call)).data;
+        answer = (await page.call("offboardPrincipal", once(call))).data;
       } catch (error) {
         if (error.status !== 412) throw error;
         answer = null;
@@ -250,10 +253,10 @@ async function remove(page, data, etag, place) {
     },
   });
   if (!done) return;
-  const words = answer ? `${count(answer.count, "row")} removed` : "Nothing was removed";
+  const words = answer ? `${count(answer.count, "row")} removed` : "This removed nothing";
   const note = answer
     ? "No gateway issues anything because of them. Stores discard parts of uploads in a few minutes."
-    : "The rows changed since they were listed. Look again.";
+    : "The rows changed since they were listed, perhaps by an attempt that was not answered. Look again.";
   if (page.signal.aborted) toast(words, { tone: answer ? "ok" : "bad", note });
   else await list(page, who, place, message(answer ? "ok" : "warn", words, h("p", {}, note)));
 }

@@ -1,5 +1,6 @@
 // Tickets: which of them are alive, whom they act for, and how to end them.
 
+import { repeatable } from "../api.js";
 import { confirm, confirmEach } from "../dialog.js";
 import { h } from "../dom.js";
 import { code, count, number, principal, relative, time } from "../format.js";
@@ -95,6 +96,7 @@ async function revoke(page, rows, ended) {
 }
 
 function revokeAll(page, who, table) {
+  const once = repeatable();
   return confirm("Revoke all tickets of this user?", {
     danger: true,
     confirm: "Revoke all",
@@ -103,7 +105,7 @@ function revokeAll(page, who, table) {
       message("info", null, h("p", {}, "The user can make new ones for as long as it has a token.")),
     ],
     run: async () => {
-      const { data } = await page.call("revokeTicketsOfUser", { body: { principal: who } });
+      const { data } = await page.call("revokeTicketsOfUser", once({ body: { principal: who } }));
       toast(`${count(data.revoked, "ticket")} revoked`);
       table.load(page.pages("listAllTickets", { query: { ...page.query, pageSize: 100 } }));
     },

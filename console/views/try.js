@@ -1,5 +1,6 @@
 // Try as a user: asks what would be decided. On request it issues a link for real, uses it, and shows the answer.
 
+import { repeatable } from "../api.js";
 import { fill, h, isAbort, unique } from "../dom.js";
 import { objectOf, showExplanation } from "../explanation.js";
 import { schemaForm, segmented } from "../form.js";
@@ -162,6 +163,7 @@ export function open(page) {
 /** What a person may do once the decision is known: issue a link for real. */
 function issueCard(page, asked) {
   const place = h("div", { class: "stack" });
+  let once = repeatable();
   const mayMakeKey = page.may("createAPIKey") && page.may("deleteAPIKey");
   let makesKey = mayMakeKey;
   const credential = h("input", {
@@ -208,6 +210,8 @@ function issueCard(page, asked) {
     try {
       const answer = makesKey ? await withKey(page, asked, (key) => send(key)) : await send(bearer);
       fill(place, useCard(page, answer.data, asked));
+      // Who has seen the link and presses again wants another one.
+      once = repeatable();
     } catch (error) {
       if (page.signal.aborted) {
         toast.problem(error);
@@ -233,7 +237,7 @@ function issueCard(page, asked) {
     }
   }
 
-  const send = (bearer) => page.call("issuePresignedURL", { body: asked.body, bearer });
+  const send = (bearer) => page.call("issuePresignedURL", { ...once({ body: asked.body }), bearer });
   return card(
     "Issue a link for real",
     { text: "It is recorded in the ledger and counts against the quotas of the user." },

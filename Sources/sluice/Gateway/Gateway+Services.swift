@@ -52,7 +52,7 @@ extension Gateway {
             services.append(
                 Reloading(
                     supervision: supervision, servers: servers, masterKeys: parts.masterKeys, cache: parts.cache,
-                    connections: parts.connections, draining: draining, logger: parts.logger))
+                    sessions: parts.sessions, connections: parts.connections, draining: draining, logger: parts.logger))
         }
         services.append(draining)
         return services

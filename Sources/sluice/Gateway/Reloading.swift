@@ -6,13 +6,14 @@ import MicroHTTPD
 import ServiceLifecycle
 import Systemd
 
-/// Reads the files of certificates and master keys again when the process gets SIGHUP. If anything is wrong with one of
-/// them, all stay as they were.
+/// Reads the files of certificates and master keys again when the process gets SIGHUP, and forgets the sessions in
+/// memory. If anything is wrong with one of the files, all stays as it was.
 struct Reloading: Service {
     let supervision: Supervision
     let servers: [HTTPServer]
     let masterKeys: MasterKeyRing
     let cache: PolicyCache
+    let sessions: SessionCache
     let connections: DatabaseConnections
     let draining: Draining
     let logger: Logger
@@ -35,6 +36,8 @@ struct Reloading: Service {
                 // What is held of secrets that did not open rests on the former keys.
                 cache.discard()
             }
+            // Those that were ended at the provider would be handed out until their time.
+            sessions.discard()
             logger.info(
                 "reloaded",
                 metadata: [

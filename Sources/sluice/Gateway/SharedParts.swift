@@ -9,7 +9,8 @@ import LibCrypto
 import LibPQ
 import Logging
 
-/// The parts that several use cases need: time, random bytes, the policy in memory, the ledger and outbound calls.
+/// The parts that several use cases or services need: time, random bytes, the policy and sessions in memory, the ledger
+/// and outbound calls.
 struct SharedParts {
     let connections: DatabaseConnections
     let masterKeys: MasterKeyRing
@@ -22,6 +23,8 @@ struct SharedParts {
     let cache: PolicyCache
     /// Calls other servers.
     let cloud: OutboundClient
+    /// Holds sessions in memory.
+    let sessions: SessionCache
     let authenticator: any Authenticator
     /// Counts refusals.
     let denials: DenialCounter
@@ -59,6 +62,9 @@ struct SharedParts {
         cache = PolicyCache(source: source)
         connections.primary.onChange { [weak cache = cache] in cache?.discard() }
         cloud = OutboundClient(policy: settings.outbound)
+        sessions = SessionCache(
+            opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),
+            limits: .init(maxPerSecond: settings.sessionsPerSecond), now: now)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)
         denials = DenialCounter(connection: connections.background, logger: logger)
         refusals = PostgresRefusals(

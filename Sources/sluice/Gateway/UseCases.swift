@@ -57,7 +57,7 @@ struct UseCases {
         eventSecrets = EventSecrets(records: events, now: now, randomBytes: parts.random)
         accessOverview = AccessOverview(
             cache: parts.cache, usage: PostgresQuotaUsage(pool: connections.queryPool))
-        sessions = Self.sessions(issuing, settings, parts)
+        sessions = Sessions(issuing, sessions: parts.sessions)
         remoteSignatures = RemoteSignatures(
             issuing, cache: parts.cache,
             uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
@@ -85,17 +85,6 @@ struct UseCases {
             isAtOSS: { name async throws(GatewayError) in
                 try await cache.location(of: name)?.bucket.provider == .oss
             }, now: parts.now)
-    }
-
-    private static func sessions(
-        _ issuing: ProvenIssuing, _ settings: Settings, _ parts: SharedParts
-    ) -> Sessions {
-        Sessions(
-            issuing,
-            sessions: SessionCache(
-                opener: SecurityTokenService(
-                    client: parts.cloud, logger: parts.logger, now: parts.now, randomBytes: parts.random),
-                limits: .init(maxPerSecond: settings.sessionsPerSecond), now: parts.now))
     }
 
     private static func explainer(_ parts: SharedParts) -> Explainer {

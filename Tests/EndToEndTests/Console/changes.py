@@ -66,7 +66,7 @@ def a_grant_is_created_reviewed_changed_and_deleted(walk):
         visit.settle()
         if visit.dialog.get_by_role("button", name="Save", exact=True).count():
             visit.press("Save", visit.dialog)
-        seen(visit.page, "Somebody else changed the row")
+        seen(visit.page, "The row has changed")
     visit.press("Cancel", visit.dialog)
     visit.press("Discard", visit.dialog)
     visit.choose(visit.row("zoe/"), "Edit")

@@ -361,6 +361,37 @@ def an_emergency_says_nothing_that_was_not_read(walk):
     visit.go("#/home")
 
 
+@step
+def an_emergency_tells_what_ends_links_and_what_ends_sessions(walk):
+    visit, world = walk.admin, walk.world
+    credential = world.gateway.items("storage-credentials")[0]
+    link = {
+        "id": "1", "principal": "user:held", "bucket": world.bucket, "key": "held/a.txt", "delivery": "presigned-url",
+        "credentialID": credential["id"], "expiresAt": "2099-01-01T00:00:00Z"}
+    session = link | {"id": "2", "key": "held/", "delivery": "sts"}
+    share = {"name": "presigned-url", "count": 5, "lastExpiresAt": "2099-01-01T00:00:00Z"}
+    radius = json.dumps({
+        "count": 12, "lastExpiresAt": "2099-01-01T00:00:00Z", "principalCount": 3, "principals": [],
+        "deliveries": [share | {"name": "sts", "count": 7}, share], "buckets": [], "credentials": [], "grants": [],
+        "sessionCount": 7, "sessions": []})
+    visit.page.route("**/blast-radius*", lambda route: route.fulfill(
+        status=200, content_type="application/json", body=radius))
+    issuances = re.compile(r"/admin/v1/issuances[?]")
+    for rows, rotations in (([link, session], 1), ([session], 0)):
+        answer = json.dumps({"items": rows})
+        visit.go("#/home")
+        visit.page.route(issuances, lambda route: route.fulfill(
+            status=200, content_type="application/json", body=answer))
+        visit.go("#/emergency?principal=user:held")
+        seen(visit.page, "deny its role everything at the store")
+        for words in ("Which credential to rotate", "Signed 1 of these", "Its end also ends 4 other links;"):
+            expect(visit.main.get_by_text(words)).to_have_count(rotations)
+        visit.judge("an emergency with sessions", on_phone=False)
+        visit.page.unroute(issuances)
+    visit.page.unroute("**/blast-radius*")
+    visit.go("#/home")
+
+
 def read_lines(path: str) -> list[dict]:
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]

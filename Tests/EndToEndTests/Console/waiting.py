@@ -168,15 +168,15 @@ def a_secret_is_shown_after_its_dialog_was_left(walk):
     world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
 
 
-def lose(visit, pattern: str, name: str, within=None) -> str:
-    """Presses a button whose request takes effect, and loses the answer. Returns the key of the request."""
+def lose(visit, pattern: str, name: str, within=None) -> str | None:
+    """Presses a button whose request takes effect, and loses the answer. Returns the key of the request, if any."""
     keys = []
 
     def take(route) -> None:
         if route.request.method == "GET":
             route.continue_()
             return
-        keys.append(route.request.headers["idempotency-key"])
+        keys.append(route.request.headers.get("idempotency-key"))
         route.fetch()
         route.abort()
 
@@ -224,6 +224,93 @@ def what_is_sent_again_takes_effect_once(walk):
     visit.press("I have kept it", visit.dialog)
     visit.settle()
     world.secrets += [secret, turned]
+    world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
+@step
+def a_link_is_issued_once_for_those_who_press_again(walk):
+    visit, world = arrive(walk), walk.world
+    made = world.grant("user:twice", "twice/")
+
+    def issued() -> int:
+        return len(world.gateway.items(f"issuances?prefix=twice/a.txt&bucket={world.bucket}"))
+
+    visit.go(f"#/try?principal=user:twice&bucket={world.bucket}&key=twice/a.txt")
+    seen(visit.page, "Permitted")
+    first = lose(visit, "**/v1/presigned-urls", "Issue the link", visit.main)
+    with visit.page.expect_request("**/v1/presigned-urls") as request:
+        visit.press("Issue the link")
+    assert request.value.headers["idempotency-key"] == first
+    visit.settle()
+    seen(visit.page, "Size enforced by")
+    assert issued() == 1
+    # Another one is asked for on purpose.
+    with visit.page.expect_request("**/v1/presigned-urls") as request:
+        visit.press("Issue the link")
+    assert request.value.headers["idempotency-key"] != first
+    visit.settle()
+    assert issued() == 2
+    world.gateway.admin("DELETE", f"grants/{made}")
+
+
+@step
+def what_is_removed_again_is_told_as_it_was(walk):
+    """The answers to changes of many rows are lost. The person presses each button again."""
+    visit, world = arrive(walk), walk.world
+    user = world.person("undone")
+    for index in range(2):
+        world.grant("user:undone", f"undone/{index}/")
+    ticket = {"bucket": world.bucket, "prefix": "undone/0/"}
+    user.call("POST", "/v1/tickets", ticket)
+    visit.go("#/tickets?principal=user:undone")
+    visit.press("Revoke all of this user")
+    lose(visit, "**/tickets:revoke*", "Revoke all")
+    visit.press("Revoke all", visit.dialog)
+    told(visit, "1 ticket revoked")
+
+    visit.go("#/grants?principal=user:undone")
+    visit.page.get_by_label("Choose all rows").check()
+    visit.press("Change")
+    visit.dialog.get_by_label("Member", exact=True).select_option("note")
+    field(visit, "Note").fill("Changed once")
+    visit.press("Review", visit.dialog)
+    visit.settle()
+    lose(visit, "**/grants:apply*", "Change 2 grants")
+    visit.press("Change 2 grants", visit.dialog)
+    visit.done("Changed 2 grants")
+    visit.settle()
+    visit.press("More")
+    visit.page.get_by_role("menuitem", name="Delete all that match").click()
+    visit.settle()
+    lose(visit, "**/grants:apply*", "Delete")
+    visit.press("Delete", visit.dialog)
+    visit.done("Deleted 2 grants")
+
+    world.grant("user:undone", "undone/2/")
+    visit.go("#/offboarding?principal=user:undone")
+    visit.main.get_by_role("button", name="Remove").first.click()
+    visit.dialog.locator("input[type=text]").fill("user:undone")
+    lose(visit, "**/admin/v1/principals/*", "Remove")
+    visit.press("Remove", visit.dialog)
+    seen(visit.page, "rows removed")
+    assert not world.gateway.items("grants?principal=user:undone")
+
+
+@step
+def a_row_that_was_changed_without_an_answer_has_changed(walk):
+    visit, world = arrive(walk), walk.world
+    made = world.gateway.admin("POST", "api-keys", {"name": "unheard", "principal": "user:unheard"})
+    world.secrets.append(made["key"])
+    visit.go(f"#/api-keys/{made['id']}")
+    change(visit)
+    field(visit, "Name").fill("heard")
+    lose(visit, f"**/admin/v1/api-keys/{made['id']}", "Save")
+    with visit.refused(412):
+        visit.press("Save", visit.dialog)
+        seen(visit.page, "an attempt of yours did that was not answered")
+    visit.press("Cancel", visit.dialog)
+    visit.press("Discard", visit.dialog)
+    assert world.gateway.admin("GET", f"api-keys/{made['id']}")["name"] == "heard"
     world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
 
 

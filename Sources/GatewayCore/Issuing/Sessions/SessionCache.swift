@@ -33,6 +33,8 @@ public final class SessionCache: Sendable {
     private struct State {
         var sessions: LeastRecentlyUsed<SessionOrder, SessionCredential>
         var opening: [SessionOrder: [CheckedContinuation<Turn, Never>]] = [:]
+        /// Orders whose sessions are being opened and will not be kept.
+        var discarded: Set<SessionOrder> = []
         /// Sessions that this gateway may still open.
         var budget: TokenBucket
         /// Sessions that each principal may still open. Full buckets are forgotten.
@@ -82,6 +84,15 @@ public final class SessionCache: Sendable {
 
     /// Number of cached sessions.
     package var count: Int { state.withLock { $0.sessions.count } }
+
+    /// Forgets all sessions, so that later requests open new ones. A session that is being opened serves those who wait
+    /// for it, and is not kept.
+    package func discard() {
+        state.withLock { state in
+            state.sessions.removeAll()
+            state.discarded.formUnion(state.opening.keys)
+        }
+    }
 
     /// Returns a session with at least `leastLife` seconds to live. It ends by `latestEnd`, if that is given.
     ///
@@ -151,8 +162,9 @@ public final class SessionCache: Sendable {
     private func finish(_ order: SessionOrder, _ result: Result<SessionCredential, GatewayError>, for life: Life) {
         let instant = now()
         let waiters = state.withLock { state in
+            let isDiscarded = state.discarded.remove(order) != nil
             // A session that does not do for whoever opened it takes no other's place.
-            if case .success(let session) = result,
+            if case .success(let session) = result, !isDiscarded,
                 life.isGood(session, at: instant) || state.sessions.value(for: order) == nil
             {
                 state.sessions.insert(session, for: order, cost: 1)

@@ -59,7 +59,7 @@ public struct ObjectDownload: Sendable {
             }
         } catch {
             switch error {
-            case .stopped where sink.bytes > 0:
+            case .stopped where !sink.fields.isEmpty:
                 throw .stopped(
                     "Interrupted. \(sink.bytes) bytes are in '\(part.path)'. Run the same command again to go on.")
             case .stopped, .different:

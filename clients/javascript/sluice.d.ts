@@ -281,7 +281,10 @@ export function indexedDBStore(database?: string): StateStore;
 /** Keeps states in files of a directory, in Node. */
 export function fileStore(directory: string): StateStore;
 
-/** `controller.abort(PAUSE)` stops an upload and keeps the parts that have arrived. Any other reason discards them. */
+/**
+ * `controller.abort(PAUSE)` stops an upload and keeps the parts that have arrived. Any other reason discards them. The
+ * call rejects with an `AbortError`, and `signal.reason` is `PAUSE`.
+ */
 export const PAUSE: "sluice:pause";
 
 export interface ClientOptions {
@@ -304,8 +307,9 @@ export interface ClientOptions {
 }
 
 /**
- * A client of one gateway. Calls reject with a `SluiceError`, with the reason of their signal, or with an error that is
- * passed on as it is: of the file system, of a stream, or of the function `token`.
+ * A client of one gateway. Calls reject with a `SluiceError`, with the reason of their signal if that is an `Error` and
+ * else with an `AbortError`, or with an error that is passed on as it is: of the file system, of a stream, or of the
+ * function `token`.
  */
 export class Sluice {
   /** Throws a `SluiceError` if the URL is missing or is not one of http or https. */

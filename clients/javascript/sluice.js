@@ -504,18 +504,19 @@ const sinkOfBlob = () => {
   };
 };
 
-const sinkOfStream = (stream) => {
+const sinkOfStream = (stream, signal) => {
   const writer = stream.getWriter();
   return {
     size: 0,
-    write: (bytes) => writer.write(bytes),
+    write: (bytes) => unlessStopped(writer.write(bytes), signal),
     restart(reason) {
       throw reason
         ? failure("client", "NotSupported", `The download was cut off. A stream cannot begin anew, and ${reason}.`)
         : failure("client", "ObjectChanged", "The object changed during the download.");
     },
-    end: () => writer.close(),
-    close: (error) => writer.abort(error).catch(() => {}),
+    end: () => unlessStopped(writer.close(), signal),
+    // It is not waited for: it ends after the write under way, which may never end.
+    close: (error) => void writer.abort(error).catch(() => {}),
   };
 };
 
@@ -553,7 +554,10 @@ async function sinkOfPath(path, store, object) {
   return {
     size,
     known: isSame ? begun : undefined,
-    write: (bytes) => file.appendFile(bytes),
+    async write(bytes) {
+      await own();
+      await file.appendFile(bytes);
+    },
     restart,
     async begin(known) {
       await own();
@@ -882,7 +886,7 @@ export class Sluice {
     this.#running.add(place);
     let sink;
     try {
-      sink = typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to) : sinkOfBlob();
+      sink = typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to, signal) : sinkOfBlob();
       const known = sink.known ?? {};
       await this.#use(() => this.link(request, { signal }), signal, (link) =>
         this.#get(link, sink, known, signal, onProgress));

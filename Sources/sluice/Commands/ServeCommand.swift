@@ -13,15 +13,16 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run the gateway on a database that 'sluice migrate' prepared.",
         discussion: """
             A setting comes from --set, else from the environment, else from a JSON file.
-            The file's members are the keys below without SLUICE_, in lower case and with - for _;
-            lists are arrays: {"database": {"url": "…"}, "trusted-proxies": ["10.0.0.0/8"]}.
-            --set does not accept secrets; each can be read from a file instead, without one
-            line break at its end. All mistakes are reported together. On SIGTERM and SIGINT
-            the gateway accepts no more connections, and ends when the running requests are
-            answered. On SIGHUP it reads certificate and keys of TLS and the master key
-            file again, and forgets the sessions that it keeps in memory. Started by systemd,
-            it reports its state, answers its watchdog, and takes the sockets named api and
-            admin in place of the addresses.
+            --set takes the keys beside the variables below. The file nests at their dots:
+            http.max-connections is {"http": {"max-connections": 20000}}. Lists are arrays:
+            {"trusted-proxies": ["10.0.0.0/8"]}.
+            --set does not accept secrets; each can be read from a file instead, without
+            one line break at its end. All mistakes are reported together. On SIGTERM and
+            SIGINT the gateway accepts no more connections, and ends when the running
+            requests are answered. On SIGHUP it reads certificate and keys of TLS and the
+            master key file again, and forgets the sessions that it keeps in memory.
+            Started by systemd, it reports its state, answers its watchdog, and takes the
+            sockets named api and admin in place of the addresses.
 
             Settings:
             \(SettingName.table)
@@ -34,7 +35,8 @@ struct ServeCommand: AsyncParsableCommand {
             export SLUICE_BOOTSTRAP_ADMIN_KEY_FILE=$PWD/admin.key
             sluice serve
 
-            Keep a copy of master.key: without it the stored secrets are lost.
+            Keep a copy of master.key: without it the stored secrets are lost. All gateways
+            of a database need the same one.
             """
     )
 

@@ -121,8 +121,8 @@ enum SettingName: String, CaseIterable {
         }
     }
 
-    /// The settings as the help text lists them, two lines each.
+    /// The settings as the help text lists them, two lines each: variable and key, and below them the meaning.
     static var table: String {
-        allCases.map { "\($0.variable)\n    \($0.meaning)" }.joined(separator: "\n")
+        allCases.map { "\($0.variable)  \($0.rawValue)\n    \($0.meaning)" }.joined(separator: "\n")
     }
 }

@@ -53,8 +53,10 @@ struct SettingReader {
             let key = String(assignment.prefix { $0 != "=" })
             let value = assignment.dropFirst(key.count + 1)
             guard let name = SettingName(rawValue: key) else {
-                // What does not look like a key may be a secret, whose key was forgotten.
-                let isKey = key.utf8.allSatisfy("abcdefghijklmnopqrstuvwxyz0123456789.-".utf8.contains)
+                // What has no value or does not look like a key may be a secret, whose key was forgotten.
+                let isKey =
+                    assignment.contains("=")
+                    && key.utf8.allSatisfy("abcdefghijklmnopqrstuvwxyz0123456789.-".utf8.contains)
                 mistakes.append("--set: " + (isKey ? SettingName.flaw(ofKey: key) : "a setting has the form key=value"))
                 continue
             }

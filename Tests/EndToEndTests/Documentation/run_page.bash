@@ -61,7 +61,7 @@ sluice() {
         command sluice "$@"
     else
         command sluice serve >"$root/serve" 2>&1 &
-        wait_for $! "$root/serve" curl --noproxy 127.0.0.1 --fail --silent http://127.0.0.1:8080/readyz
+        wait_for $! "$root/serve" curl --noproxy 127.0.0.1 --fail --silent http://127.0.0.1:8081/readyz
     fi
 }
 

@@ -148,6 +148,17 @@ const steps = {
     const ended = soon(client.downloadURL({ bucket: "demo", key: "a.bin" }, { signal: asking.signal }));
     asking.abort();
     expect((await ended).name === "AbortError", "how the question for a token ends", String(await ended));
+    // A stream may never take what is written to it, and never end.
+    stub.before = async ({ method }) => (method === "GET" ? [200, "x".repeat(300_000)] : undefined);
+    for (const call of ["write", "close"]) {
+      let isStalled = false;
+      const to = new WritableStream({ [call]: () => ((isStalled = true), never) });
+      const reading = new AbortController();
+      const read = soon(clientOf(stub).download({ bucket: "demo", key: "a.bin" }, { to, signal: reading.signal }));
+      await until(() => isStalled);
+      reading.abort();
+      expect((await read).name === "AbortError", "how a download to a stream ends", call, String(await read));
+    }
     // A gateway that does not answer is not waited for long.
     const { timeout } = AbortSignal;
     AbortSignal.timeout = (time) => timeout.call(AbortSignal, time / 50);
@@ -196,6 +207,17 @@ const steps = {
       hold.release();
       const error = await late;
       expect(error.code === "FileChanged", "the one that is late", String(error));
+      expect(`${await readFile(to)}` === "whole", "the file of the other program", `${await readFile(to)}`);
+      // The same, between the head of the late one's answer and its first bytes.
+      const set = async () => {
+        await appendFile(`${to}.sluice-part`, "whole");
+        await rename(`${to}.sluice-part`, to);
+      };
+      answer("second");
+      hold.release();
+      const begun = new Sluice({ url: stub.url, token: "key", store: { ...memoryStore(), set }, retries: 2 });
+      const changed = await refused(begun.download(object, { to }));
+      expect(changed.code === "FileChanged", "the one that has begun", String(changed));
       expect(`${await readFile(to)}` === "whole", "the file of the other program", `${await readFile(to)}`);
       expect(`${await readdir(folder)}` === "a.bin", "what is left", await readdir(folder));
     } finally {

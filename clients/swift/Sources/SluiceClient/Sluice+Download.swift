@@ -35,6 +35,8 @@ extension Sluice {
                 try sink.putInPlace()
             } catch {
                 await sink.close()
+                // The beginning may be a mixture: no later call goes on with it.
+                if (error as? SluiceError)?.code == .fileChanged { await self.keep(nil, name) }
                 throw error
             }
             await sink.close()
@@ -143,6 +145,7 @@ private final class DownloadSink: AnswerSink {
     }
 
     func write(_ bytes: Data) throws {
+        try requireOwnBytes()
         try handle.write(contentsOf: bytes)
         let now = state.withLock {
             $0.offset += Int64(bytes.count)
@@ -164,10 +167,15 @@ private final class DownloadSink: AnswerSink {
 
     /// Gives the file its name, unless another program has written to it as well.
     func putInPlace() throws {
-        guard try ownSize() == progress.offset else { throw changed }
+        try requireOwnBytes()
         guard rename(partial.path, file.path) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path])
         }
+    }
+
+    /// Fails if another program has made the file shorter or longer, or has given it its name.
+    private func requireOwnBytes() throws {
+        guard try ownSize() == progress.offset else { throw changed }
     }
 
     /// The length of the file in bytes. Another program may have given it its name: then it stays as it is.

@@ -222,8 +222,15 @@ extension Sluice {
     }
 
     private func ask(_ request: URLRequest, _ key: String, isRefresh: Bool) async throws -> Answer {
+        // A provider that does not answer keeps no call from being cancelled.
+        let asking = Task { [token] in try await token(isRefresh) }
+        let text = try await withTaskCancellationHandler {
+            try await asking.valueUnlessCancelled
+        } onCancel: {
+            asking.cancel()
+        }
         var request = request
-        request.setValue("Bearer \(try await token(isRefresh))", forHTTPHeaderField: "Authorization")
+        request.setValue("Bearer \(text)", forHTTPHeaderField: "Authorization")
         if request.httpMethod == "POST" { request.setValue(key, forHTTPHeaderField: "Idempotency-Key") }
         return try await transport.send(request)
     }

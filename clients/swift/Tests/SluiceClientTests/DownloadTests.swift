@@ -138,6 +138,33 @@ extension RunningTests {
         }
     }
 
+    @Test("a file that another program begins anew makes no mixture, and the next download begins anew")
+    func downloadShared() async throws {
+        try await withDirectory { directory in
+            let object = try await uploaded(world.file("six.bin"), "shared")
+            let client = world.client()
+            let file = directory.appendingPathComponent("copy")
+            try await plan(
+                world.store, cut(3 << 20), Fault(kind: "delay", method: "GET", path: "download", seconds: 3))
+            let download = client.download(object, to: file)
+            var hasWritten = false
+            for await progress in download.progress where progress.loaded > 1 << 20 && !hasWritten {
+                hasWritten = true
+                let other = try FileHandle(forWritingTo: file.appendingPathExtension("sluice-part"))
+                try other.truncate(atOffset: 0)
+                try other.write(contentsOf: Data("other".utf8))
+                try other.close()
+            }
+            let changed = await refusal { try await download.value }
+            #expect(changed?.code == .fileChanged)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            try await plan(world.store)
+            _ = try await client.download(object, to: file).value
+            let (copied, whole) = (try Data(contentsOf: file), try Data(contentsOf: world.file("six.bin")))
+            expectSame(copied, whole)
+        }
+    }
+
     @Test("an object that is replaced during its download makes no mixture")
     func downloadReplaced() async throws {
         try await withDirectory { directory in

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import SluiceClient
@@ -22,5 +23,29 @@ struct WaitingTests {
         waiting.cancel()
         let hasWaited = await waiting.value
         #expect(hasWaited)
+    }
+
+    @Test("a transfer whose token never comes ends when it is cancelled or paused", .timeLimit(.minutes(1)))
+    func endlessToken() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let asked = Asked()
+        let client = Sluice(url: url) { isRefresh in
+            await asked.note(isRefresh)
+            // Cancelling does not end it.
+            _ = await Task { try? await Task.sleep(for: .seconds(600)) }.value
+            return "key"
+        }
+        try await withDirectory { directory in
+            let file = directory.appendingPathComponent("copy")
+            for number in 1...2 {
+                // The second download is not refused: the first one has ended.
+                let download = client.download(.init(bucket: "demo", key: "a.bin"), to: file)
+                while await asked.all.count < number { try await Task.sleep(for: .milliseconds(1)) }
+                if number == 1 { download.cancel() } else { download.pause() }
+                // A transfer that hangs does not hear of the time limit.
+                let ending = Task { try await download.value }
+                await #expect(throws: CancellationError.self) { _ = try await ending.valueUnlessCancelled }
+            }
+        }
     }
 }

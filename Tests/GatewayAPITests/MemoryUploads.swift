@@ -46,7 +46,7 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
             switch change {
             case .refused: upload.state = .open
             case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
-            case .completed(let parts, let etag):
+            case .completed(let parts, let etag, _):
                 (upload.state, upload.parts, upload.etag) = (.completed, parts, etag)
             case .aborting: upload.state = .aborting
             case .aborted: upload.state = .aborted

@@ -113,7 +113,8 @@ import Testing
 
     /// What an abort finds at the store: whether the object of the parts is there, and what it answers to the abort.
     /// The upload was being completed. The oracle: only the store's own word ends an upload, and an object that is
-    /// there completes it, but not before the store was asked to discard parts.
+    /// there completes it, but not before the store was asked to discard parts. Only a tag of theirs tells which parts
+    /// it has.
     @Test(
         arguments: Key.allCases,
         [
@@ -145,6 +146,7 @@ import Testing
             let isOwn = key == .holdsOwn || key == .holdsAlike && status != 204
             let isLeft: MultipartUpload.State = [.holdsOwn, .holdsAlike].contains(key) ? .completing : .aborting
             #expect(desk.rows.state(of: upload.id) == (!isAnswered ? isLeft : isOwn ? .completed : .aborted))
+            if case .completed(_, _, let isCertain) = desk.rows.lastChange { #expect(isCertain == (key == .holdsOwn)) }
             switch (isAnswered, isOwn) {
             case (true, true): #expect(thrown == .conflict(reason: "The upload is completed."))
             case (true, false): #expect(thrown == nil)
@@ -218,7 +220,7 @@ import Testing
     }
 
     /// An object whose tag does not tell its parts may be that of another upload of the key, unless a completion of
-    /// this one was sent before.
+    /// this one was sent before. Even then somebody else may have completed this one from other parts.
     @Test(
         arguments: [
             Found(etag: expectedETag, isOwn: true), Found(etag: expectedETag?.uppercased(), isOwn: true),
@@ -258,7 +260,9 @@ import Testing
             let wasSent = before == .unanswered || before == .failed
             if found.isOwn, wasSent || !found.isOfOSS {
                 let done = try await desk.complete(upload.id, Self.parts)
-                #expect(done.etag == found.etag && desk.rows.state(of: upload.id) == .completed)
+                #expect(done.etag == found.etag)
+                #expect(
+                    desk.rows.lastChange == .completed(Self.parts, etag: found.etag, isCertain: !found.isOfOSS))
             } else {
                 await #expect(throws: GatewayError.conflict(reason: "The store no longer knows the upload.")) {
                     try await desk.complete(upload.id, Self.parts)
@@ -354,6 +358,25 @@ import Testing
             #expect(peer.requests.map(\.method) == [.delete, .delete])
             #expect(peer.requests.allSatisfy { $0.target.contains("uploadId=store-1") })
             #expect(desk.rows.state(of: upload.id) == .aborted)
+        }
+    }
+
+    /// No gateway can ask the store any more.
+    @Test(arguments: [MultipartUpload.State.open, .completing, .aborting])
+    func `an upload whose bucket was removed ends, and may be complete`(state: MultipartUpload.State) async throws {
+        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        try await peer.serve { origin in
+            var rows = StoreRows(endpoint: origin)
+            rows.hasBucket = false
+            let desk = try UploadDesk(rows, reachedAt: origin)
+            var upload = try await desk.openUpload("store-1")
+            upload.state = state
+            try await desk.rows.insert(upload)
+            try await desk.abort(upload.id)
+            #expect(desk.rows.state(of: upload.id) == .aborted)
+            #expect(desk.rows.lastChange == .aborted(as: "store-1", mayBeComplete: true))
+            try await desk.uploads.discardAgain(upload.id)
+            #expect(peer.requests.isEmpty)
         }
     }
 

@@ -85,6 +85,10 @@ private struct Recorder: IssuanceLedger, DenialCounting {
 /// Rows of uploads, in memory.
 final class MemoryRows: MultipartUploadRows {
     private let uploads = Mutex<[UUID: MultipartUpload]>([:])
+    private let changes = Mutex<[MultipartChange]>([])
+
+    /// The last change of an upload that was made.
+    var lastChange: MultipartChange? { changes.withLock { $0.last } }
 
     func state(of id: UUID) -> MultipartUpload.State? { uploads.withLock { $0[id]?.state } }
 
@@ -110,12 +114,13 @@ final class MemoryRows: MultipartUploadRows {
             switch change {
             case .refused: upload.state = .open
             case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
-            case .completed(let parts, let etag):
+            case .completed(let parts, let etag, _):
                 (upload.state, upload.parts, upload.etag) = (.completed, parts, etag)
             case .aborting: upload.state = .aborting
             case .aborted: upload.state = .aborted
             }
             uploads[id] = upload
+            changes.withLock { $0.append(change) }
             return true
         }
     }

@@ -261,7 +261,9 @@ import LibCrypto
         #expect(stored.secretAccessKey == row.secretAccessKey)
         let previous = try #require(stored.previousKey)
         #expect(previous.accessKeyID == "AKIAEXAMPLE")
-        #expect(abs(previous.neededUntil.timeIntervalSinceNow - Double(bucket.maxTTL)) < 60)
+        // The bucket may have permitted longer links before, or another bucket.
+        #expect(bucket.maxTTL == 3600)
+        #expect(abs(previous.neededUntil.timeIntervalSinceNow - LedgerRange.longestLife) < 60)
         let load = try await world.source.load([.credential(bucket.credentialID)], literalGrantLimit: 1)
         guard case .credential(let loaded) = load.rows.first else { return }
         #expect(loaded?.accessKeyID == "SECOND" && loaded?.secretAccessKey == row.secretAccessKey)

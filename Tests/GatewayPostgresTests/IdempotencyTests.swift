@@ -320,6 +320,41 @@ import Testing
         #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
     }
 
+    /// The row of an issuance names the bucket, whose store may be another one after each change.
+    @Test(
+        .database(.migrated),
+        arguments: [
+            (["bucket:demo"], false), (["all", "bucket:demo"], false), (["all", "buckets"], false),
+            (["bucket:other", "bucket:demo2"], true), (["all", "bucket:other"], true), (["all"], true),
+        ])
+    func `what was issued is not signed again after its bucket was changed`(
+        scopes: [String], isProved: Bool
+    ) async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 10)
+        try await world.admin.connection.insert(quota)
+        let until = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 900).rounded(.down))
+        func send(_ claim: IdempotencyClaim, places: [Int]) async throws -> [Result<RecordVerdict, GatewayError>] {
+            let position = try await world.admin.connection.position()
+            let proposals = try places.map {
+                try proposal(claim, place: $0, quota: quota, at: position, until: until, signedAt: until - 900)
+            }
+            return await world.store.ledger(for: claim).record(proposals, deadline: .soon)
+        }
+        // A change before the first decision is part of it.
+        try await world.admin.connection.append(scopes: scopes)
+        let claim = try fresh(await world.store.begin(try request()))
+        _ = try await send(claim, places: [0])
+        #expect(try await send(claim, places: [0])[0].get() == .recorded(remaining: []))
+        try await world.admin.connection.append(scopes: scopes)
+        _ = try await send(claim, places: [1])
+        let answers = try await send(claim, places: [0, 1])
+        let first = Result<RecordVerdict, GatewayError>.success(.recorded(remaining: []))
+        #expect(answers[0] == (isProved ? first : .failure(.idempotency(.answerGone))))
+        #expect(try answers[1].get() == .recorded(remaining: []))
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
+    }
+
     @Test(.database(.migrated)) func manyAtOnceRecordOnce() async throws {
         let world = try World()
         let quota = Quota.sample(limit: 1000, principal: try Principal("user:alice"))

@@ -41,7 +41,8 @@ import Testing
         let parts = try [UploadedPart(number: 2, etag: "\"b\""), UploadedPart(number: 7, etag: "c")]
         #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
         #expect(try await !rows.move(upload.id, from: [.open], to: .aborting))
-        #expect(try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e-2")))
+        #expect(
+            try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e-2", isCertain: true)))
         let completed = try #require(try await rows.find(upload.id))
         #expect(completed.state == .completed && completed.parts == parts && completed.etag == "e-2")
         #expect(completed.storeUploadID == "store-1")
@@ -63,7 +64,7 @@ import Testing
         }
         func complete(_ id: UUID, _ parts: [UploadedPart]) async throws {
             let all: Set<MultipartUpload.State> = [.open, .completing, .aborting, .aborted]
-            #expect(try await rows.move(id, from: all, to: .completed(parts, etag: "e")))
+            #expect(try await rows.move(id, from: all, to: .completed(parts, etag: "e", isCertain: true)))
             let upload = try #require(try await rows.find(id))
             #expect(upload.state == .completed && upload.parts == parts && upload.etag == "e")
         }
@@ -377,7 +378,7 @@ import Testing
         if state == "completed" {
             let parts = [try UploadedPart(number: 2, etag: "b")]
             _ = try await rows.move(upload.id, from: [.open], to: .completing(parts))
-            _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e"))
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(parts, etag: "e", isCertain: true))
         }
         if state == "aborted" {
             _ = try await rows.move(upload.id, from: [.open], to: .aborted(as: "store-1", mayBeComplete: false))

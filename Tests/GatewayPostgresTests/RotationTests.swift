@@ -86,6 +86,29 @@ import LibCrypto
         }
     }
 
+    /// The address of a service account says nothing of its key. Under any other name, another secret is a correction.
+    @Test(.database(.migrated), arguments: StorageCredential.Kind.allCases)
+    func `another private key of a service account is another key`(kind: StorageCredential.Kind) async throws {
+        let world = try AdminWorld()
+        var row = StorageCredential.sample()
+        row.secretKind = kind
+        var stored = try await world.stores.credentials.create(row, by: AdminWorld.change)
+        let id = stored.id
+        let proposal = try IssuanceProposal.sample(at: await world.connection.position(), scopes: ["nothing"])
+        _ = try await world.connection.record([proposal.with(credentialID: id)])
+        stored.row.secretAccessKey = Secret("TopSecretKeyTheSecond")
+        stored = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
+        let isNewKey = kind == .serviceAccount
+        // Any other change leaves both keys as they are.
+        for name in ["renamed", "renamed again"] {
+            #expect(stored.row.previousKey?.accessKeyID == (isNewKey ? row.accessKeyID : nil))
+            let found = try await world.stores.dependency.dependents(of: id)
+            #expect(found.alive.count == 1 && found.aliveOfPreviousKey?.count == (isNewKey ? 1 : nil))
+            stored.row.name = name
+            stored = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
+        }
+    }
+
     @Test(.database(.migrated)) func theCredentialOfACDNIsKeptWhileABucketNamesIt() async throws {
         let world = try AdminWorld()
         let stores = world.stores

@@ -388,6 +388,22 @@ import Testing
         #expect(try await [world.used, world.waiting] == [isUnknown ? 300 : 0, 0])
     }
 
+    /// An upload of three parts that is recorded as completed from two of them.
+    @Test(.database(.migrated), arguments: [false, true])
+    func `Parts that an upload was completed without are given back, but not where somebody else may have completed it`(
+        isCertain: Bool
+    ) async throws {
+        let world = try await World()
+        let (rows, upload) = try await openUpload(in: world)
+        let parts = try [1, 2].map { try UploadedPart(number: $0, etag: "etag") }
+        #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
+        #expect(
+            try await rows.move(
+                upload.id, from: [.completing], to: .completed(parts, etag: "e-2", isCertain: isCertain)))
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [isCertain ? 200 : 300, 0])
+    }
+
     /// The second sweep finds the links dead for longer than its patience, but the store told nothing of others either.
     /// In the third one the links are dead for as long as anybody waits, but the upload has only ended, and in the last
     /// one that is as long ago.
@@ -541,6 +557,22 @@ import Testing
         try await world.run("UPDATE reservations SET check_at = dead_at")
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    /// The store refuses to abort it, say.
+    @Test(.database(.migrated), arguments: [0, 23, 25])
+    func `Parts of an upload that never ends stay counted, and nobody waits longer than for others`(
+        daysSinceExpiry: Int
+    ) async throws {
+        let world = try await World()
+        _ = try await openUpload(in: world)
+        try await world.run(
+            """
+            UPDATE reservations SET dead_at = dead_at - interval '40 days', check_at = check_at - interval '40 days';
+            UPDATE multipart_uploads SET expires_at = now() - interval '\(daysSinceExpiry) days'
+            """)
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [300, daysSinceExpiry < 24 ? 3 : 0])
     }
 }
 

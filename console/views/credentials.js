@@ -3,7 +3,7 @@
 import { confirmDelete, openDialog } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
-import { code, duration, number, relative, time } from "../format.js";
+import { code, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
 import { badge, button, card, facts, menuButton, message, pageHead, problemBox, skeleton, tile } from "../parts.js";
 import { editRow } from "../resource.js";
@@ -100,7 +100,7 @@ function rotationBadge(previous) {
   const isOver = Date.parse(previous.removableAt) <= Date.now();
   return isOver
     ? badge("old key can be removed", "ok", { title: previous.accessKeyID })
-    : badge(`old key can go ${relative(previous.removableAt)}`, "info");
+    : badge(`old key can go ${relative(previous.removableAt)} at the latest`, "info");
 }
 
 function remove(page, row) {
@@ -208,8 +208,7 @@ function dependentsCard(page, row) {
 }
 
 function dependents(data) {
-  const { previousKey: old, buckets, alive } = data;
-  const left = old ? Math.max(0, (Date.parse(old.removableAt) - Date.now()) / 1000) : 0;
+  const { accessKeyID, previousKey: old, buckets, alive } = data;
   return [
     old
       ? message(
@@ -218,12 +217,15 @@ function dependents(data) {
           h(
             "p",
             {},
+            // The keys of a service account have the same name.
+            old.accessKeyID === accessKeyID ? "The older key of " : null,
             code(old.accessKeyID),
             old.isRemovable
-              ? " signs nothing that is alive."
+              ? " signed nothing that is alive."
               : [
-                  ` signs ${number(old.alive.count)} that are alive. It can be removed in ${duration(left)}, at `,
-                  time(old.removableAt),
+                  ` signed ${number(old.alive.count)} that are alive. It can be removed `,
+                  `${relative(old.alive.lastExpiresAt)}, at `,
+                  time(old.alive.lastExpiresAt),
                   ".",
                 ],
           ),
@@ -239,7 +241,7 @@ function dependents(data) {
       old
         ? tile("Alive, signed with the previous key", number(old.alive.count), {
             tone: old.alive.count ? "warn" : "ok",
-            text: old.isRemovable ? "remove it now" : `${duration(left)} left`,
+            text: old.isRemovable ? "remove it now" : `the last ends ${relative(old.alive.lastExpiresAt)}`,
           })
         : null,
     ),

@@ -13,7 +13,7 @@
 --   on_record  NULL; or the issuances on record, where these are some of the items only, or were signed at another
 --              instant. Then nothing was done.
 --   verdicts … ahead  as those of record_issuances. For items on record there are verdicts alone: 0 proved, -1 stale,
---              -2 other than on record.
+--              -2 other than on record, or of a bucket that was changed since.
 -- Locks: the row of the key; then those of record_issuances.
 -- Callers: the gateway's role, one statement in a transaction of its own. Errors: those of record_issuances.
 CREATE OR REPLACE FUNCTION record_issuances_once(

@@ -126,9 +126,10 @@ COMMENT ON TABLE storage_credentials IS 'Credentials of object stores, which sig
 COMMENT ON COLUMN storage_credentials.sealed IS 'Secret and session token as JSON, sealed with the master key.';
 COMMENT ON COLUMN storage_credentials.session_role IS
     'The role that the credential assumes for sessions; NULL where it opens none.';
-COMMENT ON COLUMN storage_credentials.previous_access_key_id IS 'The access key before the present one.';
+COMMENT ON COLUMN storage_credentials.previous_access_key_id IS
+    'The access key before the present one; of a service account its address, which both keys may have.';
 COMMENT ON COLUMN storage_credentials.previous_needed_until IS
-    'Until when links may live that the previous key signed.';
+    'Until when, at most, links may live that the previous key signed.';
 COMMENT ON COLUMN storage_credentials.rotated_change IS
     'The change that replaced the previous key: decisions before it were signed with that key.';
 
@@ -705,7 +706,8 @@ COMMENT ON COLUMN multipart_uploads.parts_length IS
     'Bytes of the longest known length of each part in multipart_parts, all parts together.';
 COMMENT ON COLUMN multipart_uploads.parts_of_unknown_length IS 'Parts with a row there that has no length.';
 COMMENT ON COLUMN multipart_uploads.may_be_complete IS
-    'The store did not know the upload when it was to be aborted: somebody may have completed it, with any parts.';
+    'The store did not know the upload when it was to be completed or aborted, or could not be asked any more: somebody '
+    'may have completed it, with any parts.';
 
 CREATE TABLE multipart_parts (
     issuance_id uuid NOT NULL,

@@ -171,9 +171,9 @@ public struct StorageCredential: Sendable, Equatable {
 
     /// A key that was replaced.
     public struct PreviousKey: Sendable, Equatable {
-        /// Public part of the replaced key.
+        /// Public part of the replaced key. The keys of a service account have the same one.
         public var accessKeyID: String
-        /// Last instant at which a URL signed with this key may be alive. The store must accept the key until then.
+        /// Instant after which no URL signed with this key can be alive.
         public var neededUntil: Date
 
         /// Creates the record of a replaced key.

@@ -94,7 +94,9 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
                 if let changed = table.changedSecrets {
                     secrets = changed(try written(id, in: transaction).row, resource)
                 }
-                try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
+                let update = RowUpdate(
+                    id: id, row: resource, changedSecrets: secrets, actor: change.actor.rawValue)
+                try table.update(update, transaction)
                 return try end(entry, of: change, scopes: locked.scopes, changedSecrets: secrets, in: transaction)
             }
         } catch {

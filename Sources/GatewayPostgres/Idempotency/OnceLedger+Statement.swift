@@ -31,7 +31,7 @@ extension OnceLedger {
         /// another instant. Nothing was done then. Otherwise `nil`.
         let onRecord: [UUID]?
         /// The result of the recording. Items that were on record before have no uses, and one of these verdicts: 0
-        /// proved, -1 stale, -2 different from the record.
+        /// proved, -1 stale, -2 different from the record or of a bucket that was changed since.
         let recording: RecordBatch.Answer
     }
 }

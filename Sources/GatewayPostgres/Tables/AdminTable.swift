@@ -77,6 +77,8 @@ struct AdminTable<Resource: ManagedRow>: Sendable {
 struct RowUpdate<Resource: Sendable>: Sendable {
     var id: String
     var row: Resource
+    /// The members whose secrets differ from those of the old state; see ``AdminTable/changedSecrets``.
+    var changedSecrets: [String]
     var actor: String
 }
 

@@ -88,7 +88,8 @@ enum MultipartUploadTable {
         switch arguments.to {
         case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
-        case .completed(let listed, let tag): (state, parts, etag) = (.completed, listed, tag)
+        case .completed(let listed, let tag, let isCertain):
+            (state, parts, etag, mayBeComplete) = (.completed, listed, tag, isCertain ? nil : true)
         case .aborting: state = .aborting
         case .aborted(let id, let isUnknown): (state, storeUploadID, mayBeComplete) = (.aborted, id, isUnknown)
         }

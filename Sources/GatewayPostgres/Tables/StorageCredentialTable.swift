@@ -66,22 +66,24 @@ struct StorageCredentialTable: Sendable {
     static let insert = columns.insert(into: "storage_credentials")
 
     /// Updates a credential. If the key changes, the row keeps the previous key and the time until which URLs signed
-    /// with it may live. That is the longest life of a URL on any bucket that uses the credential.
-    static let update: Statement<Writing, Void> = {
+    /// with it may live at most: no bucket tells how long the URLs were that it signed before.
+    ///
+    /// A service account keeps its address when it gets another private key. Any other identifier is that of one key,
+    /// so another secret under it corrects the row.
+    static let update: Statement<(writing: Writing, hasNewPrivateKey: Bool), Void> = {
         let written = columns.updated
-        let isNewKey = "c.access_key_id <> \(written.parameter(of: "access_key_id"))"
+        let isNewKey = "(c.access_key_id <> \(written.parameter(of: "access_key_id")) OR \(written.nextParameter))"
         return Statement(
             """
             UPDATE storage_credentials c SET \(written.assignments),
                 previous_access_key_id = CASE WHEN \(isNewKey) THEN c.access_key_id ELSE c.previous_access_key_id END,
-                previous_needed_until = CASE WHEN \(isNewKey) THEN clock_timestamp() + make_interval(secs => (
-                    SELECT coalesce(max(b.max_ttl), 0) FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id)
-                )) ELSE c.previous_needed_until END,
+                previous_needed_until = CASE WHEN \(isNewKey) THEN clock_timestamp() + \(LedgerLife.longest)
+                    ELSE c.previous_needed_until END,
                 rotated_change = CASE WHEN \(isNewKey) THEN current_policy_change() ELSE c.rotated_change END,
                 revision = gen_random_uuid()
             WHERE c.\(written.isIdentified)
             """
-        ) { written.parameters(of: $0) }
+        ) { written.parameters(of: $0.writing) + [$0.hasNewPrivateKey] }
     }()
 
     static let lock = AdminStatements.lock(
@@ -175,7 +177,9 @@ extension AdminTable<StorageCredential> {
             },
             read: table.read, page: table.page, lockRow: StorageCredentialTable.lock,
             update: { change, transaction in
-                try transaction.perform(StorageCredentialTable.update, .init(change.row, sealedWith: keys))
+                let writing = try StorageCredentialTable.Writing(change.row, sealedWith: keys)
+                let hasNewPrivateKey = change.row.secretKind == .serviceAccount && !change.changedSecrets.isEmpty
+                try transaction.perform(StorageCredentialTable.update, (writing, hasNewPrivateKey))
             },
             delete: { removal, transaction in
                 try transaction.perform(StorageCredentialTable.delete, removal.id)

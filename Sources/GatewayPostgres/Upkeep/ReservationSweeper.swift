@@ -165,7 +165,8 @@ extension ReservationSweeper {
         // A large upload that began at the last moment may still be under way.
         guard reservation.overdue >= 0 else { return Finding(reservation: reservation, isFinal: false) }
         switch reservation.part {
-        case .underWay: return Finding(reservation: reservation, isFinal: false)
+        case .underWay:
+            return Finding(reservation: reservation, isFinal: reservation.waited >= Self.utmostPatience.seconds)
         case .left: return Finding(reservation: reservation, proof: reservation.part?.proof, isFinal: true)
         case .discarded, .none:
             // This program may no longer accept the key of the row. Then it cannot ask about it.

@@ -39,11 +39,18 @@ extension Checker {
             case (401, _), (403, "AccessDenied"), (403, "ConditionFailed"): true
             case (429, "QuotaExceeded"): refusal.retryAfter ?? 1 >= 1
             case (409, "IdempotencyKeyInUse"): ask.repeatKey != nil && refusal.retryAfter ?? 0 >= 1
-            case (409, "IdempotentAnswerGone"): ask.repeatKey != nil && ask.way == .bySession
+            case (409, "IdempotentAnswerGone"):
+                ask.repeatKey != nil && (ask.way == .bySession || bucketChangedSinceFirstAttempt(ask))
             case (503, _): refusal.retryAfter ?? 0 >= 1 || ask.way == .inBatches || ask.way == .byPart
             default: false
             }
         return isKnown ? nil : "\(refusal) is no answer to \(ask.label)"
+    }
+
+    /// Whether the bucket may have been changed after the first request with the key of this one.
+    private func bucketChangedSinceFirstAttempt(_ ask: Ask) -> Bool {
+        let begin = history.asks.filter { $0.repeatKey == ask.repeatKey }.map(\.from).min() ?? ask.from
+        return timelines[.redirects(ask.bucket)]?.changes.contains { $0.to > begin && $0.from <= ask.to } ?? false
     }
 
     /// Reports gateways that did not serve again in time.

@@ -177,6 +177,19 @@ import Testing
         #expect(Checker(history).violations().isEmpty)
     }
 
+    @Test func `an answer that cannot be repeated, although nobody changed the bucket`() {
+        let gone = Reply.refused(Refusal(status: 409, code: "IdempotentAnswerGone", retryAfter: nil))
+        expect(.answered, "is no answer") { $0.asks[3].reply = gone }
+        expect(.answered, "is no answer") {
+            $0.asks[3].reply = gone
+            $0.changes.append(change(.redirects("b"), 0, 1.2, 1.4))
+        }
+        var history = clean
+        history.asks[3].reply = gone
+        history.changes.append(change(.redirects("b"), 0, 1.6, 1.7))
+        #expect(Checker(history).violations().isEmpty)
+    }
+
     @Test func `a gateway that does not serve again, or late`() {
         expect(.revived, "does not serve") { $0.revivals[0].seconds = nil }
         expect(.revived, "to serve again") { $0.revivals[0].seconds = 60 }

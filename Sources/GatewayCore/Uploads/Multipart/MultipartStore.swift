@@ -89,13 +89,16 @@ public enum MultipartChange: Sendable, Equatable {
     case refused([UploadedPart])
     /// The gateway is about to ask the store to assemble the object.
     case completing([UploadedPart])
-    /// The store assembled the object from these parts, whatever else was tried.
-    case completed([UploadedPart], etag: String?)
+    /// The store assembled the object from these parts, whatever else was tried. It is not certain if the store no
+    /// longer knew the upload and the entity tag of the object does not tell its parts: then somebody else may have
+    /// completed the upload from any parts.
+    case completed([UploadedPart], etag: String?, isCertain: Bool)
     /// The gateway is about to ask the store to discard the parts.
     case aborting
     /// The store holds no parts of the upload any more that it knew by this identifier; `nil` if the store was not
     /// asked, because none is known. An upload that has another one by now stays as it is. If the store did not know
-    /// the upload, somebody may have completed it without the gateway.
+    /// the upload, or cannot be asked because the bucket was removed, somebody may have completed it without the
+    /// gateway.
     case aborted(as: String?, mayBeComplete: Bool)
 }
 

@@ -48,18 +48,27 @@ extension MultipartUploads {
     /// equal object, and the parts of this one would stay.
     ///
     /// If the store's answer to the start was lost, nothing is asked of the store: an upload whose identifier nobody
-    /// knows has no parts, and among the uploads of its key it cannot be told from those that others started.
+    /// knows has no parts, and among the uploads of its key it cannot be told from those that others started. Nor can
+    /// anything be asked once the row of the bucket was deleted: the upload ends, and what its parts reserved stays
+    /// counted.
     ///
     /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
+        if let storeUploadID = upload.storeUploadID, try await cache.presentLocation(of: upload.bucket) == nil {
+            _ = try await rows.move(
+                upload.id, from: [upload.state], to: .aborted(as: storeUploadID, mayBeComplete: true))
+            return
+        }
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
             let etag = try await store.etag(of: upload, mayBeComplete: true)
         {
             let wasUnfinished = try await store.abort(storeUploadID, of: upload)
             // If the store had not completed this upload, a tag that is no digest is of another.
-            if !wasUnfinished || etag.lowercased() == upload.expectedETag {
-                _ = try await rows.move(upload.id, from: [.completing], to: .completed(upload.parts, etag: etag))
+            let isCertain = upload.isTold(by: etag)
+            if !wasUnfinished || isCertain {
+                _ = try await rows.move(
+                    upload.id, from: [.completing], to: .completed(upload.parts, etag: etag, isCertain: isCertain))
             } else if try await rows.move(upload.id, from: [.completing], to: .aborting) {
                 _ = try await rows.move(
                     upload.id, from: [.aborting], to: .aborted(as: storeUploadID, mayBeComplete: false))
@@ -111,4 +120,8 @@ extension MultipartUpload {
         }
         return parts.isEmpty ? nil : "\(DigestAlgorithm.md5.digest(of: digests).hex)-\(parts.count)"
     }
+
+    /// Whether an entity tag tells that an object consists of these parts. Any other tag may be that of an object of
+    /// other parts.
+    func isTold(by etag: String) -> Bool { etag.lowercased() == expectedETag }
 }

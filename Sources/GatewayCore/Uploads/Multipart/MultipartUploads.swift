@@ -191,19 +191,21 @@ public struct MultipartUploads: Sendable {
             throw error
         }
         let etag: String?
+        let isCertain: Bool
         switch answer {
-        case .done(let told): etag = told ?? upload.expectedETag
+        case .done(let told): (etag, isCertain) = (told ?? upload.expectedETag, true)
         case .unknownUpload(let wasRepeated):
             // An earlier attempt may have reached the store, and its answer was lost or is still on its way.
-            etag = try await store.etag(of: upload, mayBeComplete: isRepetition || wasRepeated)
-            if etag == nil {
+            guard let found = try await store.etag(of: upload, mayBeComplete: isRepetition || wasRepeated) else {
                 return try await completed(
                     upload.id, from: upload.parts, or: .conflict(reason: "The store no longer knows the upload."))
             }
+            (etag, isCertain) = (found, upload.isTold(by: found))
         }
         // Another attempt, or an abort, may have changed the state while the store worked.
         _ = try await rows.move(
-            upload.id, from: [.open, .completing, .aborting, .aborted], to: .completed(upload.parts, etag: etag))
+            upload.id, from: [.open, .completing, .aborting, .aborted],
+            to: .completed(upload.parts, etag: etag, isCertain: isCertain))
         var completed = upload
         (completed.state, completed.etag) = (.completed, etag)
         return completed

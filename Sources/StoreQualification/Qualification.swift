@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import GatewayCore
 
-/// Tries what a store keeps of what links promise: rightful requests, and changed ones that it has to refuse.
+/// Tests whether a store enforces what links bind: rightful requests, and changed ones that it has to refuse.
 ///
 /// All keys lie below one prefix with a random name, and everything there is removed at the end. The number of requests
 /// and the time are bounded.

@@ -292,6 +292,11 @@ import Testing
                 message: "018f0000-0000-7000-8000-0000000000aa", advice: "Restart",
                 begin: announce("ARRAY['k1:0123456789abcdef']", version: "1.0.0", secondsAhead: 0), end: forget),
             Ailment(
+                name: "a gateway has another key of the same name, and the start fails", check: "master-key",
+                outcome: "failed", message: "have another master key 'k1': 018f0000-0000-7000-8000-0000000000aa",
+                advice: "Copy the master key",
+                begin: announce("ARRAY['k1:0123456789abcdef']", version: "1.0.0", secondsAhead: 0), end: forget),
+            Ailment(
                 name: "a gateway seals with another key", check: "master-key", outcome: "warning",
                 message: "seal with another one: 018f0000-0000-7000-8000-0000000000aa", advice: "the same order",
                 begin: announce("ARRAY['k9'] || \(usual)", version: "1.0.0", secondsAhead: 0), end: forget),

@@ -20,6 +20,9 @@ import Testing
         // Nothing is sealed yet.
         let early = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)"])
         await site.end(early) { await early.crash() }
+        let namesake = try await failure(at: site, "k1:\(other)")
+        #expect(namesake.status == 1 && namesake.output.contains("running gateways have another master key 'k1': "))
+        #expect(namesake.output.contains("Copy the master key of those gateways"), "\(namesake)")
         try await site.makeBucket("sealed")
         let own = try #require(site.environment["SLUICE_MASTER_KEY"])
         for (key, id, advice) in [

@@ -258,7 +258,7 @@ struct SessionDecisionTests {
         #expect(try lost([limited, twice]) == ["PutObject team/ NotEnforceable"])
     }
 
-    @Test("is charged once to each quota of URLs, and refused where bytes are limited")
+    @Test("is charged once to each quota of URLs, and uploads nothing where bytes are limited")
     func quotas() throws {
         let grant = try Fixture.sessionGrant(1)
         let quotas = [
@@ -271,11 +271,25 @@ struct SessionDecisionTests {
         #expect(charges.map(\.holder.rawValue) == ["*", "user:alice"])
         #expect(try decided(request(actions: [.putObject]), [grant], quotas: quotas).permit.charges.count == 1)
         let bytes = try Fixture.quota(6, action: .putObject, metric: .bytes)
-        guard case .notEnforceable = try decided(request(), [grant], quotas: [bytes]).error else {
-            Issue.record("Bytes would not be limited.")
-            return
-        }
+        let reading = try decided(request(), [grant], quotas: quotas + [bytes]).permit
+        #expect(reading.scope.actions == [.getObject])
+        #expect(reading.omissions.map(\.action) == [.putObject] && reading.omissions[0].reason.code == "NotEnforceable")
+        #expect(reading.charges.map(\.quota.id) == [Fixture.id(8), Fixture.id(9)])
         #expect(try decided(request(actions: [.getObject]), [grant], quotas: [bytes]).error == nil)
+        // Where nothing else is left, or the request names uploads, the refusal says why.
+        let uploads = try Fixture.sessionGrant(2, actions: [.putObject])
+        for verdict in try [
+            decided(request(), [uploads], quotas: [bytes]),
+            decided(request(actions: [.putObject, .getObject]), [grant], quotas: [bytes]),
+        ] {
+            guard case .notEnforceable(let reason) = verdict.error else {
+                Issue.record("Bytes would not be limited.")
+                continue
+            }
+            #expect(reason.hasPrefix("PutObject: A quota limits bytes"))
+        }
+        let elsewhere = try Fixture.quota(5, bucket: "other-bucket", action: .putObject, metric: .bytes)
+        #expect(try decided(request(), [grant], quotas: [elsewhere]).permit.scope.actions.count == 2)
     }
 
     @Test("names nothing in which a wildcard or a variable could hide")

@@ -188,11 +188,12 @@ import Testing
 
     @Test(.database(.migrated)) func keysThatAreNotThoseOfTheDatabaseAreNamed() async throws {
         let world = try AdminWorld(keys: .sample("old"))
-        func flaws(_ keys: MasterKeyRing) async throws -> [MasterKeyError] {
+        func outcome(_ keys: MasterKeyRing) async throws -> MasterKeyCheck.Outcome {
             let gateway = try PostgresConnection(
                 testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
             return try await MasterKeyCheck(connection: gateway, keys: keys).run()
         }
+        func flaws(_ keys: MasterKeyRing) async throws -> [MasterKeyError] { try await outcome(keys).flaws }
         #expect(try await flaws(.sample("new")) == [])
         for index in 0..<3 {
             _ = try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change)
@@ -201,10 +202,11 @@ import Testing
             parsing: Secret("old:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
         #expect(try await flaws(.sample("new", "old")) == [])
         #expect(try await flaws(.sample("new")) == [.unknownKey("old")])
-        #expect(try await flaws(namesake) == [.doesNotOpen(keyID: "old")])
-        // One tampered row does not mean that the key is a different one.
+        #expect(try await outcome(namesake) == .init(flaws: [.doesNotOpen(keyID: "old")], partial: []))
+        #expect(try await outcome(.sample("old")) == .init(flaws: [], partial: []))
+        // One tampered row does not mean that the key is a different one, but it is told.
         try await world.connection.runScript("UPDATE storage_credentials SET sealed = '\\x00' WHERE name = 'c2'")
-        #expect(try await flaws(.sample("old")) == [])
+        #expect(try await outcome(.sample("old")) == .init(flaws: [], partial: ["old"]))
         // The secret of an issuer counts like that of a store; an issuer without a secret does not.
         let other = try AdminWorld(keys: .sample("elsewhere"))
         _ = try await other.stores.issuers.create(.sample(), by: AdminWorld.change)
@@ -212,5 +214,27 @@ import Testing
         try await world.connection.runScript(
             "UPDATE issuers SET keys_sealed = NULL, key_id = NULL, keys_inline = '{}', algorithms = '{ES256}'")
         #expect(try await flaws(.sample("old")) == [])
+    }
+
+    @Test func `keys that differ from those of running gateways under one identifier are named`() throws {
+        func gateway(_ fingerprints: [String]) -> RunningGateway {
+            RunningGateway(id: UUID(), version: "1.0.0", clockDifference: 0, masterKeys: fingerprints)
+        }
+        let ring = try MasterKeyRing.sample("new", "old")
+        let namesake = try MasterKeyRing(
+            parsing: Secret("old:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
+        let strangers = [gateway(namesake.fingerprints), gateway(["new:0123456789abcdef"] + namesake.fingerprints)]
+        // Other keys and another order are the business of rotations.
+        let fine = try [
+            gateway(ring.fingerprints), gateway(ring.fingerprints.reversed()), gateway([]), gateway(["old"]),
+            gateway(MasterKeyRing.sample("older").fingerprints),
+        ]
+        #expect(ring.clashes(with: fine) == [])
+        #expect(
+            ring.clashes(with: fine + strangers) == [
+                .differs(keyID: "new", gateways: [strangers[1].id]),
+                .differs(keyID: "old", gateways: strangers.map(\.id)),
+            ])
+        #expect(namesake.clashes(with: strangers) == [])
     }
 }

@@ -31,8 +31,8 @@ struct BucketAdvice {
         case .refused(let status, let code): refusal(failure, status, code, in: finding)
         case .unexpected: unexpected(in: finding)
         case .clockDifference where step == .writeTime:
-            "The store notes another time for an object than that at which it was written, "
-                + "so that reserved bytes may be given back that arrived. Set the store's clock by NTP. "
+            "The store's time for an object differs from when it was written, "
+                + "so bytes of uploads that did arrive may be given back. Set the store's clock by NTP. "
                 + "If a proxy in front of the store tells its own time, let it pass on the store's 'Date': "
                 + "at nginx, by 'proxy_pass_header Date'."
         case .clockDifference:

@@ -45,8 +45,13 @@ extension AccessPolicy {
 
     /// Whether a byte quota covers a request, even if this step of a multipart upload carries no bytes.
     func limitsBytes(of request: IssueRequest) -> Bool {
+        limitsBytes(of: request.action, in: request.bucket)
+    }
+
+    /// Whether a byte quota covers an action in a bucket.
+    func limitsBytes(of action: Action, in bucket: BucketName) -> Bool {
         principals.contains { principal in
-            principal.quotas.contains { $0.metric == .bytes && $0.covers(request.action, in: request.bucket) }
+            principal.quotas.contains { $0.metric == .bytes && $0.covers(action, in: bucket) }
         }
     }
 }

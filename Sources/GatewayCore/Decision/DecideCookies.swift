@@ -49,7 +49,8 @@ func decideCookies(
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     func built(_ session: SessionRequest) -> SessionBuilder {
         var builder = SessionBuilder(
-            request: session, form: .cookies, subject: subject, bucket: row.bucket, circumstances: circumstances)
+            request: session, form: .cookies, subject: subject, bucket: row.bucket, limitsBytes: false,
+            circumstances: circumstances)
         policy.forEachGrant(in: request.bucket) { builder.consider($0) }
         return builder
     }

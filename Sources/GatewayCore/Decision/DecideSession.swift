@@ -32,8 +32,8 @@ public struct SessionPermit: Sendable {
 /// The scope is the part of the prefix that the counted grants cover. If that is empty, the refusal states why the
 /// first of the other grants does not count. Otherwise the permit states this for each of them.
 ///
-/// A byte quota refuses uploads, because nothing would bind their length. Every action that the request names must be
-/// permitted on some key.
+/// Under a byte quota no grant counts for uploads, because nothing would bind their length. Every action that the
+/// request names must be permitted on some key.
 /// - Parameters:
 ///   - request: The request.
 ///   - subject: The user who asks; must be the first principal of `policy`.
@@ -47,6 +47,7 @@ public func decideSession(
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
         request: request, form: .credentials, subject: subject, bucket: bucket,
+        limitsBytes: policy.limitsBytes(of: .putObject, in: request.bucket),
         circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: [Action: SessionScope.Areas]
@@ -57,23 +58,16 @@ public func decideSession(
     }
     guard let credential = policy.credential, credential.expiresAt.map({ now < $0 }) ?? true, let grant = builder.chief
     else { return .refuse(.failed(.unusableCredential(of: bucket))) }
-    let charges = policy.charges(for: subject, on: Set(areas.keys), in: request.bucket)
-    if charges.contains(where: { $0.quota.metric == .bytes }) {
-        return .refuse(.unmet(.notEnforceable(reason: byteQuotaReason), of: grant))
-    }
     let (duration, latestEnd) = builder.life()
     return .permit(
         SessionPermit(
             grant: grant, limits: builder.limits, bucket: bucket, credential: credential,
             scope: SessionScope(bucket: request.bucket, areas: areas), omissions: builder.omissions(besides: areas),
-            duration: duration, latestEnd: latestEnd, charges: charges
+            duration: duration, latestEnd: latestEnd,
+            charges: policy.charges(for: subject, on: Set(areas.keys), in: request.bucket)
         )
     )
 }
-
-private let byteQuotaReason = """
-    A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
-    """
 
 extension SessionBuilder {
     /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
@@ -118,6 +112,7 @@ extension SessionBuilder {
             return .notEnforceable(reason: Self.symlinkReason)
         }
         if binds { return .notEnforceable(reason: Self.bindingReason) }
+        if action == .putObject, limitsBytes { return .notEnforceable(reason: Self.byteQuotaReason) }
         if action == .getObject, conditions.allowResponseContentType != true {
             return .notEnforceable(reason: Self.responseReason)
         }
@@ -127,6 +122,9 @@ extension SessionBuilder {
     private static let bindingReason = """
         The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
         bind this; ask for presigned URLs or browser forms instead.
+        """
+    private static let byteQuotaReason = """
+        A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
         """
     private static let unsignedReason = """
         The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \

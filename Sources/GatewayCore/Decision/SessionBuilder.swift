@@ -14,6 +14,8 @@ struct SessionBuilder {
     let form: Form
     let subject: Subject
     let bucket: Bucket
+    /// Whether a quota limits the bytes of uploads to the bucket.
+    let limitsBytes: Bool
     let circumstances: Circumstances
 
     /// The usable grant that covers most.
@@ -34,11 +36,15 @@ struct SessionBuilder {
         let refusal: Refusal
     }
 
-    init(request: SessionRequest, form: Form, subject: Subject, bucket: Bucket, circumstances: Circumstances) {
+    init(
+        request: SessionRequest, form: Form, subject: Subject, bucket: Bucket, limitsBytes: Bool,
+        circumstances: Circumstances
+    ) {
         self.request = request
         self.form = form
         self.subject = subject
         self.bucket = bucket
+        self.limitsBytes = limitsBytes
         self.circumstances = circumstances
     }
 

@@ -65,7 +65,8 @@ public struct UploadRecord: Sendable, Equatable {
 public enum UploadState: String, Sendable, CaseIterable {
     /// No object is known to have arrived, and an upload is still possible.
     case issued
-    /// An object that matches the bound properties is or was at the store.
+    /// An object is or was at the store, as the source of the finding says. Only a confirmation compares all of the
+    /// bound properties.
     case landed
     /// The object at the store does not match the bound properties.
     case mismatched

@@ -5,6 +5,14 @@ public struct MasterKeyCheck: Sendable {
     private let connection: PostgresConnection
     private let keys: MasterKeyRing
 
+    /// How the given keys fit the sealed rows that were tried.
+    public struct Outcome: Sendable, Equatable {
+        /// One error for each key identifier with a fault: no such key is given, or the key opens none of its rows.
+        public var flaws: [MasterKeyError]
+        /// Identifiers of the keys that open some of their rows and not others.
+        public var partial: [String]
+    }
+
     /// Number of rows tried for each key. A single row might have been altered and would say nothing about the others.
     private static let rowsPerKey: Int64 = 10
 
@@ -20,9 +28,9 @@ public struct MasterKeyCheck: Sendable {
 
     /// Tries some rows of each key in use.
     ///
-    /// - Returns: One error for each key identifier with a fault: no such key is given, or the key opens none of its
-    ///   rows.
-    public func run() async throws(PostgresError) -> [MasterKeyError] {
+    /// - Returns: The flaws and the identifiers, each in the order of the identifiers. A row that does not open beside
+    ///   others that do is no flaw: it may have been changed, and only a gateway that serves can replace it.
+    public func run() async throws(PostgresError) -> Outcome {
         var flaws: [String: MasterKeyError] = [:]
         var fitting: Set<String> = []
         for table in SealedTable.all {
@@ -35,6 +43,30 @@ public struct MasterKeyCheck: Sendable {
                 }
             }
         }
-        return flaws.filter { !fitting.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
+        return Outcome(
+            flaws: flaws.filter { !fitting.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value),
+            partial: fitting.filter { flaws[$0] != nil }.sorted())
+    }
+
+    /// Compares the keys with those of the gateways that run, by ``MasterKeyRing/clashes(with:)``. A gateway asks
+    /// before it starts: later it is one of them.
+    public func clashes() async throws(PostgresError) -> [MasterKeyError] {
+        keys.clashes(with: try await connection.execute(DatabaseDiagnosis.readGateways))
+    }
+}
+
+extension MasterKeyRing {
+    /// Compares the keys with those of the gateways that run. Of two gateways that have different keys with one
+    /// identifier, neither opens what the other seals.
+    ///
+    /// - Returns: One error for each identifier under which a gateway has another key, in the order of the identifiers.
+    public func clashes(with gateways: [RunningGateway]) -> [MasterKeyError] {
+        let given = fingerprints
+        return identifiers.sorted().compactMap { id in
+            let holders = gateways.filter { gateway in
+                gateway.masterKeys.contains { $0.hasPrefix("\(id):") && !given.contains($0) }
+            }
+            return holders.isEmpty ? nil : .differs(keyID: id, gateways: holders.map(\.id))
+        }
     }
 }

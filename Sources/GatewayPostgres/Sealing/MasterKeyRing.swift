@@ -1,4 +1,5 @@
 import Bytes
+public import FoundationEssentials
 public import GatewayCore
 import LibCrypto
 import Synchronization
@@ -150,6 +151,8 @@ public enum MasterKeyError: Error, Sendable, Equatable, CustomStringConvertible 
     case unknownKey(String)
     /// The key with this identifier did not seal these bytes for this row.
     case doesNotOpen(keyID: String)
+    /// Gateways that run have another key with this identifier. They are never empty.
+    case differs(keyID: String, gateways: [UUID])
     /// The system gave no random bytes.
     case sealingFailed
 
@@ -160,6 +163,9 @@ public enum MasterKeyError: Error, Sendable, Equatable, CustomStringConvertible 
         case .unknownKey(let id): "the master key '\(id)' is not among those given"
         case .doesNotOpen(let id):
             "the master key '\(id)' does not open the row: it is another key, or the row was changed"
+        case .differs(let id, let gateways):
+            "running gateways have another master key '\(id)': "
+                + gateways.map(\.lowercaseText).joined(separator: ", ")
         case .sealingFailed: "the system gave no random bytes"
         }
     }

@@ -11,17 +11,17 @@ import Logging
 import StoreQualification
 import Terminal
 
-/// `sluice qualify`: tries what the store of a bucket keeps of what links promise.
+/// `sluice qualify`: tests whether a bucket's store enforces what links bind.
 struct QualifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "qualify",
-        abstract: "Try what the store of a bucket keeps of what links promise.",
+        abstract: "Test whether a bucket's store enforces what links bind.",
         discussion: """
             Sends the store rightful requests, and requests with one thing changed, which it
             has to refuse: links for uploads and downloads, forms, parts, temporary
             credentials and signatures. It reads the bucket and its credential from the
             database, with the settings of 'sluice serve', and signs as the gateway does. It
-            asks no grant and writes nothing to the database.
+            consults no grants and writes nothing to the database.
 
             All objects lie below sluice-qualify/ and a random name in the bucket, and are
             removed at the end. About 200 requests are sent for each scheme. The store's

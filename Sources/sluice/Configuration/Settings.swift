@@ -120,7 +120,7 @@ struct SettingMistakes: Error, CustomStringConvertible {
         self.mistakes = mistakes
     }
 
-    /// Reports that the master keys do not open the secrets in the database.
+    /// Reports that the master keys do not open the secrets in the database, or differ from those of other gateways.
     init(masterKeys flaws: [MasterKeyError]) {
         mistakes = flaws.map { "\(SettingName.masterKey.variable): \($0). \($0.advice)" }
     }
@@ -132,7 +132,7 @@ struct SettingMistakes: Error, CustomStringConvertible {
 }
 
 extension MasterKeyError {
-    /// What to do if secrets in the database do not open for this reason.
+    /// What to do about keys that cannot be used for this reason.
     var advice: String {
         switch self {
         case .unknownKey:
@@ -141,6 +141,9 @@ extension MasterKeyError {
         case .doesNotOpen(let id):
             "Put the key that sealed these rows in place of the one named '\(id)' in SLUICE_MASTER_KEY or its file. "
                 + "Without it, their secrets are lost."
+        case .differs:
+            "All gateways of a database need the same keys. Copy the master key of those gateways, or stop them if "
+                + "theirs is the wrong one. A gateway that did not stop by itself counts as running for 30 seconds."
         case .malformed, .sealingFailed: "Correct SLUICE_MASTER_KEY or its file."
         }
     }

@@ -221,12 +221,19 @@ extension Doctor {
             report.note(.masterKey, .skipped, "The setting of the master key has mistakes. \(stock)")
             return
         }
-        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+        let outcome = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+        let flaws = outcome.flaws + masterKeys.clashes(with: gateways)
         for flaw in flaws {
             report.note(.masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst, advice: flaw.advice)
         }
+        for id in outcome.partial {
+            report.note(
+                .masterKey, .warning, "The key '\(id)' opens some of its rows and not others. \(stock)",
+                advice: "The others were changed, or sealed by a gateway with another key of this identifier. Enter "
+                    + "their secrets again: 'sluice rotate-master-key' names the rows.")
+        }
         judgeMasterKeys(of: gateways, masterKeys.currentFingerprint)
-        guard flaws.isEmpty else { return }
+        guard flaws.isEmpty, outcome.partial.isEmpty else { return }
         let others = sealed.map(\.keyID).filter { $0 != masterKeys.currentID }
         guard others.isEmpty else {
             report.note(

@@ -129,8 +129,8 @@ struct DatabaseConnections {
     /// since PostgreSQL may be starting too.
     ///
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
-    ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key,
-    ///   `PostgresError` if PostgreSQL cannot be reached.
+    ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key or
+    ///   a running gateway has another one with the same identifier, `PostgresError` if PostgreSQL cannot be reached.
     func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let other = PostgresConnection(configuration, logger: logger)
@@ -143,6 +143,8 @@ struct DatabaseConnections {
                 await other.close()
                 try await migrator.check()
                 try await Self.check(masterKeys, over: connection)
+                let clashes = try await MasterKeyCheck(connection: connection, keys: masterKeys).clashes()
+                guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
                 return await connection.close()
             } catch let error as PostgresError {
                 if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }
@@ -167,7 +169,7 @@ struct DatabaseConnections {
     }
 
     private static func check(_ masterKeys: MasterKeyRing, over connection: PostgresConnection) async throws {
-        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run().flaws
         guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
     }
 

@@ -24,8 +24,9 @@ struct Gateway {
     /// Checks the schema, builds the parts and binds the listeners.
     ///
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
-    ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key, `PostgresError`
-    ///   if it cannot be reached, `HTTPServerError` if an address is taken.
+    ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key or a running
+    ///   gateway has another one with the same identifier, `PostgresError` if it cannot be reached, `HTTPServerError`
+    ///   if an address is taken.
     ///
     /// - Parameters:
     ///   - supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.

@@ -81,7 +81,7 @@ extension Sluice {
     public enum UploadState: Sendable, Hashable, Decodable {
         /// Nothing is known to have arrived, and it still can.
         case issued
-        /// The object is there and fits what was bound.
+        /// An object is reported or was found. After a confirmation it is known to fit what was bound.
         case landed
         /// Something else is there.
         case mismatched

@@ -811,7 +811,7 @@ CREATE FUNCTION public.offboarding_rows(p_principal text) RETURNS TABLE(kind tex
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
             'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
             'expiresAt', t.expires_at, 'createdAt', t.created_at)
-        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp()
+        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp() - interval '15 minutes'
         UNION ALL
         SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(
             'id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key, 'state', u.state,
@@ -916,10 +916,8 @@ BEGIN
         p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs
     );
     RETURN ARRAY(
-        SELECT CASE WHEN v_verdicts[p] <> 0 THEN v_verdicts[p] WHEN r.is_same THEN 0 ELSE -2 END
-        FROM generate_series(1, cardinality(p_ids)) AS p
-        LEFT JOIN LATERAL (
-            SELECT i.principal = p_principals[p] AND i.credential_id = p_credential_ids[p]
+        WITH recorded AS MATERIALIZED (
+            SELECT p AS item, i.policy_seq, i.principal = p_principals[p] AND i.credential_id = p_credential_ids[p]
                 AND i.delivery = p_deliveries[p] AND i.action = p_actions[p] AND i.method = p_methods[p]
                 AND i.bucket = p_buckets[p] AND i.object_key = p_object_keys[p] AND i.expires_at = p_expires_at[p]
                 AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
@@ -928,10 +926,22 @@ BEGIN
                 AND coalesce(
                     (SELECT max(a) FROM unnest(p_charge_amounts[p_charge_ends[p] + 1:p_charge_ends[p + 1]]) AS a), 0
                 ) <= greatest(1, i.content_length, (SELECT max(a) FROM unnest(i.quota_amounts) AS a)) AS is_same
-            FROM issuances i
-            WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
-        ) r ON true
-        ORDER BY p
+            FROM generate_series(1, cardinality(p_ids)) AS p
+            LEFT JOIN issuances i ON i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
+        ),
+        changes AS MATERIALIZED (
+            SELECT l.seq, l.scopes
+            FROM policy_log l
+            WHERE l.seq > (SELECT min(r.policy_seq) FROM recorded r)
+                AND l.scopes
+                    && ARRAY(SELECT 'buckets' UNION SELECT 'bucket:' || b FROM unnest(p_buckets) AS b) COLLATE "C"
+        )
+        SELECT CASE WHEN v_verdicts[r.item] <> 0 THEN v_verdicts[r.item] WHEN r.is_same AND NOT EXISTS (
+            SELECT FROM changes c
+            WHERE c.seq > r.policy_seq AND c.scopes && ARRAY['buckets', 'bucket:' || p_buckets[r.item]] COLLATE "C"
+        ) THEN 0 ELSE -2 END
+        FROM recorded r
+        ORDER BY r.item
     );
 END
 $$;

@@ -113,7 +113,32 @@ import Testing
         }
     }
 
-    /// A ticket has the groups of the key that made it, and lives on.
+    /// A ticket lives on with what its key may do now.
+    @Test func `groups that the key of a ticket has got and lost`() async throws {
+        try await withDeafGateway { site, _, _ in
+            try await site.makeBucket("shared", options: ["allowsRedirects": true])
+            try await site.grant(["GetObject"], to: "group:readers", in: "shared")
+            try await site.grant(["GetObject"], to: "group:barred", in: "shared", options: ["effect": "deny"])
+            let bob = try await site.makeUser("bob", groups: ["readers"])
+            let made = try await bob.client.call("POST", "/v1/tickets", ["bucket": "shared", "prefix": ""])
+            let ticket = try #require(made.json["ticket"].text, "\(made.text)")
+            site.keepSecret(ticket)
+            let deaf = APIClient(port: site.gateways[1].port)
+            let steps: [(groups: [String], status: Int)] = [
+                (["readers"], 303), ([], 403), (["readers"], 303), (["readers", "barred"], 403),
+            ]
+            for step in steps {
+                let groups = JSON.array(step.groups.map { .string("group:" + $0) })
+                let change = try await site.admin.call(
+                    "PATCH", "/admin/v1/api-keys/\(bob.keyID)", ["groups": groups], headers: Self.anyState)
+                #expect(change.status == 200, "\(change.text)")
+                let answer = try await deaf.call("GET", "/v1/objects/shared/k?ticket=\(ticket)")
+                #expect(answer.status == step.status, "\(step.groups): \(answer.text)")
+            }
+        }
+    }
+
+    /// What a ticket is made with is proved as it is made.
     @Test func `no ticket for a group that a key has lost`() async throws {
         try await withDeafGateway { site, _, _ in
             let bob = try await site.makeUser("bob", groups: ["readers"])

@@ -148,6 +148,27 @@ struct TicketTests {
         }
     }
 
+    /// A ticket lives on with what its key may do now.
+    @Test func `name the groups that their API key has now`() async throws {
+        let secret = try #require(APIKeyText(randomBytes: [UInt8](repeating: 7, count: APIKeyText.randomByteCount)))
+        let key = APIKey(
+            id: uuid("018f0000-0000-7000-8000-0000000000aa"), prefix: secret.prefix, hash: secret.digest, name: "app",
+            principal: try .user("alice"), groups: [try .group("staff")], createdAt: .distantPast)
+        let fixture = IssuerFixture(apiKeys: [key])
+        let (text, ticket) = try Self.row(on: .apiKey(prefix: key.prefix))
+        fixture.policy.add(ticket)
+        #expect(try await fixture.caller(text).groups == key.groups)
+        let changes: [[Principal]] = [[], [try .group("barred")], [try .group("staff"), try .group("barred")]]
+        for groups in changes {
+            fixture.policy.change(.apiKey(prefix: key.prefix)) { _, keys in keys[0].groups = groups }
+            try await fixture.cache.advance()
+            let caller = try await fixture.caller(text)
+            #expect(caller.groups == groups && caller.principal == ticket.principal && caller.ticket == ticket)
+            #expect(caller.proof?.position == fixture.policy.position)
+            #expect(caller.proof?.scopes == [.apiKey(prefix: key.prefix), .ticket(name: ticket.name)])
+        }
+    }
+
     @Test("end when they expire and when they are revoked")
     func ends() async throws {
         let fixture = IssuerFixture()

@@ -288,6 +288,27 @@ import LibCrypto
         #expect(await outcome(events, good.text) != nil)
     }
 
+    /// A failover or a restore may undo a removal.
+    @Test func `a removed one that comes back is accepted a minute later, and at once from then on`() async throws {
+        let events = events
+        let good = try text(9)
+        let bucket = try BucketName("demo-bucket")
+        records.known.withLock { $0 = (good.name, bucket, good.hash) }
+        #expect(await outcome(events, good.text) == nil)
+        records.known.withLock { $0 = nil }
+        #expect(await outcome(events, good.text) != nil)
+        records.known.withLock { $0 = (good.name, bucket, good.hash) }
+        records.clock.withLock { $0 += EventSecretLookUps.refusalLife - 1 }
+        #expect(await outcome(events, good.text) != nil)
+        #expect(records.asked.withLock(\.count) == 2)
+        records.clock.withLock { $0 += 2 }
+        #expect(await outcome(events, good.text) == nil)
+        // Nor does a clock that was set back keep the refusal.
+        records.clock.withLock { $0 -= EventSecretLookUps.refusalLife }
+        #expect(await outcome(events, good.text) == nil)
+        #expect(records.asked.withLock(\.count) == 4)
+    }
+
     @Test func `the name of a good secret does not help without the rest`() async throws {
         let events = events
         let good = try text(7)

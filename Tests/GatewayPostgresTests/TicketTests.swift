@@ -87,7 +87,7 @@ extension Ticket {
         let world = try AdminWorld()
         var tickets: [Ticket] = []
         for _ in 0..<3 { tickets.append(try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row) }
-        _ = try await world.stores.tickets.create(.sample(life: -60), by: AdminWorld.change)
+        _ = try await world.stores.tickets.create(.sample(life: -1200), by: AdminWorld.change)
         var foreign = try Ticket.sample()
         foreign.principal = try Principal("user:bob")
         foreign = try await world.stores.tickets.create(foreign, by: AdminWorld.change).row
@@ -123,6 +123,26 @@ extension Ticket {
         #expect(try await world.connection.position() == end)
         // It has a lasting effect, so the audit tells who did it.
         #expect(try await world.audit().count { $0.hasPrefix("delete Ticket user:alice user:root request-7") } == 2)
+    }
+
+    /// A gateway issues while its clock is behind PostgreSQL's by as much as `SLUICE_CLOCK_MAX_DIFFERENCE` allows.
+    @Test(.database(.migrated), arguments: [false, true])
+    func `one that a slow gateway still accepts ends with the others`(byOffboarding: Bool) async throws {
+        let world = try AdminWorld()
+        let alice = try Principal("user:alice")
+        let late = try await world.stores.tickets.create(.sample(life: -600), by: AdminWorld.change).row
+        let ended = try await world.stores.tickets.create(.sample(life: -1200), by: AdminWorld.change).row
+        if byOffboarding {
+            let store = world.stores.offboarding
+            let rows = try await store.rows(of: alice)
+            #expect(rows.counts == [.ticket: 1] && rows.rows.map(\.id) == [late.id.lowercaseText])
+            #expect(try await store.remove(allOf: alice, seenAs: rows.tag, by: AdminWorld.change) == 1)
+        } else {
+            #expect(try await world.stores.tickets.revokeTickets(of: alice, by: AdminWorld.change) == 1)
+        }
+        #expect(try await world.lastScopes().contains("ticket:" + late.name))
+        #expect(try await loaded(late, from: world).1 == nil)
+        #expect(try await loaded(ended, from: world).1 == ended)
     }
 
     /// Making a ticket does not wait for the lock of the log, and nobody waits for it.

@@ -276,8 +276,8 @@ import Testing
     }
 
     /// How a store that takes every part answers an abort, and what is then known of aborted uploads.
-    @Test(arguments: [(204, .broken), (403, .notJudged), (503, .notJudged), (nil, .notJudged)] as [(Int?, Verdict)])
-    func `only a part of an upload that was aborted has to be refused`(status: Int?, verdict: Verdict) async throws {
+    @Test(arguments: [204, 403, 503, nil])
+    func `only a part of an upload that was aborted has to be refused`(status: Int?) async throws {
         let store = CarelessStore()
         let report = try await qualify { call in
             let answer = store.answer(call)
@@ -288,8 +288,8 @@ import Testing
             return status.map { StoreAnswer(status: $0) }
         }
         let judgement = report.judgements.first { $0.check == "a part of an upload that was aborted" }
-        #expect(judgement?.verdict == verdict)
-        #expect(verdict == .broken || judgement?.detail == "the upload could not be aborted")
+        #expect(judgement?.verdict == (status == 204 ? .broken : .notJudged))
+        #expect(status == 204 || judgement?.detail == "the upload could not be aborted")
     }
 
     @Test func `a URL is changed in one place at a time`() {

@@ -1,6 +1,7 @@
 -- All rows that give a user something, and that offboard_principal removes: grants that allow, memberships, API keys,
--- live tickets, and uploads in parts that are not finished. Grants that deny, and quotas, are not among them: without
--- them, grants to '*' or to groups that the user's tokens name would allow more than before.
+-- tickets that a gateway may still accept, and uploads in parts that are not finished. The clock of a gateway may be 15
+-- minutes behind, the most that SLUICE_CLOCK_MAX_DIFFERENCE allows. Grants that deny, and quotas, are not among the
+-- rows: without them, grants to '*' or to groups that the user's tokens name would allow more than before.
 --
 --   p_principal  the user
 -- Result: for each row its kind, its identifier as the audit has it, its revision (NULL for uploads), a mark that no
@@ -29,7 +30,7 @@ AS $$
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
             'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
             'expiresAt', t.expires_at, 'createdAt', t.created_at)
-        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp()
+        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp() - interval '15 minutes'
         UNION ALL
         SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(
             'id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key, 'state', u.state,

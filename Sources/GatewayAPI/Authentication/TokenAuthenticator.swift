@@ -141,27 +141,30 @@ public final class TokenAuthenticator: Authenticator {
         guard digest == row.hash else { throw Self.refusal(Cause(.wrongTicket, row.shown)) }
         if now() >= row.expiresAt { throw .credentialExpired(Cause(.ticketExpired, row.shown)) }
         // Read after the ticket, so the proof from the ticket's position also covers this row.
-        guard try await stillVouches(row.issuedOn, for: row) else {
+        guard let groups = try await namedGroups(of: row) else {
             throw Self.refusal(Cause(.ticketOrphaned, row.shown))
         }
         return Caller(
-            principal: row.principal, groups: row.groups, roles: [], claims: row.claims, expiresAt: row.expiresAt,
+            principal: row.principal, groups: groups, roles: [], claims: row.claims, expiresAt: row.expiresAt,
             token: text.text, scope: row.issuedOn, position: load.position, ticket: row
         )
     }
 
-    /// Whether the row under which the ticket was made still exists, and could give the ticket's names. A row created
-    /// after the ticket is a different one.
-    private func stillVouches(_ scope: PolicyScope?, for ticket: Ticket) async throws(GatewayError) -> Bool {
-        guard let scope else { return true }
+    /// The groups that a ticket names: those that the API key under which it was made has now, or those of the token
+    /// with which it was made. `nil` unless the row of the key or issuer still exists, and could give the ticket's
+    /// names. A row created after the ticket is a different one.
+    private func namedGroups(of ticket: Ticket) async throws(GatewayError) -> [Principal]? {
+        guard let scope = ticket.issuedOn else { return ticket.groups }
         switch PolicyKey(scope) {
         case .issuer(let issuer):
-            guard let row = try await cache.issuer(issuer.rawValue).rows else { return false }
-            return row.createdAt <= ticket.createdAt && row.row.canName(ticket.principal, ticket.groups)
+            guard let row = try await cache.issuer(issuer.rawValue).rows else { return nil }
+            let vouches = row.createdAt <= ticket.createdAt && row.row.canName(ticket.principal, ticket.groups)
+            return vouches ? ticket.groups : nil
         case .apiKey(let prefix):
-            guard let row = try await cache.apiKey(prefix: prefix).rows?.key else { return false }
-            return row.createdAt <= ticket.createdAt && row.expiresAt.map { now() < $0 } ?? true
-        default: return false
+            guard let row = try await cache.apiKey(prefix: prefix).rows?.key else { return nil }
+            let vouches = row.createdAt <= ticket.createdAt && row.expiresAt.map { now() < $0 } ?? true
+            return vouches ? row.groups : nil
+        default: return nil
         }
     }
 

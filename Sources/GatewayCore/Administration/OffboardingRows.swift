@@ -1,6 +1,7 @@
 /// A row that gives a user something.
 public struct OffboardingRow: Sendable, Equatable {
-    /// The kind of row: a grant that allows, a membership, an API key, a live ticket or an unfinished multipart upload.
+    /// The kind of row: a grant that allows, a membership, an API key, a ticket that a gateway may still accept, or an
+    /// unfinished multipart upload.
     public var kind: ResourceKind
     /// Identifier of the row, as the audit has it.
     public var id: String

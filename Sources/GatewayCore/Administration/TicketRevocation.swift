@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// Revokes all tickets of a principal at once.
 public protocol TicketRevocation: Sendable {
-    /// Removes the unexpired tickets of a principal. Once the call returns, this is in force on every gateway.
+    /// Removes the tickets of a principal that a gateway may still accept: those that have not expired by the clock
+    /// that is furthest behind. Once the call returns, this is in force on every gateway.
     ///
     /// ``lastRevocation(of:)`` tells of it before the tickets are looked up, so that a ticket which is made at the same
     /// time is either removed or finds out.

@@ -58,8 +58,9 @@ public struct Tickets: Sendable {
 
     /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
     ///
-    /// A ticket has the caller's groups and claims for its whole life. The store proves that the credential still
-    /// stands as it makes the ticket: none is asked for after a change and made by what was true before it.
+    /// A ticket has the groups and claims of the caller's token for its whole life. The store proves that the
+    /// credential still stands as it makes the ticket: none is asked for after a change and made by what was true
+    /// before it.
     ///
     /// A token from before a revocation of all the user's tickets can be in the hands of another person. It makes no
     /// ticket that outlives it.
@@ -151,7 +152,7 @@ public struct Tickets: Sendable {
 
     /// Revokes all tickets of a user.
     ///
-    /// - Returns: The number of tickets that were valid.
+    /// - Returns: The number of tickets that a gateway could still have accepted.
     /// - Throws: `invalidArgument` for `principal` unless it is a user, `slowDown`, `unavailable`.
     public func revokeAll(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
         try require(principal.isUser, "principal", "A ticket can act only for a user.")

@@ -54,10 +54,11 @@ public struct StoreEvents: Sendable {
     public func bucket(of secret: Secret<String>) async throws(GatewayError) -> BucketName {
         let refusal = GatewayError.unauthenticated(reason: "The secret is not accepted.")
         guard let text = EventSecretText(parsing: secret) else { throw refusal }
-        guard try !lookUps.isRefused(text.hash, at: now()) else { throw refusal }
+        let askedAt = now()
+        guard try !lookUps.isRefused(text.hash, at: askedAt) else { throw refusal }
         let kept = try await records.secret(named: text.name)
         let isRight = constantTimeEqual(text.hash, kept?.hash ?? Self.noHash)
-        lookUps.note(text.hash, isGood: isRight && kept != nil)
+        lookUps.note(text.hash, isGood: isRight && kept != nil, at: askedAt)
         guard isRight, let kept else { throw refusal }
         return kept.bucket
     }

@@ -3,9 +3,10 @@ public import LibCrypto
 
 /// A narrow credential that fits into a URL, for clients that cannot send a header. It is stored without its text.
 ///
-/// It acts for the user who created it, with the groups and claims of that user's credential at creation. It permits
-/// only some actions below one prefix of one bucket, until a stated time and for a stated number of uses. It becomes
-/// invalid with the issuer's or API key's row that vouched for its creator.
+/// It acts for the user who created it, with the groups and claims that the user's token named at creation, or the
+/// groups that the user's API key has at each use. It permits only some actions below one prefix of one bucket, until a
+/// stated time and for a stated number of uses. It becomes invalid with the issuer's or API key's row that vouched for
+/// its creator.
 public struct Ticket: Sendable, Equatable {
     /// Unique identifier.
     public var id: UUID
@@ -15,7 +16,7 @@ public struct Ticket: Sendable, Equatable {
     public var hash: Digest
     /// The user that it acts for.
     public var principal: Principal
-    /// Groups that the creator's credential named.
+    /// Groups that the creator's credential named at creation. For an API key, those of its row count instead.
     public var groups: [Principal]
     /// Claims that templates may use, by name.
     public var claims: [String: String]

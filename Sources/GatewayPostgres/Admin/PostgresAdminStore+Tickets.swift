@@ -4,7 +4,7 @@ import LibPQ
 import Logging
 
 extension PostgresAdminStore<Ticket>: TicketRevocation {
-    /// Removes the live tickets of a principal in one change. Returns how many there were.
+    /// Removes the tickets of a principal that a gateway may still accept, in one change. Returns how many there were.
     public func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
         try await revocations.perform(TicketTable.noteRevocation, (principal, change))
         return try await deleteAll(TicketTable.revoke, of: principal.rawValue, by: change)

@@ -91,10 +91,11 @@ struct TicketTable: Sendable {
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
-    /// Removes the live tickets of a principal. The audit keeps the bucket, prefix, actions and expiry of each.
+    /// Removes the tickets of a principal that a gateway may still accept: its clock may be 15 minutes behind. The
+    /// audit keeps the bucket, prefix, actions and expiry of each.
     static let revoke = Statement<String, RemovedRow>(
         """
-        DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp()
+        DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp() - interval '15 minutes'
         RETURNING 'ticket:' || r.name, jsonb_build_object(
             'id', r.id, 'bucket', r.bucket, 'prefix', r.prefix, 'actions', r.actions, 'expiresAt', r.expires_at)::text
         """

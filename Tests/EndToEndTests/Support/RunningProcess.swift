@@ -49,8 +49,9 @@ final class RunningProcess: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SLUICE_") }
         let variables = inherited.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let home = (workingFolder ?? folder).path(percentEncoded: false)
         processID = try Self.spawn(
-            ["/bin/bash", "-c", Self.launcher, "launcher", "\(owner)"] + command, variables, in: workingFolder ?? folder,
+            ["/bin/bash", "-c", Self.launcher, "launcher", "\(owner)", home] + command, variables,
             output: folder.appending(path: "output"), errors: folder.appending(path: "errors"))
         Thread.detachNewThread { [ending, processID] in ending.come(Self.end(of: processID)) }
     }
@@ -60,13 +61,12 @@ final class RunningProcess: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts a program in a process group of its own. It inherits no descriptor: what another thread opens meanwhile
-    /// must not stay open for as long as the program runs. A signal that the tests ignore, as under nohup or behind
-    /// `&`, ends it all the same.
+    /// Starts a program in a process group of its own. A signal that the tests ignore, as under nohup or behind `&`, ends
+    /// it all the same.
     private static func spawn(
-        _ arguments: [String], _ environment: [String], in folder: URL, output: URL, errors: URL
+        _ arguments: [String], _ environment: [String], output: URL, errors: URL
     ) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
+        var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
@@ -74,8 +74,6 @@ final class RunningProcess: Sendable {
             unsafe posix_spawn_file_actions_addopen(
                 &actions, descriptor, file.path(percentEncoded: false), O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
-        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        unsafe posix_spawn_file_actions_addchdir_np(&actions, folder.path(percentEncoded: false))
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -87,7 +85,7 @@ final class RunningProcess: Sendable {
         unsafe posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var process = pid_t()
-        let texts = [arguments, environment].map { list in unsafe list.map { unsafe strdup($0) } + [nil] }
+        let texts = unsafe [arguments, environment].map { list in unsafe list.map { unsafe strdup($0) } + [nil] }
         defer { unsafe texts.joined().forEach { unsafe free($0) } }
         let failure = unsafe posix_spawn(&process, arguments[0], &actions, &attributes, texts[0], texts[1])
         guard failure == 0 else { throw ProgramError(status: nil, output: unsafe String(cString: strerror(failure))) }
@@ -102,12 +100,15 @@ final class RunningProcess: Sendable {
         return signal == 0 ? status >> 8 & 0xFF : signal
     }
 
-    /// Runs the command in its arguments under its own process id. A child watches it and, where necessary, outlives
-    /// the tests.
+    /// Runs the command in its arguments under its own process id. What another thread of the tests opens meanwhile is
+    /// closed: it must not stay open for as long as the command runs. A child watches the command and, where necessary,
+    /// outlives the tests.
     private static let launcher = #"""
         \#(WatcherScript.functions)
         owner=$1 me=$$
-        shift
+        cd -- "$2" || exit
+        shift 2
+        close_inherited
         (
             wait_for_end "$owner" "$me"
             if [ ! -d "/proc/$owner" ]; then kill -KILL "$me"; fi

@@ -47,26 +47,4 @@ public struct MasterKeyCheck: Sendable {
             flaws: flaws.filter { !fitting.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value),
             partial: fitting.filter { flaws[$0] != nil }.sorted())
     }
-
-    /// Compares the keys with those of the gateways that run, by ``MasterKeyRing/clashes(with:)``. A gateway asks
-    /// before it starts: later it is one of them.
-    public func clashes() async throws(PostgresError) -> [MasterKeyError] {
-        keys.clashes(with: try await connection.execute(DatabaseDiagnosis.readGateways))
-    }
-}
-
-extension MasterKeyRing {
-    /// Compares the keys with those of the gateways that run. Of two gateways that have different keys with one
-    /// identifier, neither opens what the other seals.
-    ///
-    /// - Returns: One error for each identifier under which a gateway has another key, in the order of the identifiers.
-    public func clashes(with gateways: [RunningGateway]) -> [MasterKeyError] {
-        let given = fingerprints
-        return identifiers.sorted().compactMap { id in
-            let holders = gateways.filter { gateway in
-                gateway.masterKeys.contains { $0.hasPrefix("\(id):") && !given.contains($0) }
-            }
-            return holders.isEmpty ? nil : .differs(keyID: id, gateways: holders.map(\.id))
-        }
-    }
 }

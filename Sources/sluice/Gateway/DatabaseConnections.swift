@@ -143,7 +143,9 @@ struct DatabaseConnections {
                 await other.close()
                 try await migrator.check()
                 try await Self.check(masterKeys, over: connection)
-                let clashes = try await MasterKeyCheck(connection: connection, keys: masterKeys).clashes()
+                // Before this gateway tells the others of its own.
+                let gateways = try await DatabaseDiagnosis(connection: connection).runningGateways()
+                let clashes = masterKeys.clashes(with: gateways)
                 guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
                 return await connection.close()
             } catch let error as PostgresError {

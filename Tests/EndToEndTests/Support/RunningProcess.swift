@@ -61,8 +61,8 @@ final class RunningProcess: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts a program in a process group of its own. A signal that the tests ignore, as under nohup or behind `&`, ends
-    /// it all the same.
+    /// Starts a program in a process group of its own. A signal that the tests ignore, as under nohup or behind `&`,
+    /// ends it all the same.
     private static func spawn(
         _ arguments: [String], _ environment: [String], output: URL, errors: URL
     ) throws -> pid_t {

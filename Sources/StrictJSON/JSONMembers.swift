@@ -1,4 +1,6 @@
-/// The members of an object. Each one can be taken once, by its name.
+import Bytes
+
+/// The members of an object. Each one can be taken once, by its name, which is compared as bytes.
 public struct JSONMembers: Sendable {
     /// Number of members, including those already taken.
     public let count: Int
@@ -63,7 +65,8 @@ public struct JSONMembers: Sendable {
     }
 
     private mutating func takeMember(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
-        guard let index = members.indices.first(where: { !isTaken($0) && members[$0].name == name }) else { return nil }
+        let index = members.indices.first { !isTaken($0) && members[$0].name.isSameBytes(as: name) }
+        guard let index else { return nil }
         setTaken(index)
         return members[index].value
     }

@@ -52,10 +52,10 @@ public final class JSONText: Sendable {
         return String(decoding: bytes[Int(found.start)..<Int(found.end)], as: UTF8.self)
     }
 
-    /// Returns whether the name at a place equals `name`.
+    /// Returns whether the name at a place consists of the same bytes as `name`.
     func isName(_ name: String, at place: Int) -> Bool {
         let found = places[place]
-        guard found.kind == .plainString else { return text(at: place) == name }
+        guard found.kind == .plainString else { return text(at: place).isSameBytes(as: name) }
         guard Int(found.end - found.start) == name.utf8.count else { return false }
         return Self.isSame(name, Int(found.start)..<Int(found.end), of: bytes)
     }

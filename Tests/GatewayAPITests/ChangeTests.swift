@@ -158,6 +158,17 @@ struct ChangeTests {
         #expect(await change(.put, path, created.text).string("field") == "secretAccessKey")
     }
 
+    /// U+212A, the Kelvin sign, is canonically equivalent to the letter K.
+    @Test("a name that is canonically equivalent to a member's names nothing")
+    func equivalentNames() async throws {
+        let (path, _) = try await create(
+            "storage-credentials", #"{"name": "a", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore"}"#)
+        for body in [#"{"secretAccess\u212aey": "x"}"#, #"{"previous\u212aey": "x"}"#] {
+            let answer = await change(.patch, path, body)
+            #expect(answer.status == 400 && answer.string("detail") == "The member does not exist.", "\(answer.text)")
+        }
+    }
+
     @Test("a credential comes to sign for another endpoint only with its secret, by whatever request")
     func signingForAnotherEndpoint() async throws {
         let (credential, _) = try await create(

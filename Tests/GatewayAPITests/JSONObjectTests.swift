@@ -75,6 +75,19 @@ struct JSONObjectTests {
         }
     }
 
+    /// U+212A, the Kelvin sign, is canonically equivalent to the letter K.
+    @Test("a name that is canonically equivalent to a member's is another name", arguments: [#"\u212a"#, "\u{212a}"])
+    func equivalentNames(sign: String) throws {
+        for var object in try objects(#"{"\#(sign)":"s"}"#) {
+            #expect(try object.string("K") == nil)
+            #expect(throws: GatewayError.invalidArgument(field: "\u{212a}", reason: "The member does not exist.")) {
+                try object.end()
+            }
+            #expect(try object.string("\u{212a}") == "s")
+            try object.end()
+        }
+    }
+
     @Test("of a great many members each is found, and the first that nobody took is named")
     func manyMembers() throws {
         let members = (0..<200).map { #""m\#($0)":\#($0)"# }.joined(separator: ",")

@@ -269,6 +269,12 @@ import Testing
             },
             Flaw("keys.url") { $0.keys = .url("file:///etc/passwd") },
             Flaw("keys.url") { $0.keys = .url("https://a b") },
+            Flaw("keys.url") { $0.keys = .url("https://user:pw@id.example/keys") },
+            Flaw("keys.url") { $0.keys = .url("https://id.example/a\\keys") },
+            Flaw("keys.url") { $0.keys = .url("https:///keys") },
+            Flaw("keys.url") { $0.keys = .url("https://id.example:0/keys") },
+            Flaw("keys.url") { $0.keys = .url("https://id.example/" + String(repeating: "k", count: 2030)) },
+            Flaw(nil) { $0.keys = .url("http://[::1]:8080/keys?v=1") },
             Flaw("keys.inline") { $0.keys = .inline("") }, Flaw("principalPrefix") { $0.principalPrefix = "a\u{0}" },
             Flaw("groupPrefix") { $0.groupPrefix = String(repeating: "a", count: 129) },
             Flaw("subjectClaim") { $0.subjectClaim = "" }, Flaw("groupsClaim") { $0.groupsClaim = "" },
@@ -304,6 +310,10 @@ import Testing
             Flaw("console") {
                 $0.issuer = "backend"
                 $0.console = ConsoleSignIn(clientID: "c", tokenEndpoint: "https://id.example/t", send: .idToken)
+            },
+            Flaw("console") {
+                $0.issuer = "https://user:pw@id.example"
+                $0.console = ConsoleSignIn(clientID: "c", send: .idToken)
             },
             Flaw(nil) {
                 $0.issuer = "backend"

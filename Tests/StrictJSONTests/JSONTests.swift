@@ -73,6 +73,27 @@ struct JSONTests {
         }
     }
 
+    /// U+212A, the Kelvin sign, is canonically equivalent to the letter K. Such names are compared byte by byte here,
+    /// because `==` equates them.
+    @Test("names are compared as bytes where members are taken, merged or left out")
+    func equivalentNames() throws {
+        func names(_ value: JSONValue) -> [[UInt8]] {
+            guard case .object(let members) = value else { return [] }
+            return members.map { Array($0.name.utf8) }
+        }
+        let (letter, sign) = (Array("K".utf8), Array("\u{212a}".utf8))
+        let row = try read(#"{"K":1}"#)
+        #expect(try names(row.merged(with: read(#"{"\u212a":2}"#))) == [letter, sign])
+        #expect(try names(row.merged(with: read(#"{"\u212a":null}"#))) == [letter])
+        #expect(names(row.without(["\u{212a}"])) == [letter])
+        #expect(names(row.without(["K"])).isEmpty)
+        for node in [JSONNode.tree(row), try JSONText(reading: Array(#"{"K":1}"#.utf8)).root] {
+            var members = try #require(JSONMembers(node))
+            #expect(members.take("\u{212a}")?.value == nil)
+            #expect(members.take("K")?.value == .number("1"))
+        }
+    }
+
     @Test("what is written is read back, and escapes no more than it must")
     func writes() throws {
         var json = JSONWriter()

@@ -32,8 +32,8 @@ enum ConsolePolicy {
 
     /// The origins besides the gateway's own, those of issuers first, as many as there is room for.
     ///
-    /// Everybody can read the policy of the page, so it does not tell the names of buckets: where these are hosts, it
-    /// has `*` in their place.
+    /// Everybody who reaches the listener can read the policy, and so the hosts of the stores, internal ones and
+    /// custom domains included. Where names of buckets precede the host, the policy has `*` in their place.
     static func connectOrigins(offers: [SignInOffers.Offer], stores: [StoreSite]) -> [String] {
         let issuers = offers.compactMap { offer in
             offer.endpoints.flatMap { WebOrigin(ofURL: $0.token) }.flatMap { $0.isTrustworthy ? $0.text : nil }

@@ -31,7 +31,7 @@ struct StoreEventEndpoints: Sendable {
     private static let maxHintBytes: Int64 = 16_384
 
     /// Receives a callback that is signed with a key of OSS. The answer does not say whether the callback was of use:
-    /// anybody can have a callback signed, and could learn which objects a bucket holds.
+    /// anybody can have a callback signed, and could learn which buckets there are and which objects they hold.
     private func hint(_ request: APIRequest, keyURL: String) async throws -> ServerResponse {
         try request.allowQuery([])
         guard !request.headers.nameContentCoding else { throw APIError.unsupportedContentCoding }
@@ -43,12 +43,12 @@ struct StoreEventEndpoints: Sendable {
         let target = request.match.target.map {
             "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")
         }
-        try await useCase.verify(
-            Array((target ?? "").utf8) + [0x0a] + bytes, signature: signature, keyURL: keyURL)
+        let message = Array((target ?? "").utf8) + [0x0a] + bytes
+        try await useCase.verify(message, signature: signature, keyURL: keyURL)
         let events = try OSSNotification.events(in: bytes, receivedAt: useCase.now())
         var noted = 0
         for event in events.prefix(1) {
-            if try await useCase.take(hint: event) { noted += 1 }
+            if try await useCase.take(hint: event, signedIn: message) { noted += 1 }
         }
         metrics.took(noted: noted, ignored: events.count - noted)
         return .json(.ok) { json in

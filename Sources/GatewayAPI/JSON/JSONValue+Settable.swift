@@ -1,3 +1,4 @@
+import Bytes
 import GatewayCore
 import StrictJSON
 
@@ -14,12 +15,12 @@ extension JSONValue {
     ) throws(GatewayError) -> JSONValue {
         guard case .object(var members) = self, case .object(let before) = current else { return self }
         for name in own.union(lasting).sorted() {
-            let old = before.first { $0.name == name }
-            let sent = members.first { $0.name == name && $0.value != .null }
+            let old = before.first { $0.name.isSameBytes(as: name) }
+            let sent = members.first { $0.name.isSameBytes(as: name) && $0.value != .null }
             guard sent == nil || sent == old else {
                 throw .invalidArgument(field: name, reason: "The member cannot be changed.")
             }
-            members.removeAll { $0.name == name }
+            members.removeAll { $0.name.isSameBytes(as: name) }
             if let old, lasting.contains(name) { members.append(old) }
         }
         return .object(members)

@@ -44,10 +44,10 @@ extension Issuer: ValidatedRow {
     private func checkKeys() throws(GatewayError) {
         switch keys {
         case .url(let url):
-            let isURL = url.utf8.starts(with: "https://".utf8) || url.utf8.starts(with: "http://".utf8)
             try require(
-                isURL && url.consists(of: .visible, count: 9...2048), "keys.url",
-                "The URL of a key set must begin with 'https://' and have at most 2,048 visible ASCII characters."
+                Self.isDocumentURL(url), "keys.url",
+                "The URL of a key set must begin with 'https://host[:port]', without a user name or password, and have at "
+                    + "most 2,048 visible ASCII characters and no '\\'."
             )
         case .inline(let text):
             try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set must be 1 to 65,536 bytes of JSON.")
@@ -138,9 +138,15 @@ extension Issuer {
 
     /// The URL of the discovery document of the issuer with a name; `nil` if that is no URL.
     public static func discoveryURL(of name: String) -> String? {
+        guard isDocumentURL(name) else { return nil }
         let bytes = name.utf8
-        guard bytes.starts(with: "https://".utf8) || bytes.starts(with: "http://".utf8) else { return nil }
         let base = bytes.last == UInt8(ascii: "/") ? bytes.dropLast() : bytes[...]
         return String(Substring(base)) + "/.well-known/openid-configuration"
+    }
+
+    /// Whether a document can be fetched from a URL: `http(s)://host[:port]` and no name or password before the host,
+    /// which logs and answers would repeat, nor a `\`, which clients read in two ways.
+    private static func isDocumentURL(_ url: String) -> Bool {
+        WebOrigin(ofURL: url) != nil && !url.utf8.contains(UInt8(ascii: "\\"))
     }
 }

@@ -1,7 +1,6 @@
 import Bytes
 public import FoundationEssentials
 import LibCrypto
-import Synchronization
 
 /// Accepts event notifications from stores. An event is only a hint: it updates the known state of uploads but releases
 /// no reserved bytes.
@@ -14,10 +13,7 @@ public struct StoreEvents: Sendable {
     private let objects: any StoredObjects
     private let keys: CallbackKeys
     private let isAtOSS: @Sendable (BucketName) async throws(GatewayError) -> Bool
-    /// Anyone can obtain signed callbacks and replay them. Each one about a known bucket causes a request to its store;
-    /// this gate limits how many run at once.
-    private let looks = Gate(size: 16)
-    private let allowance = Hints()
+    private let hints = CallbackHints()
     /// The gateway's clock.
     public let now: @Sendable () -> Date
 
@@ -34,7 +30,8 @@ public struct StoreEvents: Sendable {
     ///   - records: Stores the events.
     ///   - objects: Asks stores about objects that were reported without a secret.
     ///   - keys: The keys that verify Alibaba OSS callbacks.
-    ///   - isAtOSS: Returns whether a bucket exists and its store is Alibaba OSS.
+    ///   - isAtOSS: Returns whether a bucket exists and its store is Alibaba OSS. If the rows cannot be read, it must
+    ///     fail for every bucket, also for those that it knows.
     ///   - now: The gateway's clock.
     public init(
         records: any StoreEventRecords, objects: any StoredObjects, keys: CallbackKeys,
@@ -80,27 +77,38 @@ public struct StoreEvents: Sendable {
     /// Accepts a callback authenticated only by the key of Alibaba OSS, which signs the callbacks of any of its
     /// customers. The gateway asks the store for the object and records it as the store reports it, or not at all.
     ///
+    /// Whether this throws does not depend on the bucket, so that nobody learns which buckets exist: what cannot be
+    /// asked or recorded now is dropped. `:confirm` finds such an upload later.
+    ///
+    /// - Parameter message: What the key signed.
     /// - Returns: Whether the callback reported an object not known before. Only metrics may disclose this.
-    /// - Throws: `slowDown`, `unavailable`.
-    public func take(hint event: StoreEvent) async throws(GatewayError) -> Bool {
+    /// - Throws: `slowDown` for too many callbacks about whatever buckets, `unavailable` if no rows can be read.
+    public func take(hint event: StoreEvent, signedIn message: [UInt8]) async throws(GatewayError) -> Bool {
         guard let told = made(event), told.callbackID != nil, let bucket = try? BucketName(event.bucket),
-            try await isAtOSS(bucket)
+            let hint = try hints.admit(message, at: now())
         else { return false }
-        guard allowance.left.withLock({ [now = now()] in $0.take(at: now) }) else {
-            throw .slowDown(retryAfter: 1, cause: "too many callbacks without a secret")
-        }
-        let found: StoredObject?
         do throws(GatewayError) {
-            found = try await looks.pass { () async throws(GatewayError) in
-                try await objects.object(told.key, in: bucket, withSHA256: false)
-            }
+            guard try await isAtOSS(bucket) else { return false }
         } catch {
-            switch error {
-            case .slowDown, .unavailable: throw error
-            default: return false
-            }
+            hints.forget(hint)
+            throw error
         }
-        guard let found else { return false }
+        guard let share = hints.share(of: bucket, at: now()) else { return false }
+        do throws(GatewayError) {
+            return try await record(told, in: bucket, share)
+        } catch {
+            return false
+        }
+    }
+
+    /// Asks the store for a reported object and records it; returns whether it was not known before.
+    private func record(
+        _ told: MadeObject, in bucket: BucketName, _ share: Gate
+    ) async throws(GatewayError) -> Bool {
+        let answer = try await hints.pass(share) { () async throws(GatewayError) in
+            try await objects.object(told.key, in: bucket, withSHA256: false)
+        }
+        guard let found = answer else { return false }
         let madeAt = found.modifiedAt ?? told.madeAt
         guard madeAt > now().addingTimeInterval(-Self.memory) else { return false }
         // Built from the store's answer, because whoever obtains signed callbacks can put anything into them. Each
@@ -122,11 +130,6 @@ public struct StoreEvents: Sendable {
             etag: event.etag.flatMap { $0.consists(of: .visible, count: 1...128) ? $0 : nil },
             callbackID: event.callbackID)
     }
-}
-
-/// Limits how often hints cause requests to stores.
-private final class Hints: Sendable {
-    let left = Mutex(TokenBucket(burst: 64, perSecond: 32))
 }
 
 /// Manages the event secrets of buckets for admins.

@@ -145,7 +145,7 @@ extension MultipartCalls {
     ) async throws(GatewayError) -> Secret<String> {
         guard let (bucket, credential) = try await cache.presentLocation(of: name) else {
             // Only an admin can fix this.
-            throw .unavailable(retryAfter: 60, cause: "bucket \(name) or its storage credential is gone")
+            throw .unavailable(retryAfter: 60, cause: "bucket \(name) is gone")
         }
         return try signer.url(
             method, of: key, in: bucket, with: credential, query: query, expiresIn: Self.urlLife, at: now())

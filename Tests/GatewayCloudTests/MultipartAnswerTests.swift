@@ -380,6 +380,27 @@ import Testing
         }
     }
 
+    /// Another gateway may have the key.
+    @Test func `no upload ends where no master key opens the bucket's credential`() async throws {
+        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        try await peer.serve { origin in
+            var rows = StoreRows(endpoint: origin)
+            rows.opensCredential = false
+            let desk = try UploadDesk(rows, reachedAt: origin)
+            for state in [MultipartUpload.State.open, .completing, .aborting] {
+                var upload = try await desk.openUpload("store-1")
+                upload.state = state
+                try await desk.rows.insert(upload)
+                await #expect(throws: GatewayError.self) { try await desk.uploads.clean(upload) }
+                #expect(desk.rows.state(of: upload.id) == (state == .completing ? .completing : .aborting))
+                upload.state = .aborted
+                try await desk.rows.insert(upload)
+                await #expect(throws: StoreFailure.self) { try await desk.uploads.discardAgain(upload.id) }
+            }
+            #expect(peer.requests.isEmpty)
+        }
+    }
+
     private static let gone = "<Error><Code>NoSuchUpload</Code></Error>"
 
     /// The parts of an upload are given back only then.

@@ -13,6 +13,8 @@ struct StoreRows: PolicySource {
     var addressing = Bucket.Addressing.path
     var sessionToken: String?
     var hasBucket = true
+    /// Whether a master key opens the credential.
+    var opensCredential = true
 
     func bucket(_ name: BucketName) -> Bucket {
         Bucket(
@@ -43,7 +45,7 @@ struct StoreRows: PolicySource {
         for key in keys {
             switch key {
             case .bucket(let name): rows.append(.bucket(hasBucket && name.rawValue == "photos" ? bucket(name) : nil))
-            case .credential(let id): rows.append(.credential(id == Self.credentialID ? credential : nil))
+            case .credential(let id): rows.append(.credential(opensCredential && id == Self.credentialID ? credential : nil))
             case .principal(let principal): rows.append(.principal(try self.rows(of: principal)))
             case .issuer: rows.append(.issuer(nil))
             case .apiKey: rows.append(.apiKey(nil))

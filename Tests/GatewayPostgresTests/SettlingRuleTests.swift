@@ -388,18 +388,23 @@ import Testing
         #expect(try await [world.used, world.waiting] == [isUnknown ? 300 : 0, 0])
     }
 
-    /// An upload of three parts that is recorded as completed from two of them.
-    @Test(.database(.migrated), arguments: [false, true])
+    /// An upload of three parts that is recorded as completed from two of them, perhaps after an abort at which the store
+    /// did not know it any more.
+    @Test(.database(.migrated), arguments: [(false, false), (true, false), (true, true)])
     func `Parts that an upload was completed without are given back, but not where somebody else may have completed it`(
-        isCertain: Bool
+        isCertain: Bool, wasAborted: Bool
     ) async throws {
         let world = try await World()
         let (rows, upload) = try await openUpload(in: world)
         let parts = try [1, 2].map { try UploadedPart(number: $0, etag: "etag") }
         #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
+        if wasAborted {
+            #expect(try await rows.move(upload.id, from: [.completing], to: .aborting))
+            #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted(as: "store-1", mayBeComplete: true)))
+        }
         #expect(
             try await rows.move(
-                upload.id, from: [.completing], to: .completed(parts, etag: "e-2", isCertain: isCertain)))
+                upload.id, from: [.completing, .aborted], to: .completed(parts, etag: "e-2", isCertain: isCertain)))
         await world.sweep(.nothing)
         #expect(try await [world.used, world.waiting] == [isCertain ? 200 : 300, 0])
     }

@@ -57,8 +57,8 @@ export interface UploadResult {
   /** The entity tag, without quotes, if the store tells it. */
   etag?: string;
   /**
-   * `landed`: the gateway found the object, and it is what was bound. `unverified`: so it is, but the store does not
-   * tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell, or if the signal fired once
+   * `landed`: the gateway found the object, and it is what was bound, or it was reported and has been deleted since.
+   * `unverified`: the store does not tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell, or if the signal fired once
    * the store had the object.
    */
   state?: "landed" | "unverified";

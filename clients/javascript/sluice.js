@@ -555,7 +555,10 @@ async function sinkOfPath(path, store, object) {
     size,
     known: isSame ? begun : undefined,
     async write(bytes) {
-      await own();
+      if ((await own()) !== this.size) {
+        await store.delete(name);
+        throw fileChanged();
+      }
       await file.appendFile(bytes);
     },
     restart,

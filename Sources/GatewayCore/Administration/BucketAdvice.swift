@@ -90,6 +90,8 @@ struct BucketAdvice {
         case 400..<500 where !failure.isTemporary:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
         case 501: return "The store does not support this. Try another signing scheme."
+        case _ where step.isOfEndpoint:
+            return "The endpoint is busy or in trouble, so nothing is known about this. Try again later."
         default: return "The store itself is busy or in trouble. Try again later."
         }
     }

@@ -313,23 +313,40 @@ public final class PolicyCache: Sendable {
         }
     }
 
-    /// Returns a bucket and the credential that signs for it, from memory if they are there; `nil` if either does not
-    /// exist.
+    /// Returns a bucket, from memory if it is there; `nil` if it does not exist.
     ///
     /// - Throws: `slowDown`, `unavailable`.
+    public func bucket(named name: BucketName) async throws(GatewayError) -> Bucket? {
+        guard case .bucket(let bucket?) = try await content(of: .bucket(name)).content else { return nil }
+        return bucket.bucket
+    }
+
+    /// Returns a bucket as committed before the call; `nil` if it does not exist.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func presentBucket(named name: BucketName) async throws(GatewayError) -> Bucket? {
+        try await advance()
+        return try await bucket(named: name)
+    }
+
+    /// Returns a bucket and the credential that signs for it, from memory if they are there; `nil` if the bucket does
+    /// not exist.
+    ///
+    /// - Throws: `slowDown`; `unavailable`, also if no master key here opens the credential.
     public func location(
-        of bucket: BucketName
+        of name: BucketName
     ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {
-        guard case .bucket(let bucket?) = try await content(of: .bucket(bucket)).content,
-            case .credential(let credential?) = try await content(of: .credential(bucket.bucket.credentialID)).content
-        else { return nil }
-        return (bucket.bucket, credential.credential)
+        guard let bucket = try await bucket(named: name) else { return nil }
+        guard case .credential(let credential?) = try await content(of: .credential(bucket.credentialID)).content else {
+            throw Self.unopened("the credential of the bucket '\(name)'")
+        }
+        return (bucket, credential.credential)
     }
 
     /// Returns the bucket and its storage credential as committed before the call, for a request of the gateway's own
     /// to the store. Another store would not know the object, or lose one of the same key.
     ///
-    /// - Throws: `slowDown`, `unavailable`.
+    /// - Throws: `slowDown`; `unavailable`, also if no master key here opens the credential.
     public func presentLocation(
         of bucket: BucketName
     ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {

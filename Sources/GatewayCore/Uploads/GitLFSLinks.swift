@@ -113,8 +113,8 @@ extension GatewayError {
             """)
     private static let noCreation = GatewayError.notEnforceable(
         reason: """
-            The bucket's signing scheme cannot bind that an upload replaces no object. Use another scheme than \
-            'aws-v2', such as 'aws-v4'.
+            The bucket's signing scheme cannot bind that an upload replaces no object. Give the bucket the scheme \
+            'aws-v4'.
             """)
     fileprivate static let noVerification = GatewayError.notEnforceable(
         reason: """

@@ -50,7 +50,7 @@ public struct MissingUploads: Sendable {
     public func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol
     ) async throws(GatewayError) -> Bool {
-        guard let bucket = try await cache.location(of: bucket)?.bucket else { return false }
+        guard let bucket = try await cache.bucket(named: bucket) else { return false }
         return bucket.opens(clientProtocol)
     }
 

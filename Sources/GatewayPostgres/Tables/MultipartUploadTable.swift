@@ -89,7 +89,7 @@ enum MultipartUploadTable {
         case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
         case .completed(let listed, let tag, let isCertain):
-            (state, parts, etag, mayBeComplete) = (.completed, listed, tag, isCertain ? nil : true)
+            (state, parts, etag, mayBeComplete) = (.completed, listed, tag, !isCertain)
         case .aborting: state = .aborting
         case .aborted(let id, let isUnknown): (state, storeUploadID, mayBeComplete) = (.aborted, id, isUnknown)
         }

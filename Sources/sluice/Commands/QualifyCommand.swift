@@ -112,14 +112,14 @@ struct QualifyCommand: AsyncParsableCommand {
         let pool = PostgresPool(configuration, size: 1, logger: logger)
         let source = PostgresPolicySource(pool: pool, keys: keys, logger: logger)
         let found: (bucket: Bucket, credential: StorageCredential)?
-        do { found = try await PolicyCache(source: source).location(of: name) } catch {
+        do throws(GatewayError) { found = try await PolicyCache(source: source).location(of: name) } catch {
             await pool.close()
+            if let cause = error.cause { throw ValidationError("The bucket '\(name)' cannot be tried: \(cause).") }
             throw error
         }
         await pool.close()
         guard let place = found else {
-            throw ValidationError(
-                "There is no bucket '\(name)', or its credential cannot be opened with these master keys.")
+            throw ValidationError("There is no bucket '\(name)'.")
         }
         return place
     }

@@ -83,7 +83,7 @@ struct UseCases {
                 fetcher: KeySets(client: parts.cloud, logger: parts.logger), origins: settings.ossKeyOrigins,
                 now: parts.now),
             isAtOSS: { name async throws(GatewayError) in
-                try await cache.presentLocation(of: name)?.bucket.provider == .oss
+                try await cache.presentBucket(named: name)?.provider == .oss
             }, now: parts.now)
     }
 

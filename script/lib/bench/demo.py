@@ -32,9 +32,9 @@ def demo(binary, folder):
             [binary, "dev", "--empty", "--port", ports[0], "--store-port", ports[1], "--data-dir", folder / "data"],
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, process_group=0)
     try:
-        end = time.monotonic() + 60
+        deadline = time.monotonic() + 60
         while "Ctrl-C stops" not in output.read_text():
-            if process.poll() is not None or time.monotonic() > end:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the demo does not run: {output.read_text()}")
             time.sleep(0.1)
         text = output.read_text()

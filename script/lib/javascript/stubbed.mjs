@@ -218,6 +218,24 @@ const steps = {
       const begun = new Sluice({ url: stub.url, token: "key", store: { ...memoryStore(), set }, retries: 2 });
       const changed = await refused(begun.download(object, { to }));
       expect(changed.code === "FileChanged", "the one that has begun", String(changed));
+      // Another program writes to the same file. What is there then is kept as the beginning of nothing.
+      answer("second");
+      hold.release();
+      const names = [];
+      const kept = memoryStore();
+      const beside = {
+        ...kept,
+        set: async (name, state) => {
+          names.push(name);
+          await kept.set(name, state);
+          await appendFile(`${to}.sluice-part`, "other");
+        },
+      };
+      const both = new Sluice({ url: stub.url, token: "key", store: beside, retries: 2 });
+      const mixed = await refused(both.download(object, { to }));
+      expect(mixed.code === "FileChanged", "the one of two that write", String(mixed));
+      expect((await kept.get(names[0])) === undefined, "the state of a mixture", "kept");
+      await rm(`${to}.sluice-part`);
       expect(`${await readFile(to)}` === "whole", "the file of the other program", `${await readFile(to)}`);
       expect(`${await readdir(folder)}` === "a.bin", "what is left", await readdir(folder));
     } finally {

@@ -96,7 +96,7 @@ public struct RemoteSignatures: Sendable {
     ) async throws(GatewayError) -> [(bucket: BucketName, key: String)] {
         var places: [(BucketName, String)] = []
         for name in Set(request.bucketNames) {
-            guard let name = try? BucketName(name), let bucket = try await cache.location(of: name)?.bucket,
+            guard let name = try? BucketName(name), let bucket = try await cache.bucket(named: name),
                 let key = bucket.addresses.lazy.compactMap({ request.key(at: $0) }).first
             else { continue }
             places.append((name, key))

@@ -85,8 +85,8 @@ public final class SessionCache: Sendable {
     /// Number of cached sessions.
     package var count: Int { state.withLock { $0.sessions.count } }
 
-    /// Forgets all sessions, so that later requests open new ones. A session that is being opened serves those who wait
-    /// for it, and is not kept.
+    /// Forgets all sessions, so that later requests open new ones. A session that is being opened serves all who ask
+    /// until it is there, and is not kept.
     package func discard() {
         state.withLock { state in
             state.sessions.removeAll()

@@ -55,7 +55,7 @@ extension MultipartUploads {
     /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
-        if let storeUploadID = upload.storeUploadID, try await cache.presentLocation(of: upload.bucket) == nil {
+        if let storeUploadID = upload.storeUploadID, try await cache.presentBucket(named: upload.bucket) == nil {
             _ = try await rows.move(
                 upload.id, from: [upload.state], to: .aborted(as: storeUploadID, mayBeComplete: true))
             return
@@ -99,7 +99,7 @@ extension MultipartUploads {
         do throws(GatewayError) {
             guard let upload = try await rows.find(id), upload.state == .aborted,
                 let storeUploadID = upload.storeUploadID,
-                try await cache.location(of: upload.bucket) != nil
+                try await cache.bucket(named: upload.bucket) != nil
             else { return }
             found = (storeUploadID, upload)
         } catch {

@@ -97,7 +97,7 @@ public struct MultipartUploads: Sendable {
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func bucketAddress(of upload: MultipartUpload) async throws(GatewayError) -> String? {
-        guard let row = try await cache.location(of: upload.bucket)?.bucket, case let bucket = row.at(.default) ?? row,
+        guard let row = try await cache.bucket(named: upload.bucket), case let bucket = row.at(.default) ?? row,
             let endpoint = try? StoreEndpoint(bucket.endpoint),
             let address = try? BucketAddress(
                 endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)

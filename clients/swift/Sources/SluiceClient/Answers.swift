@@ -81,7 +81,7 @@ extension Sluice {
     public enum UploadState: Sendable, Hashable, Decodable {
         /// Nothing is known to have arrived, and it still can.
         case issued
-        /// An object is reported or was found. After a confirmation it is known to fit what was bound.
+        /// An object is reported or was found. It is known to fit what was bound if a confirmation found it.
         case landed
         /// Something else is there.
         case mismatched
@@ -149,8 +149,8 @@ extension Sluice {
         public let size: Int64
         /// The entity tag, without quotes, if the store tells it.
         public let etag: String?
-        /// `landed` if the gateway found the object and it is what was bound, `unverified` if the store does not tell
-        /// the SHA-256 that was bound. Absent if the gateway was not asked or could not tell.
+        /// `landed` if the gateway found the object and it is what was bound, or if it was reported and has been deleted
+        /// since; `unverified` if the store does not tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell.
         public let state: UploadState?
         /// The number of parts. Absent if one request sent the file.
         public let parts: Int?

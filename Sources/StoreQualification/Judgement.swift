@@ -60,6 +60,9 @@ public struct Judgement: Sendable, Equatable {
     public var verdict: Verdict
     /// What the store answered, or why there is no judgement.
     public var detail: String
+    /// Whether the check applies to the store and could not be concluded: the store was in trouble, or something that
+    /// the check needs failed.
+    public var isOpen = false
 }
 
 /// What a qualification found.
@@ -80,6 +83,9 @@ public struct QualificationReport: Sendable {
 
     /// Whether a promise is broken.
     public var isBroken: Bool { judgements.contains { $0.verdict == .broken } }
+
+    /// Whether checks that apply to the store could not be concluded. Those that need them were not made.
+    public var isInconclusive: Bool { judgements.contains(where: \.isOpen) }
 
     /// The worst verdict about a promise; `nil` if it was not tried.
     public func verdict(on promise: StorePromise) -> Verdict? {

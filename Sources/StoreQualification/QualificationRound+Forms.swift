@@ -64,10 +64,12 @@ extension QualificationRound {
         form.fileType = "text/html"
         if field.lowercased() != "content-type" { form.add("Content-Type", "text/html") }
         let check = "the file's own type, in a form"
-        guard let answer = await send(form.call(Self.body), to: key), answer.isSuccess,
+        let tried = await send(form.call(Self.body), to: key)
+        guard let answer = conclusive(.postPolicy, .contentType, check, tried) else { return }
+        guard answer.isSuccess,
             let link = try? signer.url(
                 "GET", of: ObjectKey(key), in: bucket, with: credential, expiresIn: 60, at: now())
-        else { return judge(.postPolicy, .contentType, check, .notJudged, why("not stored")) }
+        else { return judge(.postPolicy, .contentType, check, .notJudged, "\(answer.summary): not stored") }
         let read = await send(StoreCall(method: "GET", url: link.reveal(), headers: []))
         guard let stored = conclusive(.postPolicy, .contentType, check, read) else { return }
         let type = stored.field("content-type")

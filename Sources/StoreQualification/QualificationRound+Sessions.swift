@@ -22,7 +22,7 @@ extension QualificationRound {
                     duration: SessionRole.durations.lowerBound, principal: Principal("user:sluice-qualify")))
         } catch {
             let cause = error.cause?.description ?? "no session was opened: \(error)"
-            return judge(delivery, .works, "session", .notJudged, cause)
+            return leaveOpen(delivery, .works, "session", cause)
         }
         let key = inside + "object.bin"
         touch(key)
@@ -48,7 +48,7 @@ extension QualificationRound {
                 delivery, .scope, "deletion in another place", at: secret, await use("DELETE", secret, session),
                 unless: Self.body)
         } else {
-            judge(delivery, .scope, "download from another place", .notJudged, why("nothing to download"))
+            leaveOpen(delivery, .scope, "download from another place", why("nothing to download"))
         }
         await expectRefused(
             delivery, .scope, "deletion", at: key, await use("DELETE", key, session), unless: Self.body)

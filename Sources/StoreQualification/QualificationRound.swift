@@ -73,12 +73,19 @@ actor QualificationRound {
 
     /// Records a judgement.
     func judge(
-        _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ verdict: Verdict, _ detail: String
+        _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ verdict: Verdict, _ detail: String,
+        isOpen: Bool = false
     ) {
         judgements.append(
             Judgement(
                 scheme: bucket.scheme, delivery: delivery, promise: promise, check: check, verdict: verdict,
-                detail: detail))
+                detail: detail, isOpen: isOpen))
+    }
+
+    /// Records that nothing is judged because the store was in trouble, something that the check needs failed, or the
+    /// checks had ended.
+    func leaveOpen(_ delivery: Delivery, _ promise: StorePromise, _ check: String, _ detail: String) {
+        judge(delivery, promise, check, .notJudged, detail, isOpen: !isCutShort)
     }
 
     /// Returns an answer that tells something about its request. Records that nothing is judged, and returns `nil`,
@@ -87,7 +94,7 @@ actor QualificationRound {
         _ delivery: Delivery, _ promise: StorePromise, _ check: String, _ answer: StoreAnswer?
     ) -> StoreAnswer? {
         if let answer, !answer.isOpen { return answer }
-        judge(delivery, promise, check, .notJudged, answer?.summary ?? why())
+        leaveOpen(delivery, promise, check, answer?.summary ?? why())
         return nil
     }
 
@@ -128,21 +135,20 @@ actor QualificationRound {
         _ delivery: Delivery, _ promise: StorePromise, _ check: String, at key: String, _ answer: StoreAnswer?,
         unless former: [UInt8]? = nil
     ) async {
-        guard let answer else { return judge(delivery, promise, check, .notJudged, why()) }
+        guard let answer else { return leaveOpen(delivery, promise, check, why()) }
         switch await look(at: key) {
         case .nothing where former != nil:
             judge(delivery, promise, check, .broken, answer.summary)
         case .object(let bytes) where bytes != former:
             judge(delivery, promise, check, .broken, "\(answer.summary), and the object is there")
-        case .unknown where answer.isSuccess && isCutShort:
-            judge(delivery, promise, check, .notJudged, why())
+        case .unknown where answer.isSuccess:
+            leaveOpen(delivery, promise, check, why("the object could not be read"))
         case _ where answer.isOpen:
-            judge(delivery, promise, check, .notJudged, answer.summary)
-        case .nothing, .object:
+            leaveOpen(delivery, promise, check, answer.summary)
+        case .unknown where !(400..<500 ~= answer.status):
+            leaveOpen(delivery, promise, check, answer.summary)
+        case .nothing, .object, .unknown:
             judge(delivery, promise, check, .kept, answer.summary)
-        case .unknown:
-            let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
-            judge(delivery, promise, check, verdict, answer.summary)
         }
     }
 

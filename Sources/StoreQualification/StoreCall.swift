@@ -40,6 +40,15 @@ public struct StoreAnswer: Sendable {
     /// Whether it tells nothing about such requests: the store was too busy, or in trouble.
     var isOpen: Bool { ProbeFailure.refused(status: status, code: nil).isTemporary }
 
+    /// The answer to the completion of an upload in parts. A status of 200 may precede an error, because it is sent
+    /// before the work is done; it is then read as 500 if the store was too busy or in trouble, else as 400.
+    var completion: StoreAnswer {
+        guard isSuccess, let code = element("Code") else { return self }
+        var answer = self
+        answer.status = ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) ? 500 : 400
+        return answer
+    }
+
     /// Whether a DELETE left nothing behind.
     var isRemoval: Bool { isSuccess || status == 404 }
 

@@ -1,5 +1,8 @@
 import Foundation
+import HTTPServing
 import HTTPTesting
+import HTTPTypes
+import MicroHTTPD
 import Signing
 import TestSupport
 import Testing
@@ -51,6 +54,42 @@ import Testing
                     "other bytes than the bound SHA-256 is of",
                 ]), "\(found)")
             #expect(report["promises"]["works"] == "kept", "\(report)")
+        }
+    }
+
+    /// A store that takes no upload because it is too busy.
+    private final class BusyStore: HTTPResponder {
+        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
+
+        func respond(to request: ServerRequest) async -> ServerResponse {
+            let isUpload = request.head.method == .put
+            return ServerResponse(head: ResponseHead(status: isUpload ? .serviceUnavailable : .noContent))
+        }
+
+        func response(to failure: ServerFailure) -> ServerResponse {
+            ServerResponse(head: ResponseHead(status: failure.status))
+        }
+    }
+
+    @Test("a store that is too busy for the first upload is not qualified")
+    func busy() async throws {
+        try await BusyStore().serve { origin in
+            try await Deployment.with { site in
+                try await site.makeBucket("busy", endpoint: origin)
+                for options in [["--json"], []] {
+                    let process = try RunningProcess(
+                        [Program.path, "qualify", "busy"] + options, environment: site.environment)
+                    #expect(await process.exitStatus() == 1)
+                    guard options.isEmpty else {
+                        let report = try JSON(Array(process.output.utf8))
+                        #expect(report["isInconclusive"] == true && report["isBroken"] == false, "\(report)")
+                        #expect(report["isCutShort"] == false && report["leftBehind"].items.isEmpty, "\(report)")
+                        continue
+                    }
+                    #expect(process.output.contains("Not all checks were concluded"), "\(process.output)")
+                    #expect(!process.output.contains("--patience"), "\(process.output)")
+                }
+            }
         }
     }
 

@@ -321,6 +321,48 @@ import Testing
         }
     }
 
+    @Test func `a new master key is refused while another gateway has another one of that name`() async throws {
+        try await Supervisor.withFolder { folder in
+            try await Deployment.with(gateways: 0) { site in
+                let file = folder.appending(path: "master.key")
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                func key() -> String {
+                    let key = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+                    site.keepSecret(key)
+                    return key
+                }
+                func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
+                func isKnown(_ keys: JSON) async throws -> Bool {
+                    try await site.admin.call("GET", "/admin/v1/gateways").json["items"].items
+                        .contains { $0["masterKeyIDs"] == keys }
+                }
+                try write(old)
+                let gateway = try await site.startGateway([
+                    "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
+                ])
+                _ = try await site.startGateway(["SLUICE_MASTER_KEY": "\(old)\nk2:\(key())"])
+                try await waitUntil("the other gateway is known") { try await isKnown(["k1", "k2"]) }
+                try write("\(old)\nk2:\(key())")
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the clash is named") { gateway.log.failures == 1 }
+                #expect(gateway.log.contains("running gateways have another master key 'k2': "))
+                #expect(!gateway.log.contains("master.keys=k1,k2"))
+
+                // A gateway may replace a key that it alone has.
+                func count() -> Int { gateway.log.split(separator: "\n").count { $0.contains("master.keys=k1,k3") } }
+                try write("\(old)\nk3:\(key())")
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the keys are read") { count() == 1 }
+                try await waitUntil("the gateway has told of its keys") { try await isKnown(["k1", "k3"]) }
+                try write("\(old)\nk3:\(key())")
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the keys are read again") { count() == 2 }
+                #expect(gateway.log.failures == 1)
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
     @Test func `a new certificate is not taken with a master key that is refused`() async throws {
         try await Supervisor.withFolder { folder in
             let (files, keys) = (Files(in: folder), folder.appending(path: "master.key"))

@@ -132,4 +132,19 @@ extension BucketProbeTests {
         #expect(peer.requests.filter { $0.method == .delete }.count == 1, "the probe alone")
         #expect(validation.leavesProbe, "the upload without an answer may yet be carried out")
     }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["-copy?", ".html?"])
+    func `another object whose upload got no answer may yet be there after its removal`(end: String) async throws {
+        let store = ProbedStore()
+        let peer = TestPeer { request in
+            if request.method == .put, request.target.contains(end) { try? await Task.sleep(for: .seconds(30)) }
+            return store.answer(request, Self.body)
+        }
+        let validation = try await peer.serve { origin in
+            try await Self.validate(Self.bucket(origin), allow: [origin])
+        }
+        for step in ["put passed", "delete passed", "absent passed"] { #expect(outcomes(validation).contains(step)) }
+        #expect(peer.requests.contains { $0.method == .delete && $0.target.contains(end) })
+        #expect(validation.leavesProbe)
+    }
 }

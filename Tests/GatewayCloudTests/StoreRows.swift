@@ -45,7 +45,8 @@ struct StoreRows: PolicySource {
         for key in keys {
             switch key {
             case .bucket(let name): rows.append(.bucket(hasBucket && name.rawValue == "photos" ? bucket(name) : nil))
-            case .credential(let id): rows.append(.credential(opensCredential && id == Self.credentialID ? credential : nil))
+            case .credential(let id):
+                rows.append(.credential(opensCredential && id == Self.credentialID ? credential : nil))
             case .principal(let principal): rows.append(.principal(try self.rows(of: principal)))
             case .issuer: rows.append(.issuer(nil))
             case .apiKey: rows.append(.apiKey(nil))

@@ -388,8 +388,8 @@ import Testing
         #expect(try await [world.used, world.waiting] == [isUnknown ? 300 : 0, 0])
     }
 
-    /// An upload of three parts that is recorded as completed from two of them, perhaps after an abort at which the store
-    /// did not know it any more.
+    /// An upload of three parts that is recorded as completed from two of them, perhaps after an abort at which the
+    /// store did not know it any more.
     @Test(.database(.migrated), arguments: [(false, false), (true, false), (true, true)])
     func `Parts that an upload was completed without are given back, but not where somebody else may have completed it`(
         isCertain: Bool, wasAborted: Bool

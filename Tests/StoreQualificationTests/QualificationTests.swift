@@ -174,10 +174,71 @@ import Testing
         #expect(!silent.isBroken && silent.judgements.allSatisfy { $0.verdict == .notJudged })
         #expect(!silent.leftBehind.isEmpty, "what may have been written is named")
         #expect(!silent.isCutShort && silent.judgements.allSatisfy { $0.detail == "no answer" })
+        #expect(silent.isInconclusive)
         let store = CarelessStore()
         let late = try await qualify({ store.answer($0) }, patience: .zero)
         #expect(!late.isBroken && late.judgements.allSatisfy { $0.verdict == .notJudged })
         #expect(late.isCutShort && late.judgements.allSatisfy { $0.detail == "the checks had ended" })
+        #expect(!late.isInconclusive, "the checks ended early, and no more is known")
+    }
+
+    @Test(arguments: [403, 429, 503, nil])
+    func `a change is not judged if the object cannot be read afterwards`(status: Int?) async throws {
+        let store = CarelessStore()
+        let report = try await qualify { call in
+            call.method == "GET" ? status.map { StoreAnswer(status: $0) } : store.answer(call)
+        }
+        for check in ["another content type", "a byte more", "another key", "DELETE with a link for PUT"] {
+            let judgement = report.judgements.first { $0.check == check }
+            #expect(judgement?.verdict == .notJudged, "\(check)")
+            #expect(judgement?.detail == "the object could not be read", "\(check)")
+        }
+        #expect(report.isInconclusive && !report.isCutShort)
+    }
+
+    @Test func `where the first upload finds a busy store, the report tells that checks are missing`() async throws {
+        let report = try await qualify { StoreAnswer(status: $0.method == "PUT" ? 503 : 404) }
+        #expect(report.judgements.map(\.check) == ["upload"] && report.judgements.map(\.detail) == ["503"])
+        #expect(report.isInconclusive && !report.isBroken && !report.isCutShort && report.leftBehind == [])
+    }
+
+    /// How the store answers the start of an upload in parts, and whether the checks of parts are then still open.
+    @Test(arguments: [(403, true), (503, true), (nil, true), (400, false), (501, false)] as [(Int?, Bool)])
+    func `checks that do not apply to a store are not open`(status: Int?, isOpen: Bool) async throws {
+        let store = CarelessStore()
+        let report = try await qualify { call in
+            call.method == "POST" && call.url.contains("uploads")
+                ? status.map { StoreAnswer(status: $0) } : store.answer(call)
+        }
+        let start = report.judgements.filter { $0.check == "start of an upload in parts" }
+        #expect(start.count == 1 && start.allSatisfy { $0.verdict == .notJudged && $0.isOpen == isOpen }, "\(start)")
+        // The credential has no role for sessions.
+        let session = report.judgements.first { $0.delivery == .sts }
+        #expect(session?.verdict == .notJudged && session?.isOpen == false)
+    }
+
+    @Test(arguments: [
+        ("InternalError", Verdict.notJudged, "500 InternalError"), ("SlowDown", .notJudged, "500 SlowDown"),
+        ("InvalidPart", .broken, "400 InvalidPart"),
+    ])
+    func `a completion whose status precedes an error is judged by the error`(
+        code: String, verdict: StoreQualification.Verdict, detail: String
+    ) async throws {
+        let store = CarelessStore()
+        let report = try await qualify { call in
+            var answer = store.answer(call)
+            if call.method == "POST", call.url.contains("uploads") {
+                answer.body = Array("<UploadId>upload-1</UploadId>".utf8)
+            } else if call.method == "POST", call.url.contains("uploadId=upload-1") {
+                answer.body = Array("<Error><Code>\(code)</Code></Error>".utf8)
+            } else if call.method == "PUT" {
+                answer.fields.append(NamedValue("etag", "\"0\""))
+            }
+            return answer
+        }
+        let judgement = report.judgements.first { $0.check == "completion" }
+        #expect(judgement?.verdict == verdict && judgement?.detail == detail, "\(String(describing: judgement))")
+        #expect(judgement?.isOpen == (verdict == .notJudged))
     }
 
     @Test(arguments: [429, 500, 503])

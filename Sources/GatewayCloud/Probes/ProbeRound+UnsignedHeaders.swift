@@ -114,6 +114,7 @@ extension ProbeRound {
     /// Removes another object than the probe, which an upload may have written.
     private mutating func remove(_ key: ObjectKey, writtenBy reply: Reply) async {
         guard reply.mayHaveWritten else { return }
+        noteUnanswered(reply)
         await removeOther(key, version: reply.answer.flatMap { versionID(in: $0) })
     }
 

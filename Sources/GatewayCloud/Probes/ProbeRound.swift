@@ -19,7 +19,7 @@ struct ProbeRound {
     var demandsMD5 = false
     /// Versions of the probe object that the store made while unsigned headers were tested.
     var trialVersions: [NamedValue] = []
-    /// Whether another object, or another version of the probe object, may still exist.
+    /// Whether another object, or another version of the probe object, may still exist, or an upload may still arrive.
     var leavesOthers = false
     var validation: BucketValidation
 
@@ -46,6 +46,7 @@ struct ProbeRound {
         let answeredAt = probe.now()
         // If nothing can have been written, there is nothing to remove.
         validation.leavesProbe = put.mayHaveWritten
+        noteUnanswered(put)
         if put.isDone {
             let body = body
             note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
@@ -73,9 +74,14 @@ struct ProbeRound {
         if leavesOthers { validation.leavesProbe = true }
     }
 
-    /// Notes what an upload over the probe object may have left. One without an answer may arrive after the removal.
+    /// Notes what an upload over the probe object may have left.
     mutating func noteTrial(_ reply: Reply) {
         if let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        noteUnanswered(reply)
+    }
+
+    /// Notes that an upload without an answer may arrive after the removal.
+    mutating func noteUnanswered(_ reply: Reply) {
         if reply.answer == nil, reply.mayHaveWritten { leavesOthers = true }
     }
 

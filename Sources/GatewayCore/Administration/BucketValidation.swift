@@ -96,7 +96,7 @@ public struct BucketValidation: Sendable, Equatable {
     public var probeKey: ObjectKey
     /// The findings, in the order of the steps.
     public var findings: [Finding]
-    /// Whether the probe object may still exist.
+    /// Whether the probe object may still exist, or an upload that got no answer may still arrive.
     public var leavesProbe: Bool
     /// Seconds by which the store's clock is ahead of the gateway's, if known.
     public var clockDifference: Int?

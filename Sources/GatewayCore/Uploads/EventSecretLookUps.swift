@@ -4,8 +4,8 @@ import Synchronization
 /// Remembers recently received event secrets and limits how many unknown ones are looked up.
 ///
 /// Secrets are random, so a text that is not a bucket's secret becomes one only if a restore or a failover undoes the
-/// secret's rotation or removal. While it is remembered, such a text is not looked up again for a minute. Whether a known secret is still valid
-/// is read each time, so a removed secret is refused at once.
+/// secret's rotation or removal. While it is remembered, such a text is not looked up again for a minute. Whether a
+/// known secret is still valid is read each time, so a removed secret is refused at once.
 final class EventSecretLookUps: Sendable {
     /// SHA-256 of the text of a secret.
     typealias Digest = [UInt8]

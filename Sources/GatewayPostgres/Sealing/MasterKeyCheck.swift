@@ -29,7 +29,8 @@ public struct MasterKeyCheck: Sendable {
     /// Tries some rows of each key in use.
     ///
     /// - Returns: The flaws and the identifiers, each in the order of the identifiers. A row that does not open beside
-    ///   others that do is no flaw: it may have been changed, and only a gateway that serves can replace it.
+    ///   others that do is no flaw: it may have been changed, and it takes a gateway that serves to delete the row and
+    ///   make another one.
     public func run() async throws(PostgresError) -> Outcome {
         var flaws: [String: MasterKeyError] = [:]
         var fitting: Set<String> = []

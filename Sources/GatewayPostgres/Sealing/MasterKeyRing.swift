@@ -151,7 +151,7 @@ public enum MasterKeyError: Error, Sendable, Equatable, CustomStringConvertible 
     case unknownKey(String)
     /// The key with this identifier did not seal these bytes for this row.
     case doesNotOpen(keyID: String)
-    /// Gateways that run have another key with this identifier. They are never empty.
+    /// Gateways that run have another key with this identifier. The list of gateways is never empty.
     case differs(keyID: String, gateways: [UUID])
     /// The system gave no random bytes.
     case sealingFailed

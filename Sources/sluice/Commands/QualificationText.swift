@@ -32,6 +32,11 @@ enum QualificationText {
         if report.isCutShort {
             text += "\nNot all checks were made: the time of '--patience' was up, or the command was interrupted."
         }
+        if report.isInconclusive {
+            text +=
+                "\nNot all checks were concluded: no answer came, the store was too busy or in trouble, or something "
+                + "that a check needs failed. Run the command again when that is over."
+        }
         for left in report.leftBehind { text += "\nLeft behind: \(left)" }
         return text
     }
@@ -60,7 +65,8 @@ enum QualificationText {
     static func json(_ report: QualificationReport, of bucket: Bucket) -> String {
         let value = Told(
             bucket: bucket.name.rawValue, prefix: report.prefix, requests: report.requests,
-            isBroken: report.isBroken, isCutShort: report.isCutShort, leftBehind: report.leftBehind,
+            isBroken: report.isBroken, isCutShort: report.isCutShort, isInconclusive: report.isInconclusive,
+            leftBehind: report.leftBehind,
             promises: Dictionary(
                 uniqueKeysWithValues: StorePromise.allCases.compactMap { promise in
                     report.verdict(on: promise).map { (promise.rawValue, $0.rawValue) }
@@ -91,6 +97,7 @@ enum QualificationText {
         var requests: Int
         var isBroken: Bool
         var isCutShort: Bool
+        var isInconclusive: Bool
         var leftBehind: [String]
         var promises: [String: String]
         var checks: [Check]

@@ -36,7 +36,8 @@ struct QualifyCommand: AsyncParsableCommand {
             at once.
 
             Exit status: 0 if no promise is broken, 1 if one is, if something was left
-            behind, or if not all checks were made.
+            behind, or if checks were not made or not concluded: the time was up, the store
+            was in trouble, or what a check needs failed.
             """
     )
 
@@ -100,7 +101,8 @@ struct QualifyCommand: AsyncParsableCommand {
         let report = await qualification.run(allSchemes ? qualification.schemes : [place.bucket.scheme])
         interrupts.end()
         print(json ? QualificationText.json(report, of: place.bucket) : QualificationText.table(report, all: verbose))
-        if report.isBroken || report.isCutShort || !report.leftBehind.isEmpty { throw ExitCode(1) }
+        let isComplete = !report.isCutShort && !report.isInconclusive
+        if report.isBroken || !isComplete || !report.leftBehind.isEmpty { throw ExitCode(1) }
     }
 
     private func location(

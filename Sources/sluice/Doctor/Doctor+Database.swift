@@ -222,17 +222,23 @@ extension Doctor {
             return
         }
         let outcome = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
-        let flaws = outcome.flaws + masterKeys.clashes(with: gateways)
+        let clashes = masterKeys.clashes(with: gateways)
+        let flaws = outcome.flaws + clashes
         for flaw in flaws {
             report.note(.masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst, advice: flaw.advice)
         }
         for id in outcome.partial {
             report.note(
                 .masterKey, .warning, "The key '\(id)' opens some of its rows and not others. \(stock)",
-                advice: "The others were changed, or sealed by a gateway with another key of this identifier. Enter "
-                    + "their secrets again: 'sluice rotate-master-key' names the rows.")
+                advice: "The others were changed, or sealed by a gateway with another key of this identifier. "
+                    + "'sluice rotate-master-key' names them; they can only be deleted. Make a new storage credential "
+                    + "and let the buckets name it before you delete the old one. Make an issuer or a ticket again "
+                    + "after you have deleted it.")
         }
-        judgeMasterKeys(of: gateways, masterKeys.currentFingerprint)
+        // Their advice is above.
+        let clashing = Set(
+            clashes.flatMap { clash -> [UUID] in if case .differs(_, let gateways) = clash { gateways } else { [] } })
+        judgeMasterKeys(of: gateways.filter { !clashing.contains($0.id) }, masterKeys.currentFingerprint)
         guard flaws.isEmpty, outcome.partial.isEmpty else { return }
         let others = sealed.map(\.keyID).filter { $0 != masterKeys.currentID }
         guard others.isEmpty else {

@@ -1,4 +1,5 @@
 import Figures
+import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
 import LibPQ
@@ -142,11 +143,8 @@ struct DatabaseConnections {
                 try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
                 await other.close()
                 try await migrator.check()
-                try await Self.check(masterKeys, over: connection)
                 // Before this gateway tells the others of its own.
-                let gateways = try await DatabaseDiagnosis(connection: connection).runningGateways()
-                let clashes = masterKeys.clashes(with: gateways)
-                guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
+                try await Self.check(masterKeys, of: nil, over: connection)
                 return await connection.close()
             } catch let error as PostgresError {
                 if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }
@@ -156,23 +154,31 @@ struct DatabaseConnections {
         }
     }
 
-    /// Checks other master keys, on a connection of its own.
+    /// Checks other master keys of a gateway that runs, on a connection of its own.
     ///
-    /// - Throws: ``SettingMistakes`` if secrets are sealed with another one, `PostgresError` if PostgreSQL does not
-    ///   answer.
-    func check(_ masterKeys: MasterKeyRing, logger: Logger) async throws {
+    /// - Throws: ``SettingMistakes`` if secrets are sealed with another one or another running gateway has another one
+    ///   with the same identifier, `PostgresError` if PostgreSQL does not answer.
+    func check(_ masterKeys: MasterKeyRing, of gateway: UUID, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await Self.check(masterKeys, over: connection)) } catch {
+        do { outcome = .success(try await Self.check(masterKeys, of: gateway, over: connection)) } catch {
             outcome = .failure(error)
         }
         await connection.close()
         try outcome.get()
     }
 
-    private static func check(_ masterKeys: MasterKeyRing, over connection: PostgresConnection) async throws {
+    /// Checks master keys.
+    ///
+    /// - Parameter gateway: The gateway that will have them, if it has announced itself.
+    private static func check(
+        _ masterKeys: MasterKeyRing, of gateway: UUID?, over connection: PostgresConnection
+    ) async throws {
         let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run().flaws
         guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
+        let others = try await DatabaseDiagnosis(connection: connection).runningGateways().filter { $0.id != gateway }
+        let clashes = masterKeys.clashes(with: others)
+        guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
     }
 
     private static let patience = Duration.seconds(30)

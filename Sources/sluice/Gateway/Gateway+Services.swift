@@ -9,12 +9,12 @@ extension Gateway {
     /// Creates the services besides the listeners, in starting order. Services that others need come first.
     static func backgroundServices(
         _ settings: Settings, _ parts: SharedParts, _ useCases: UseCases
-    ) throws -> [any Service] {
+    ) -> [any Service] {
         let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
         let multipart = useCases.multipartUploads
         let workers: [any Service] = [
             parts.ledger, parts.watch, parts.denials, parts.refusals, parts.figures,
-            try heartbeat(parts),
+            heartbeat(parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
                 try await cache.advance()
             },
@@ -51,21 +51,22 @@ extension Gateway {
         if let supervision {
             services.append(
                 Reloading(
-                    supervision: supervision, servers: servers, masterKeys: parts.masterKeys, cache: parts.cache,
-                    sessions: parts.sessions, connections: parts.connections, draining: draining, logger: parts.logger))
+                    gateway: parts.gateway, supervision: supervision, servers: servers, masterKeys: parts.masterKeys,
+                    cache: parts.cache, sessions: parts.sessions, connections: parts.connections, draining: draining,
+                    logger: parts.logger))
         }
         services.append(draining)
         return services
     }
 
     /// Creates the service that tells the other gateways and the admins that this gateway runs.
-    private static func heartbeat(_ parts: SharedParts) throws -> Heartbeat {
+    private static func heartbeat(_ parts: SharedParts) -> Heartbeat {
         let (cache, masterKeys) = (parts.cache, parts.masterKeys)
         return Heartbeat(
             connection: parts.connections.heartbeat,
             identity: .init(
-                id: .version7(at: parts.now(), randomBytes: try parts.random(10)), version: ProgramVersion.current,
-                startedAt: parts.now(), masterKeys: { masterKeys.fingerprints }),
+                id: parts.gateway, version: ProgramVersion.current, startedAt: parts.now(),
+                masterKeys: { masterKeys.fingerprints }),
             logger: parts.logger, now: parts.now, position: { cache.position })
     }
 }

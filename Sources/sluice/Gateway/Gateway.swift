@@ -55,7 +55,7 @@ struct Gateway {
         stores = useCases.stores
         eventSecrets = useCases.eventSecrets
         services = Self.ordered(
-            try Self.backgroundServices(settings, parts, useCases), servers: servers, draining: draining,
+            Self.backgroundServices(settings, parts, useCases), servers: servers, draining: draining,
             supervision: supervision, parts)
     }
 }

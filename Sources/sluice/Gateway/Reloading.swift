@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
 import LibPQ
@@ -9,6 +10,8 @@ import Systemd
 /// Reads the files of certificates and master keys again when the process gets SIGHUP, and forgets the sessions in
 /// memory. If anything is wrong with one of the files, all stays as it was.
 struct Reloading: Service {
+    /// Identifier of this run of the gateway.
+    let gateway: UUID
     let supervision: Supervision
     let servers: [HTTPServer]
     let masterKeys: MasterKeyRing
@@ -60,12 +63,13 @@ struct Reloading: Service {
         supervision.notifier?.send(message, .status(status))
     }
 
-    /// Reads the master keys again and tries whether they open what the database holds; `nil` if they are the same.
+    /// Reads the master keys again, tries whether they open what the database holds, and compares them with those of
+    /// the other gateways; `nil` if they are the same as before.
     private func renewedKeys() async throws -> MasterKeyRing? {
         var reader = supervision.reader
         guard let keys = MasterKeyRing(reading: &reader) else { throw SettingMistakes(mistakes: reader.mistakes) }
         guard !keys.isSame(as: masterKeys) else { return nil }
-        try await connections.check(keys, logger: logger)
+        try await connections.check(keys, of: gateway, logger: logger)
         return keys
     }
 }

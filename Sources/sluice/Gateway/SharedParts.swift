@@ -12,6 +12,8 @@ import Logging
 /// The parts that several use cases or services need: time, random bytes, the policy and sessions in memory, the ledger
 /// and outbound calls.
 struct SharedParts {
+    /// Identifier of this run of the gateway.
+    let gateway: UUID
     let connections: DatabaseConnections
     let masterKeys: MasterKeyRing
     let logger: Logger
@@ -44,10 +46,12 @@ struct SharedParts {
 
     /// Builds the parts.
     ///
-    /// - Throws: An error of the system, for example if there are too few descriptors for the loops.
+    /// - Throws: An error of the system, for example if there are too few descriptors for the loops, or no random
+    ///   bytes.
     init(_ settings: Settings, connections: DatabaseConnections, logger: Logger) throws {
         let now: @Sendable () -> Date = { Date.now }
         let pool = RandomPool()
+        gateway = .version7(at: now(), randomBytes: try pool.bytes(count: 10))
         self.connections = connections
         masterKeys = settings.masterKeys
         self.logger = logger

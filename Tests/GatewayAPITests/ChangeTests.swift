@@ -95,6 +95,7 @@ struct ChangeTests {
         arguments: [
             (#"{"id": "018f0000-0000-7000-8000-00000000000d"}"#, "id"), (#"{"createdBy": "user:eve"}"#, "createdBy"),
             (#"{"createdAt": "2020-01-01T00:00:00Z"}"#, "createdAt"), (#"{"actions": null}"#, "actions"),
+            (#"{"id": null}"#, "id"), (#"{"createdBy": null, "note": "new"}"#, "createdBy"),
             (#"{"template": "u/${sub}/"}"#, "template"), (#"{"nosuch": 1}"#, "nosuch"),
             (#"{"effect": "deny"}"#, "conditions"),
             (#"{"conditions": {"maxBytes": -1}}"#, "conditions.maxBytes"), ("[]", "body"), ("null", "body"),
@@ -301,11 +302,16 @@ struct ChangeTests {
         #expect(try await gateway.stores.apiKeys.get(id).hash == hash)
         #expect(await change(.patch, key, #"{"expiresAt": "2001-01-01T00:00:00Z"}"#).string("field") == "expiresAt")
         #expect(await change(.patch, key, #"{"principal": "user:eve"}"#).string("field") == "principal")
+        #expect(await change(.patch, key, #"{"principal": null}"#).string("field") == "principal")
         let (quota, _) = try await create(
-            "quotas", #"{"principal": "user:bob", "metric": "urls", "period": "day", "limit": 5}"#)
+            "quotas",
+            #"{"principal": "user:bob", "action": "PutObject", "metric": "urls", "period": "day", "limit": 5}"#)
         #expect(await change(.put, quota, #"{"limit": 6}"#).number("limit") == 6)
         #expect(await change(.patch, quota, #"{"period": "hour"}"#).string("field") == "period")
         #expect(await change(.patch, quota, #"{"bucket": "photos"}"#).string("field") == "bucket")
+        #expect(await change(.patch, quota, #"{"action": null}"#).string("field") == "action")
+        // The quota has no bucket.
+        #expect(await change(.patch, quota, #"{"bucket": null, "limit": 7}"#).number("limit") == 7)
     }
 
     @Test("a patch is a merge patch or JSON, and a replacement JSON")

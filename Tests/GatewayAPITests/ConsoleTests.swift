@@ -62,6 +62,19 @@ import Testing
         #expect(Set(["Content-Type", "Content-MD5", "ETag"]).isSubset(of: shown))
     }
 
+    @Test func `the audit is filtered by the kinds of rows that it has`() throws {
+        func found(_ pattern: Regex<(Substring, Substring)>, in file: String) throws -> Substring {
+            let text = try String(contentsOf: Self.folder.appending(path: "views/" + file), encoding: .utf8)
+            return try #require(text.firstMatch(of: pattern)?.output.1, "\(file)")
+        }
+        let shown = try found(#/export const kinds = \{(.*?)\n\};/#.dotMatchesNewlines(), in: "changes.js")
+        let others = try found(#/\[\.\.\.Object\.keys\(kinds\), ([^\]]*)\]/#, in: "audit.js")
+        let kinds = shown.matches(of: #/\n  (\w+): \{/#) + others.matches(of: #/"(\w+)"/#)
+        // No admin changes an issuance.
+        let rows = ResourceKind.allCases.filter { $0 != .issuance }
+        #expect(kinds.map { String($0.output.1) }.sorted() == rows.map(\.rawValue).sorted())
+    }
+
     @Test func `all views and the contract are at most 320 KiB compressed`() async throws {
         let contract = await TestGateway().send(.get, "/openapi.json")
         try #require(contract.status == 200)

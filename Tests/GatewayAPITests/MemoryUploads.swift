@@ -56,6 +56,12 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         }
     }
 
+    func abort(
+        _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
+    ) async throws(GatewayError) -> Bool {
+        try await move(id, from: [state], to: change)
+    }
+
     func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         reserved.withLock { reserved in
             let all = reserved[id, default: []] + parts
@@ -70,8 +76,6 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
             for id in reserved.keys { reserved[id]?.removeAll { issuances.contains($0.issuance) } }
         }
     }
-
-    func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
 
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
         Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)

@@ -132,6 +132,24 @@ struct MultipartUploadTests {
         }
     }
 
+    @Test("says that other parts may still make the object, and records nothing")
+    func completeWithOtherParts() async {
+        let gateway = TestGateway()
+        func complete(_ etag: String) async -> TestAnswer {
+            await gateway.send(
+                .post, Self.path + "/complete", token: "user-token",
+                json: #"{"parts":[{"partNumber":1,"etag":"\#(etag)"}]}"#)
+        }
+        gateway.uploads.failure.withLock { $0 = .unavailable(retryAfter: 5) }
+        #expect(await complete("a").status == 503)
+        gateway.uploads.failure.withLock { $0 = nil }
+        let other = await complete("b")
+        #expect(other.status == 409 && other.string("detail")?.contains("other parts") == true, "\(other.text)")
+        #expect(gateway.ledger.proposals.withLock { $0.count } == 1)
+        let same = await complete("a")
+        #expect(same.status == 200 && same.string("state") == "completed", "\(same.text)")
+    }
+
     @Test("starts when it is asked again with the same key after the store gave no answer, and then once")
     func startAgain() async throws {
         let gateway = TestGateway()

@@ -202,6 +202,24 @@ struct StoreEventTests {
         #expect(keys(gateway) == [])
     }
 
+    /// MinIO counts these among the creations of objects. They say nothing of an upload.
+    @Test(
+        "does not take a change of an object for a new one",
+        arguments: ["PutTagging", "DeleteTagging", "PutRetention", "PutLegalHold"], ["", "s3:"])
+    func changesOfObjects(name: String, vocabulary: String) async {
+        let gateway = TestGateway()
+        let answer = await post(
+            gateway, [Self.s3(key: "a", event: "\(vocabulary)ObjectCreated:\(name)", source: "minio:s3")])
+        #expect(answer.status == 200 && answer.number("noted") == 0 && answer.number("ignored") == 1, "\(answer.text)")
+        #expect(keys(gateway) == [])
+        let made = await post(
+            gateway,
+            ["Put", "Post", "Copy", "CompleteMultipartUpload"].map {
+                Self.s3(key: $0, event: "\(vocabulary)ObjectCreated:\($0)", source: "minio:s3")
+            })
+        #expect(made.number("noted") == 4, "\(made.text)")
+    }
+
     @Test("is let in by a secret that admins make, see no more, rotate and remove")
     func secretOfABucket() async throws {
         let gateway = TestGateway()

@@ -75,7 +75,7 @@ struct TestGateway {
                 issuing, urls: urls, cache: cache, rows: uploads, store: uploads, life: .seconds(3600),
                 now: { Self.now }),
             missingUploads: MissingUploads(
-                issuing, urls: urls, cache: cache, objects: objects, instant: instant),
+                issuing, urls: urls, cache: cache, objects: objects, answerDeadline: .seconds(15), instant: instant),
             uploadConfirmation: UploadConfirmation(records: records, objects: objects),
             storeEvents: StoreEvents(
                 records: events, objects: objects,

@@ -139,13 +139,16 @@ import Testing
             await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
             let thrown: GatewayError?
             do throws(any Error) {
-                try await desk.abort(upload.id)
+                try await desk.abort(upload.id, inRequest: "r-2")
                 thrown = nil
             } catch { thrown = error as? GatewayError }
             let isAnswered = status == 204 || ["NoSuchUpload", "NoSuchBucket"].contains(code)
             let isOwn = key == .holdsOwn || key == .holdsAlike && status != 204
             let isLeft: MultipartUpload.State = [.holdsOwn, .holdsAlike].contains(key) ? .completing : .aborting
-            #expect(desk.rows.state(of: upload.id) == (!isAnswered ? isLeft : isOwn ? .completed : .aborted))
+            let state: MultipartUpload.State = !isAnswered ? isLeft : isOwn ? .completed : .aborted
+            #expect(desk.rows.state(of: upload.id) == state)
+            // An upload that is completed, or may be, was not aborted.
+            #expect(desk.rows.audited == ([.aborting, .aborted].contains(state) ? ["r-2"] : []))
             if case .completed(_, _, let isCertain) = desk.rows.lastChange { #expect(isCertain == (key == .holdsOwn)) }
             switch (isAnswered, isOwn) {
             case (true, true): #expect(thrown == .conflict(reason: "The upload is completed."))
@@ -344,6 +347,24 @@ import Testing
         }
     }
 
+    @Test func `the audit has one row for an abort that an admin repeats`() async throws {
+        let isReached = Atomic(false)
+        let peer = TestPeer { _ in
+            .bytes("", status: isReached.exchange(true, ordering: .relaxed) ? .noContent : .internalServerError)
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("store-1")
+            await #expect(throws: Self.unknown) { try await desk.abort(upload.id, inRequest: "r-2") }
+            #expect(desk.rows.state(of: upload.id) == .aborting)
+            for request in ["r-3", "r-4"] {
+                try await desk.abort(upload.id, inRequest: request)
+                #expect(desk.rows.state(of: upload.id) == .aborted)
+            }
+            #expect(desk.rows.audited == ["r-2"])
+        }
+    }
+
     /// A part that was on its way may have stayed at the store.
     @Test func `an aborted upload is discarded once more, and no other`() async throws {
         let peer = TestPeer { _ in .bytes("", status: .noContent) }
@@ -372,9 +393,10 @@ import Testing
             var upload = try await desk.openUpload("store-1")
             upload.state = state
             try await desk.rows.insert(upload)
-            try await desk.abort(upload.id)
+            try await desk.abort(upload.id, inRequest: "r-2")
             #expect(desk.rows.state(of: upload.id) == .aborted)
             #expect(desk.rows.lastChange == .aborted(as: "store-1", mayBeComplete: true))
+            #expect(desk.rows.audited == (state == .aborting ? [] : ["r-2"]))
             try await desk.uploads.discardAgain(upload.id)
             #expect(peer.requests.isEmpty)
         }

@@ -87,5 +87,7 @@ import Testing
                 issuer, in: world.stores.issuers, id: issuer.id.uuidString.lowercased(),
                 scope: "issuer:https://login.example", kind: .issuer, createdAt: \.createdAt, world: world)
         }
+        // The audit has keys that are no secret as the API reads them.
+        #expect(try await world.audit().last?.contains(#""keys": {"inline": {"keys": []}}"#) == true)
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct CredentialProofTests {
     /// A way to change something.
     enum Act: String, CaseIterable {
-        case create, update, delete, createTicket, revokeTickets, offboard, noteAbort, apply, importLines, resetQuota,
+        case create, update, delete, createTicket, revokeTickets, offboard, abortUpload, apply, importLines, resetQuota,
             rotateSecret, removeSecret
     }
 
@@ -80,7 +80,8 @@ import Testing
             """
             SELECT t::text FROM grants t UNION ALL SELECT t::text FROM tickets t UNION ALL SELECT t::text FROM admin_audit t
             UNION ALL SELECT t::text FROM quota_usage t UNION ALL SELECT t::text FROM ticket_revocations t
-            UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t ORDER BY 1
+            UNION ALL SELECT t::text FROM event_secrets t UNION ALL SELECT t::text FROM policy_log t
+            UNION ALL SELECT t::text FROM multipart_uploads t ORDER BY 1
             """)
     }
 
@@ -102,8 +103,9 @@ import Testing
         case .offboard:
             let tag = try await world.stores.offboarding.rows(of: user).tag
             _ = try await world.stores.offboarding.remove(allOf: user, seenAs: tag, by: change)
-        case .noteAbort:
-            try await PostgresMultipartUploads(pool: try pool(), now: { Date() }).noteAbort(of: upload, by: change)
+        case .abortUpload:
+            let rows = PostgresMultipartUploads(pool: try pool(), now: { Date() })
+            #expect(try await rows.abort(upload, from: .open, to: .aborting, by: change))
         case .apply:
             let writes = [ProposedGrant(place: 0, id: nil, grant: try .plain("user:bob"))]
             _ = try await world.bulk().apply(GrantBatch(writes: writes, removals: [], isDryRun: false), by: change)

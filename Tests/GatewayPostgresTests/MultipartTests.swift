@@ -114,6 +114,28 @@ import Testing
         #expect(try await rows.find(upload.id)?.state == .aborted)
     }
 
+    @Test(.database(.migrated)) func theAuditTellsOfAnAbortWithTheStateBeforeAndOfNothingElse() async throws {
+        let (rows, _) = try rows()
+        let world = try AdminWorld()
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        func abort(from state: MultipartUpload.State, to change: MultipartChange) async throws -> Bool {
+            try await rows.abort(upload.id, from: state, to: change, by: AdminWorld.change)
+        }
+        #expect(try await !abort(from: .completing, to: .aborting))
+        #expect(try await !abort(from: .open, to: .aborted(as: "store-2", mayBeComplete: true)))
+        #expect(try await world.audit() == [])
+        #expect(try await abort(from: .open, to: .aborting))
+        #expect(try await !abort(from: .open, to: .aborting))
+        #expect(try await rows.find(upload.id)?.state == .aborting)
+        let lines = try await world.audit()
+        #expect(lines.count == 1)
+        let id = upload.id.uuidString.lowercased()
+        #expect(lines.first?.hasPrefix("delete Upload \(id) user:root request-7 before {") == true)
+        #expect(lines.first?.contains(#""state": "open""#) == true)
+    }
+
     @Test(.database(.migrated)) func anIdentifierThatArrivesWhileAnUploadIsGivenUpIsNotForgotten() async throws {
         let (rows, _) = try rows()
         let upload = try upload()

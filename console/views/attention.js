@@ -1,7 +1,7 @@
 // What an admin would want to know before it hurts.
 
 import { fill, h, isAbort } from "../dom.js";
-import { code, count, duration, principal, relative, time, visible } from "../format.js";
+import { code, count, duration, number, principal, relative, time, visible } from "../format.js";
 import { icon } from "../icons.js";
 import { button } from "../parts.js";
 import { percent } from "../ranges.js";
@@ -18,16 +18,24 @@ export async function attention(page, { quotas, gateways, backlog, uploads }) {
   const before = new Date(Date.now() + soon).toISOString();
   const now = new Date().toISOString();
   // A delegated admin may not read everything.
-  const read = (id, query, judge) =>
-    page.may(id) ? page.call(id, { query: { ...query, pageSize: 100 } }).then(({ data }) => judge(data)) : null;
+  const read = (id, query, judge) => {
+    if (!page.may(id)) return null;
+    const pages = page.pages(id, { query: { ...query, pageSize: 1000 } });
+    return pages.all().then((rows) => judge(rows, pages.done));
+  };
   const checks = [
     gateways?.then(({ data }) => gatewayNews(data.items)),
-    quotas.then(({ data }) => quotaNews(data.items)),
+    // Of many that are near their limit, those that are used up are read by themselves.
+    quotas.then(({ data }) =>
+      data.nextPageToken ? read("listQuotas", { nearLimit: 1 }, quotaNews) : quotaNews(data.items, true),
+    ),
     uploads.then(uploadNews),
     backlog?.then(({ data }) => backlogNews(data)),
-    read("listAPIKeys", { activeAt: now, expiresBefore: before }, (data) => endings(data, "API key", "api-keys")),
-    read("listStorageCredentials", { expiresBefore: before }, (data) =>
-      endings(data, "Storage credential", "credentials"),
+    read("listAPIKeys", { activeAt: now, expiresBefore: before }, (rows, isWhole) =>
+      endings(rows, isWhole, "API key", "api-keys"),
+    ),
+    read("listStorageCredentials", { expiresBefore: before }, (rows, isWhole) =>
+      endings(rows, isWhole, "Storage credential", "credentials"),
     ),
   ].filter(Boolean);
   const checked = [
@@ -114,33 +122,32 @@ function newsItem({ tone, title, text, href }) {
   );
 }
 
-function endings({ items, nextPageToken }, what, view) {
-  if (items.length > 4) {
+function endings(rows, isWhole, what, view) {
+  const ending = rows.filter((row) => Date.parse(row.expiresAt) - Date.parse(row.createdAt) > shortLife);
+  if (ending.length > 4) {
     return [
       {
         tone: "warn",
         title:
-          `${items.length}${nextPageToken ? " or more" : ""} ` +
+          `${number(ending.length)}${isWhole ? "" : " or more"} ` +
           `${what === "API key" ? "API keys" : "storage credentials"} end within 14 days`,
         href: address(view),
       },
     ];
   }
-  return items
-    .filter((row) => Date.parse(row.expiresAt) - Date.parse(row.createdAt) > shortLife)
-    .map((row) => {
-      const left = Date.parse(row.expiresAt) - Date.now();
-      return {
-        tone: left <= 0 ? "bad" : left < 3 * 86_400_000 ? "warn" : "info",
-        href: address(view, {}, [row.id]),
-        title: [
-          `${what} `,
-          h("bdi", {}, visible(row.name)),
-          left <= 0 ? " has ended" : ` ends ${relative(row.expiresAt)}`,
-        ],
-        text: row.principal ? principal(row.principal) : null,
-      };
-    });
+  return ending.map((row) => {
+    const left = Date.parse(row.expiresAt) - Date.now();
+    return {
+      tone: left <= 0 ? "bad" : left < 3 * 86_400_000 ? "warn" : "info",
+      href: address(view, {}, [row.id]),
+      title: [
+        `${what} `,
+        h("bdi", {}, visible(row.name)),
+        left <= 0 ? " has ended" : ` ends ${relative(row.expiresAt)}`,
+      ],
+      text: row.principal ? principal(row.principal) : null,
+    };
+  });
 }
 
 function gatewayNews(rows) {
@@ -187,13 +194,16 @@ function gatewayNews(rows) {
   ].filter(Boolean);
 }
 
-function quotaNews(rows) {
+function quotaNews(rows, isWhole) {
   const full = rows.filter((row) => row.use.highest >= row.limit);
   if (!full.length) return [];
   return [
     {
       tone: "bad",
-      title: full.length === 1 ? "A quota is used up" : `${full.length} quotas are used up`,
+      title:
+        full.length === 1
+          ? "A quota is used up"
+          : `${number(full.length)}${isWhole ? "" : " or more"} quotas are used up`,
       href: full.length === 1 ? address("quotas", {}, [full[0].id]) : address("quotas", { nearLimit: "1" }),
       text: full.length === 1 ? quotaTitle(full[0]) : "Their holders are refused until the period ends.",
     },

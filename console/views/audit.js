@@ -3,11 +3,11 @@
 import { h } from "../dom.js";
 import { exportRows } from "../exports.js";
 import { choiceFilter } from "../filters.js";
-import { code, count, time } from "../format.js";
+import { code, count, number, time } from "../format.js";
 import { badge, button, card, facts, message, pageHead } from "../parts.js";
 import { address } from "../router.js";
 import { dataTable, filterBar } from "../table.js";
-import { changeColumns, diffTable, kinds, operationTones, principalOrCommand } from "./changes.js";
+import { changeAddress, changeColumns, diffTable, kinds, operationTones, principalOrCommand } from "./changes.js";
 import { undo, undoable } from "./undo.js";
 
 export function open(page) {
@@ -21,9 +21,9 @@ function showList(page) {
     columns: changeColumns(page),
     remember: "audit",
     rows: page.pages("listAudit", { query: { ...page.query, pageSize: 50 } }),
-    href: (row) => address("audit", {}, [row.requestId, row.id]),
+    href: changeAddress,
     menu: (row) => [
-      { label: "Difference", icon: "audit", href: address("audit", {}, [row.requestId, row.id]) },
+      { label: "Difference", icon: "audit", href: changeAddress(row) },
       {
         label: "History of this row",
         icon: "clock",
@@ -64,7 +64,7 @@ function showList(page) {
     filterBar(page, "listAudit", {
       omit: ["kind", "operation"],
       extra: [
-        choiceFilter(page, "kind", "Kind", [...Object.keys(kinds), "EventSecret", "MultipartUpload", "Ticket"]),
+        choiceFilter(page, "kind", "Kind", [...Object.keys(kinds), "EventSecret", "Upload", "Ticket"]),
         choiceFilter(page, "operation", "Operation", operations(page)),
       ],
     }),
@@ -79,12 +79,14 @@ function operations(page) {
 }
 
 async function showChange(page, request, id) {
-  const rows = [];
-  const pages = page.pages("listAudit", { query: { requestId: request, pageSize: 1000 } });
-  // A request, such as an import, may have made many changes.
-  for (let turn = 0; turn < 5 && !pages.done && !rows.some((row) => row.id === id); turn += 1)
-    rows.push(...(await pages.next()));
-  const record = rows.find((row) => row.id === id);
+  const query = { requestId: request, pageSize: 1000 };
+  const find = (rows) => rows.find((row) => row.id === id);
+  const pages = page.pages("listAudit", { query });
+  const rows = await pages.next();
+  let record = find(rows);
+  // A request, such as an import, may have made many changes. The address tells the row of this one.
+  if (!record && !pages.done)
+    record = find(await page.pages("listAudit", { query: { ...query, resourceID: page.query.resourceID } }).all());
   page.title("Change");
   const back = { href: "#/audit", label: "Audit" };
   if (!record)
@@ -165,13 +167,14 @@ async function showChange(page, request, id) {
     ),
     others.length
       ? card(
-          `${count(others.length, "other change")} of this request`,
+          `${pages.done ? count(others.length, "other change") : `${number(others.length)} or more other changes`} ` +
+            "of this request",
           { flush: true },
           dataTable({
             caption: "Other changes of this request",
             rows: others,
             columns: changeColumns(page),
-            href: (row) => address("audit", {}, [row.requestId, row.id]),
+            href: changeAddress,
           }).element,
         )
       : null,

@@ -44,6 +44,9 @@ export const operationTones = { create: "ok", update: "info", delete: "bad", res
 export const pathOf = (record) =>
   (kinds[record.kind]?.path ?? ((id) => ({ id })))(record.resourceID, record.after ?? record.before);
 
+/** Returns where a change is shown. The row is in it, because a request may have changed many. */
+export const changeAddress = ({ requestId, id, resourceID }) => address("audit", { resourceID }, [requestId, id]);
+
 /** Returns columns for changes. */
 export function changeColumns(page) {
   return columnsOf(page.contract, "listAudit", {

@@ -134,6 +134,8 @@ async function drawChart(page, filters, place) {
     const names = [...new Set(rows.map((row) => row.code))];
     const total = (name) => rows.reduce((all, row) => all + (row.code === name ? row.count : 0), 0);
     names.sort((one, other) => total(other) - total(one));
+    const shown = names.slice(0, 5).map((name) => ({ label: name, codes: [name] }));
+    if (names.length > 5) shown.push({ label: "Others", codes: names.slice(5) });
     fill(
       place,
       rows.length
@@ -143,11 +145,11 @@ async function drawChart(page, filters, place) {
             kind: "stack",
             signal: page.signal,
             height: "11rem",
-            series: names.slice(0, 6).map((name) => ({
-              label: `${name} ${number(total(name))}`,
+            series: shown.map(({ label, codes }) => ({
+              label: `${label} ${number(codes.reduce((all, name) => all + total(name), 0))}`,
               values: sumByPeriod(
                 range,
-                rows.filter((row) => row.code === name),
+                rows.filter((row) => codes.includes(row.code)),
                 (row) => row.count,
               ),
             })),

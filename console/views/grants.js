@@ -89,7 +89,8 @@ function showList(page) {
   }
 
   async function remove(row) {
-    if (await removeGrant(page, row)) table.remove(row);
+    const { data, etag } = await page.call("getGrant", { path: { id: row.id } });
+    if (await removeGrant(page, data, etag)) table.remove(row);
   }
 
   async function bulk(action, rows) {

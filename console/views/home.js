@@ -373,7 +373,17 @@ async function fateOf(page, range, usage) {
 const tones = { landed: "ok", unverified: "info", issued: "none", mismatched: "bad", expired: "warn" };
 
 function fates(range, { rows, counts, isWhole }) {
-  if (!rows.length) return emptyState({ icon: "upload", title: "No upload in this range" });
+  if (!rows.length) {
+    return emptyState(
+      isWhole
+        ? { icon: "upload", title: "No upload in this range" }
+        : {
+            icon: "upload",
+            title: "No upload in this range is older than an hour",
+            text: `Of more than ${number(maxUploads)} uploads, those that had less time to land are not counted.`,
+          },
+    );
+  }
   const states = Object.keys(tones).filter((state) => counts[state]);
   const from = isWhole ? range.from : rows.at(-1).issuedAt;
   return [

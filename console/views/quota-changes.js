@@ -41,9 +41,9 @@ export async function edit(page, id) {
           ? isBytes
             ? "Write a size, such as 10 GiB or 4096."
             : "Write a whole number."
-          : isBytes
-            ? `${bytes(limit)}, ${number(limit)} bytes a ${quota.period}`.replace("a total", "in all")
-            : `${number(limit)} links a ${quota.period}`.replace("a total", "in all").replace("a hour", "an hour"),
+          : `${isBytes ? `${bytes(limit)}, ${number(limit)} bytes` : `${number(limit)} links`} a ${quota.period}`
+              .replace("a total", "in all")
+              .replace("a hour", "an hour"),
       );
       fill(
         effect,

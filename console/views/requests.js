@@ -7,7 +7,7 @@ import { address, go } from "../router.js";
 import { dataTable, localTime } from "../table.js";
 import { grantLink } from "../values.js";
 import { remedy, whyForm } from "../why.js";
-import { changeColumns } from "./changes.js";
+import { changeAddress, changeColumns } from "./changes.js";
 import { issuanceColumns } from "./ledger.js";
 
 export async function open(page) {
@@ -54,7 +54,7 @@ export async function open(page) {
             caption: "Changes",
             rows: data.changes,
             columns: changeColumns(page),
-            href: (row) => address("audit", {}, [row.requestId, row.id]),
+            href: changeAddress,
           }).element,
         )
       : null,

@@ -24,11 +24,18 @@ export function undoable(page, { operation, kind, before, after }) {
         delete: before && !before.items && known.create,
       }[operation];
   const lost = "This cannot be undone: a secret that was replaced does not come back.";
+  const resealed = "There is nothing to undo: the secret is the same, sealed with another master key.";
   const gone = "This cannot be undone: the secret of the row is gone. Make a new one.";
   if (call && page.may(call)) {
     if (operation === "delete" && before.keys?.hasSecret) return { reason: gone };
-    const replaced = before?.keys?.hasSecret && !after?.keys?.hasSecret;
-    return operation === "update" && (after.changedSecrets || replaced) ? { reason: lost } : { call };
+    if (operation !== "update") return { call };
+    if (after.masterKeyID) return { reason: resealed };
+    // The prefix of an API key changes with its secret.
+    const replaced =
+      after.changedSecrets ||
+      (before.keys?.hasSecret && !after.keys?.hasSecret) ||
+      (kind === "APIKey" && before.prefix !== after.prefix);
+    return replaced ? { reason: lost } : { call };
   }
   if (call || !page.may("createGrant")) return {};
   if (operation === "delete" && known) return { reason: gone };
@@ -98,7 +105,7 @@ async function prepare(page, record) {
   for (const name of names) {
     if (!sameValue(present[name], recent[name])) since.push(name);
     if (old[name] === undefined) delete wanted[name];
-    else wanted[name] = old[name];
+    else if (!sameValue(present[name], old[name])) wanted[name] = old[name];
   }
   const body = mergePatch(present, wanted);
   return {

@@ -5,8 +5,9 @@
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
 --   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused and
---                 prove_issuances, the buckets and credentials among them, or 'buckets' if these are too many as well; and for prove_actor, 'callers'
---                 and the API keys, issuers and tickets among them, unless the line would have more than 1,000 then
+--                 prove_issuances, the buckets and credentials among them, or 'buckets' if these are too many as well;
+--                 and for prove_actor, 'callers' and the API keys, issuers and tickets among them, unless the line
+--                 would have more than 1,000 then
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between

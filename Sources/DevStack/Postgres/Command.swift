@@ -42,16 +42,18 @@ struct Command: Sendable {
         options.teardownSequence = [
             .send(signal: .interrupt, toProcessGroup: true, allowedDurationToNextStep: Self.patience)
         ]
-        let result = try await Subprocess.run(
-            .path(FilePath(words[0])),
+        let configuration = Configuration(
+            executable: .path(FilePath(words[0])),
             arguments: Arguments(Array(words.dropFirst())),
             environment: .custom(environment),
             workingDirectory: FilePath(workingDirectory),
-            platformOptions: options,
-            input: .string(input),
-            output: .string(limit: 1 << 20),
-            error: .string(limit: 1 << 20)
+            platformOptions: options
         )
+        // Given as a text, the input would stay open where the task is cancelled before all of it is written, and the
+        // library ends the process for that.
+        let bytes = Array(input.utf8)
+        let result = try await Subprocess.run(
+            configuration, input: bytes.span, output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         return Outcome(
             succeeded: result.terminationStatus.isSuccess,
             output: result.standardOutput + result.standardError

@@ -30,6 +30,12 @@ enum S3Notification {
         return events
     }
 
+    /// The events of objects that were made. MinIO counts changes of an object's tags, retention and legal hold among
+    /// the creations.
+    private static let creations: Set<Substring> = [
+        "ObjectCreated:Put", "ObjectCreated:Post", "ObjectCreated:Copy", "ObjectCreated:CompleteMultipartUpload",
+    ]
+
     private static func event(_ record: JSONObject) throws(GatewayError) -> StoreEvent {
         var record = record
         var s3 = try record.required("s3", record.object("s3"))
@@ -38,7 +44,7 @@ enum S3Notification {
         let word = name.utf8.starts(with: "s3:".utf8) ? Substring(name.utf8.dropFirst(3)) : name[...]
         var event = StoreEvent(
             bucket: try bucket.required("name", bucket.string("name")),
-            isCreation: word.utf8.starts(with: "ObjectCreated:".utf8),
+            isCreation: creations.contains(word),
             key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
         guard var object = try s3.object("object") else { return event }
         let isEncoded = try record.string("eventSource") != "ceph:s3"

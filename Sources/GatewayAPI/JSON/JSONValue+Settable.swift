@@ -9,15 +9,16 @@ extension JSONValue {
     ///   - own: Members that the gateway sets.
     ///   - lasting: Members that never change in the life of a row.
     ///   - current: The present row. Members of both kinds may be sent only with their present values.
+    ///   - mayLeaveOut: Whether members of both kinds may be absent. A patched row lacks only what the patch removes.
     /// - Throws: `invalidArgument` for a member of either kind that differs.
     func settable(
-        _ own: Set<String>, lasting: Set<String>, of current: JSONValue
+        _ own: Set<String>, lasting: Set<String>, of current: JSONValue, mayLeaveOut: Bool
     ) throws(GatewayError) -> JSONValue {
         guard case .object(var members) = self, case .object(let before) = current else { return self }
         for name in own.union(lasting).sorted() {
             let old = before.first { $0.name.isSameBytes(as: name) }
             let sent = members.first { $0.name.isSameBytes(as: name) && $0.value != .null }
-            guard sent == nil || sent == old else {
+            guard sent == old || sent == nil && mayLeaveOut else {
                 throw .invalidArgument(field: name, reason: "The member cannot be changed.")
             }
             members.removeAll { $0.name.isSameBytes(as: name) }

@@ -93,7 +93,8 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         let current = JSONValue.object { stored.row.write(to: &$0) }
         var body = try JSONObject(
             combine(current, sent).without(Resource.passingMembers).settable(
-                Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
+                Resource.ownMembers, lasting: Resource.lastingMembers, of: current,
+                mayLeaveOut: request.method == .put))
         let resource = try Validated(Resource(&body, as: newRow(caller), over: stored.row))
         let writer = try writer(&body)
         try body.end()

@@ -14,13 +14,14 @@ public struct MissingUploads: Sendable {
     private let urls: PresignedURLs
     private let cache: PolicyCache
     private let objects: any StoredObjects
+    private let answerDeadline: Duration
     private let instant: @Sendable () -> ContinuousClock.Instant
     /// Users decide when stores are asked, so the gate limits the batches, and each batch its requests and its time.
     private let gate = Gate(size: 8, share: 2)
 
     private static let requestsAtOnce = 16
-    /// Time after which a batch asks for nothing more.
-    private static let patience = Duration.seconds(30)
+    /// Time that the store's last answer, of five seconds at most, and the writing of the answer may take.
+    private static let lastAnswer = Duration.seconds(6)
 
     /// Creates the use case from its parts.
     ///
@@ -29,15 +30,17 @@ public struct MissingUploads: Sendable {
     ///   - urls: Issues the links.
     ///   - cache: Knows the protocols that a bucket opens.
     ///   - objects: Asks stores what is there.
+    ///   - answerDeadline: Time after which a request is given up, so that a batch must have its answer before.
     ///   - instant: Returns the current instant, which limits the time of a batch.
     public init(
         _ issuing: ProvenIssuing, urls: PresignedURLs, cache: PolicyCache, objects: any StoredObjects,
-        instant: @escaping @Sendable () -> ContinuousClock.Instant
+        answerDeadline: Duration, instant: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.issuing = issuing
         self.urls = urls
         self.cache = cache
         self.objects = objects
+        self.answerDeadline = answerDeadline
         self.instant = instant
     }
 
@@ -65,6 +68,8 @@ public struct MissingUploads: Sendable {
 
     /// Issues links for the objects that are not at the store, independently of each other, and records them together.
     ///
+    /// A store that answers slowly is asked for as long as the links can still be recorded before the deadline of the
+    /// request, and at least about the first objects.
     /// - Parameters:
     ///   - requests: The uploads.
     ///   - context: The caller and the circumstances of the request. Its deadline does not include the store's answers.
@@ -76,12 +81,13 @@ public struct MissingUploads: Sendable {
     public func issue(
         _ requests: [IssueRequest], in context: RequestContext, timeout: Duration
     ) async throws(GatewayError) -> [Result<Outcome, GatewayError>] {
+        let end = instant() + answerDeadline - timeout - Self.lastAnswer
         let requests = requests.enumerated().map { $1.identified(at: $0, in: context) }
         let refusals = try await issuing.check(requests, in: context)
         var outcomes: [Result<Outcome, GatewayError>?] = refusals.map { $0.map { .failure($0) } }
         let permitted = requests.indices.filter { outcomes[$0] == nil }
         let found = try await gate.pass(for: context.caller.principal) { () async throws(GatewayError) in
-            await look(for: permitted, of: requests)
+            await look(for: permitted, of: requests, until: end)
         }
         var missing: [Int] = []
         for (place, answer) in found {
@@ -99,9 +105,9 @@ public struct MissingUploads: Sendable {
         return outcomes.map { $0 ?? .failure(.unanswered) }
     }
 
-    /// Asks the store about objects, a few at a time.
+    /// Asks the store about objects, a few at a time, and about none more after the end.
     private func look(
-        for places: [Int], of requests: [IssueRequest]
+        for places: [Int], of requests: [IssueRequest], until end: ContinuousClock.Instant
     ) async -> [(place: Int, answer: Result<StoredObject?, GatewayError>)] {
         await withTaskGroup(of: (place: Int, answer: Result<StoredObject?, GatewayError>).self) { group in
             var waiting = places[...]
@@ -121,7 +127,6 @@ public struct MissingUploads: Sendable {
                 }
             }
             for _ in 0..<Self.requestsAtOnce { begin() }
-            let end = instant() + Self.patience
             var answers: [(place: Int, answer: Result<StoredObject?, GatewayError>)] = []
             while let answer = await group.next() {
                 answers.append(answer)

@@ -87,7 +87,7 @@ struct IssuerTable: Sendable {
         columns.document + """
             , 'keys',
             CASE WHEN r.keys_url IS NOT NULL THEN jsonb_build_object('url', r.keys_url)
-                WHEN r.keys_inline IS NOT NULL THEN jsonb_build_object('inline', r.keys_inline)
+                WHEN r.keys_inline IS NOT NULL THEN jsonb_build_object('inline', r.keys_inline::jsonb)
                 ELSE jsonb_build_object('hasSecret', true) END
             """,
         from: "issuers r WHERE r.id = $1::text::uuid")

@@ -66,8 +66,42 @@ enum MultipartUploadTable {
     /// Changes the state of an upload. While an attempt to complete it is under way, the parts stay those of that
     /// attempt, because the store may have received it, and the refusal of an attempt with other parts changes nothing.
     /// Once the store has refused the parts of an attempt, they are in no object.
-    static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
+    static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(moving) {
+        Self.parameters($0.id, $0.from, $0.to)
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    /// Changes the state of an upload from one that is known, and adds an audit row for it. The row has the state
+    /// before, because a statement sees rows as they were at its start. The credential is proved once the upload is
+    /// locked: changes of policy that lock uploads lock the log last.
+    static let abort = Statement<
+        (id: UUID, from: MultipartUpload.State, to: MultipartChange, entry: UUID, admin: ChangeContext), UUID
+    >(
         """
+        WITH moved AS (
+        \(moving)
+        ), audited AS (
+            INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+            SELECT $9, $10, $11, $12, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
+                jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
+                    'state', u.state, 'createdAt', u.created_at)
+            FROM (SELECT m.id, prove_actor($13::text::jsonb) AS is_proved FROM moved m OFFSET 0) p
+            JOIN multipart_uploads u ON u.id = p.id AND p.is_proved
+        )
+        SELECT m.id FROM moved m
+        """
+    ) {
+        let audited: [any PostgresValue] = [
+            $0.entry, $0.admin.actor.rawValue, $0.admin.requestID, $0.admin.credential?.rawValue,
+            $0.admin.proof?.json,
+        ]
+        return Self.parameters($0.id, [$0.from], $0.to) + audited
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    private static let moving = """
         UPDATE multipart_uploads
         SET state = $3,
             part_numbers = CASE $3 WHEN 'open' THEN '{}' ELSE coalesce($4, part_numbers) END,
@@ -79,26 +113,27 @@ enum MultipartUploadTable {
             AND ($3 <> 'aborted' OR store_upload_id IS NOT DISTINCT FROM $8)
         RETURNING id
         """
-    ) { arguments in
+
+    private static func parameters(
+        _ id: UUID, _ from: Set<MultipartUpload.State>, _ change: MultipartChange
+    ) -> [any PostgresValue] {
         var state = MultipartUpload.State.open
         var parts: [UploadedPart]?
         var etag: String?
         var mayBeComplete: Bool?
         var storeUploadID: String?
-        switch arguments.to {
+        switch change {
         case .refused(let listed): parts = listed
         case .completing(let listed): (state, parts) = (.completing, listed)
         case .completed(let listed, let tag, let isCertain):
             (state, parts, etag, mayBeComplete) = (.completed, listed, tag, !isCertain)
         case .aborting: state = .aborting
-        case .aborted(let id, let isUnknown): (state, storeUploadID, mayBeComplete) = (.aborted, id, isUnknown)
+        case .aborted(let stored, let isUnknown): (state, storeUploadID, mayBeComplete) = (.aborted, stored, isUnknown)
         }
         return [
-            arguments.id, arguments.from.map(\.rawValue), state.rawValue, parts?.map { Int32($0.number) },
+            id, from.map(\.rawValue), state.rawValue, parts?.map { Int32($0.number) },
             parts?.map(\.etag), etag, mayBeComplete, storeUploadID,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Reserves the parts of requests. The place of an answer is that of its request, counted from 1.
@@ -127,24 +162,6 @@ enum MultipartUploadTable {
     }
 
     static let release = Statement<[UUID], Void>("SELECT release_multipart_parts($1)") { [$0] }
-
-    static let audit = Statement<(entry: UUID, id: UUID, change: ChangeContext), UUID>(
-        """
-        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
-        SELECT $1, $3, $4, $5, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
-            jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
-                'state', u.state, 'createdAt', u.created_at)
-        FROM \(PolicyLogTable.proof("$6")) JOIN multipart_uploads u ON u.id = $2 AND p.is_proved
-        RETURNING id
-        """
-    ) {
-        [
-            $0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue,
-            $0.change.proof?.json,
-        ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
 
     static let listing = PagedList(
         of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])

@@ -60,6 +60,15 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         try await !execute(MultipartUploadTable.move, (id, states, change)).isEmpty
     }
 
+    /// Changes the state of an upload if it is `state`, and adds an audit row saying that an admin has the upload
+    /// aborted. Returns whether it was.
+    public func abort(
+        _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
+    ) async throws(GatewayError) -> Bool {
+        let entry = try UUID.new(at: now())
+        return try await !execute(MultipartUploadTable.abort, (id, state, change, entry, admin)).isEmpty
+    }
+
     /// Records parts that are about to be issued, all or none. Without parts, it only adds up the reserved ones.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         let request = PartRequest(upload: id, parts: parts)
@@ -72,11 +81,6 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     /// Removes parts that were not issued.
     public func release(_ issuances: [UUID]) async throws(GatewayError) {
         _ = try await execute(MultipartUploadTable.release, issuances)
-    }
-
-    /// Adds an audit line saying that somebody has an upload aborted.
-    public func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {
-        _ = try await execute(MultipartUploadTable.audit, (try UUID.new(at: now()), id, change))
     }
 
     /// Reads a page of uploads, newest first.

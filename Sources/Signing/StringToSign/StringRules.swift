@@ -45,11 +45,12 @@ public struct StringRules: Sendable, Hashable {
     }
 
     /// Checks the date of a request that is signed in a header, and returns the last instant at which stores accept it.
+    /// It is in the future, as the end of a URL's life is.
     func check(date: SigningInstant) throws(StringToSignRefusal) -> SigningInstant {
-        guard abs(date.epochSeconds - now.epochSeconds) <= Int64(Self.dateToleranceSeconds) else {
-            throw .dateOutsideWindow
-        }
-        return SigningInstant(clampingEpochSeconds: date.epochSeconds + Int64(Self.dateToleranceSeconds))
+        let tolerance = Int64(Self.dateToleranceSeconds)
+        let end = SigningInstant(clampingEpochSeconds: date.epochSeconds + tolerance)
+        guard now < end, date.epochSeconds - now.epochSeconds <= tolerance else { throw .dateOutsideWindow }
+        return end
     }
 
     /// Checks the end of a URL's life.

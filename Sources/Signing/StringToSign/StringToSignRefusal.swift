@@ -87,7 +87,7 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
             "The upload has no Content-Type, so the store would choose one, perhaps by the key: send one, and sign it."
         case .invalidDate:
             "The date is neither a date of HTTP in GMT nor, for a URL, 9 or 10 digits of seconds since 1970."
-        case .dateOutsideWindow: "The date is more than 15 minutes from now."
+        case .dateOutsideWindow: "The date is 15 minutes or more behind, or more than 15 minutes ahead."
         case .expired: "The expiry is not in the future."
         case .expiryTooFar: "Digits in the date line make this the signature of a URL, and it would live too long."
         case .datesDiffer: "The vendor's date header differs from the date line, or is part of a URL."

@@ -46,7 +46,8 @@ struct UseCases {
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
             life: .seconds(settings.multipartMaxAge), now: now)
         missingUploads = MissingUploads(
-            issuing, urls: presignedURLs, cache: parts.cache, objects: parts.stored, instant: { ContinuousClock.now })
+            issuing, urls: presignedURLs, cache: parts.cache, objects: parts.stored,
+            answerDeadline: .seconds(settings.http.answerDeadline), instant: { ContinuousClock.now })
         uploadConfirmation = UploadConfirmation(
             records: PostgresUploads(
                 pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),

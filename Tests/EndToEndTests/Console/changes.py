@@ -1,6 +1,7 @@
 """One change through each form. What was changed is read from the gateway, not from the page."""
 
 import json
+import re
 import time
 from urllib.parse import quote
 
@@ -76,6 +77,15 @@ def a_grant_is_created_reviewed_changed_and_deleted(walk):
     visit.done("In force on every gateway")
     assert gateway.items("grants?principal=user:zoe")[0]["note"] == "Mine after all"
 
+    # Nor is a grant deleted that somebody else changes while the question is open.
+    visit.choose(visit.row("zoe/"), "Delete")
+    visit.settle()
+    gateway.admin("PATCH", f"grants/{made['id']}", {"note": "Theirs again"}, If_Match="*")
+    with visit.refused(412):
+        visit.press("Delete", visit.dialog)
+        seen(visit.page, "The row has changed")
+    visit.press("Cancel", visit.dialog)
+    assert gateway.admin("GET", f"grants/{made['id']}")["note"] == "Theirs again"
     visit.choose(visit.row("zoe/"), "Delete")
     visit.settle()
     visit.press("Delete", visit.dialog)
@@ -261,6 +271,7 @@ def changes_are_undone_from_the_audit(walk):
         visit.press("Undo")
         visit.settle()
         visit.judge("an undo", on_phone=False)
+        expect(visit.dialog.get_by_text("It was changed again since")).to_have_count(0)
         visit.press("Undo", visit.dialog)
         visit.done("Undone")
 
@@ -285,6 +296,38 @@ def changes_are_undone_from_the_audit(walk):
     visit.settle()
     seen(visit.page, "This cannot be undone: the secret of the row is gone.")
     expect(visit.page.get_by_role("button", name="Undo", exact=True)).to_have_count(0)
+
+    # The keys of an issuer that are no secret come back.
+    keys = {"inline": {"keys": [{
+        "kty": "EC", "crv": "P-256", "use": "sig", "kid": "undo",
+        "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}}
+    issuer = gateway.admin("POST", "issuers", {
+        "issuer": "https://inline.example", "audiences": ["a"], "algorithms": ["ES256"], "keys": keys,
+        "principalPrefix": "inline:", "groupPrefix": "inline:"})
+    gateway.admin("DELETE", f"issuers/{issuer['id']}", If_Match="*")
+    undo(f"#/audit?resourceID={issuer['id']}&operation=delete")
+    (again,) = gateway.items(f"issuers?issuer={quote('https://inline.example', safe='')}")
+    assert again["keys"] == keys, again
+    path = f"issuers/{again['id']}"
+    gateway.admin("PATCH", path, {"keys": {"inline": None, "url": f"{world.provider}/jwks"}}, If_Match="*")
+    undo(f"#/audit?resourceID={again['id']}&operation=update")
+    assert gateway.admin("GET", path)["keys"] == keys
+    gateway.admin("DELETE", path, If_Match="*")
+
+    # The secret of an API key that was rotated does not come back, and the next master key seals the same secret.
+    key = gateway.admin("POST", "api-keys", {"name": "rotated", "principal": "user:undo"})
+    turned = gateway.admin("POST", f"api-keys/{key['id']}:rotate", If_Match="*")
+    world.secrets += [key["key"], turned["key"]]
+    visit.go(f"#/audit?resourceID={key['id']}")
+    visit.page.locator("main tbody .row-link").first.click()
+    visit.settle()
+    seen(visit.page, "This cannot be undone: a secret that was replaced does not come back.")
+    expect(visit.page.get_by_role("button", name="Undo", exact=True)).to_have_count(0)
+    gateway.admin("DELETE", f"api-keys/{key['id']}", If_Match="*")
+    resealed = visit.page.evaluate(
+        """import('/console/views/undo.js').then(({ undoable }) => undoable({ may: () => true }, {
+          operation: "update", kind: "Issuer", before: { masterKeyID: "a" }, after: { masterKeyID: "b" } }))""")
+    assert "call" not in resealed and resealed["reason"].startswith("There is nothing to undo"), resealed
 
     other = world.person("undoing", roles=["admin"])
     credential = other.admin("POST", "storage-credentials", {
@@ -355,6 +398,13 @@ def all_grants_of_a_place_are_removed_in_one_step(walk):
         {"principal": "user:spiller", "bucket": world.bucket, "prefix": f"spill/{index}/", "actions": ["GetObject"]}
         for index in range(1101)]
     made = world.gateway.admin("POST", "grants:apply", {"writes": writes})["writes"]
+    # Each of many changes of one request is shown, and the others are not counted to the end.
+    for grant in (made[0], made[-1]):
+        visit.go(f"#/audit?resourceID={grant['id']}")
+        visit.page.locator("main tbody .row-link").first.click()
+        visit.settle()
+        words = re.compile("^(999|1,000) or more other changes of this request")
+        expect(visit.main.get_by_text(words).first).to_be_visible()
     visit.go(f"#/emergency?about=place&bucket={world.bucket}&prefix=spill/")
     visit.press("Revoke all of it")
     visit.dialog.get_by_text("Remove the grants here", exact=True).click()

@@ -344,11 +344,12 @@ def forms_of_other_rows_change_only_what_somebody_touched(walk):
 @step
 def a_limit_is_shown_exactly(walk):
     visit, world = walk.admin, walk.world
-    made = world.quota("user:exact", BYTES, metric="bytes", period="month")
+    made = world.quota("user:exact", BYTES, metric="bytes", period="hour")
     visit.go(f"#/quotas/{made}")
     visit.press("Change the limit")
     expect(visit.dialog).to_be_visible()
     assert field(visit, "Limit").input_value() == str(BYTES)
+    expect(visit.dialog.get_by_text("10,000,000,000 bytes an hour")).to_be_visible()
     nothing_has_changed(visit)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 from playwright.sync_api import expect
 
@@ -325,6 +326,50 @@ def a_refresh_replaces_the_charts(walk):
     visit.page.wait_for_function(f"count => ({drawn})() === count", arg=before)
     visit.go("#/grants")
     assert visit.page.evaluate(drawn) == 0, "no chart is left"
+
+
+@step
+def numbers_say_no_less_than_there_is(walk):
+    """More uploads than are read, keys of all lives, quotas beyond a page, and refusals of many codes."""
+    visit = walk.admin
+
+    def moment(hours: float) -> str:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + hours * 3600))
+
+    zero = {"bytesBound": 0, "bytesReserved": 0, "bytesUnsettled": 0, "bytesLanded": 0}
+    key = {"id": "1", "name": "ending", "principal": "user:ending", "roles": [], "expiresAt": moment(24)}
+    quota = {
+        "id": "1", "principal": "user:full", "metric": "urls", "period": "day", "sharing": "each", "limit": 1,
+        "use": {"highest": 1, "holders": 1, "used": 1}}
+    answers = {
+        "usage[?](.*&)?groupBy=action": {
+            "items": [{"startsAt": moment(0), "actions": ["PutObject"], "urls": 6000, **zero}]},
+        "uploads[?]": {"items": []},
+        "api-keys[?]": {
+            "items": [key | {"createdAt": moment(0)}] * 5 + [key | {"createdAt": moment(-240)}] * 6},
+        "quotas[?](.*&)?nearLimit=0.8": {"items": [quota] * 100, "nextPageToken": "more"},
+        "quotas[?](.*&)?nearLimit=1(&|$)": {"items": [quota] * 101},
+        "denials[?](.*&)?groupBy=code": {
+            "items": [{"startsAt": moment(0), "code": f"Code{count}", "count": count} for count in range(1, 8)]},
+    }
+    routes = []
+    for path, answer in answers.items():
+        routes.append(re.compile(f"/admin/v1/{path}"))
+        visit.page.route(routes[-1], lambda route, body=json.dumps(answer): route.fulfill(
+            status=200, content_type="application/json", body=body))
+    visit.go("#/grants")
+    visit.go("#/home")
+    for words in (
+            "No upload in this range is older than an hour", "6 API keys end within 14 days",
+            "101 quotas are used up"):
+        seen(visit.page, words)
+    visit.judge("Home with more than it reads", on_phone=False)
+    visit.go("#/denials")
+    visit.main.locator("summary").filter(has_text="Numbers").first.click()
+    seen(visit.page, "Others 3")
+    visit.go("#/grants")
+    for route in routes:
+        visit.page.unroute(route)
 
 
 @step

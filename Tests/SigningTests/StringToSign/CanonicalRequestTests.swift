@@ -315,7 +315,9 @@ struct CanonicalRequestTests {
             #expect(throws: StringToSignRefusal.invalidStringToSign) { try changed.permit() }
         }
         var late = good
-        late.now = "2024-05-17T08:45:01Z"
+        late.now = "2024-05-17T08:44:59Z"
+        #expect(try late.permit().permission.validUntil == SigningInstant(extended: "2024-05-17T08:45:00Z"))
+        late.now = "2024-05-17T08:45:00Z"
         #expect(throws: StringToSignRefusal.dateOutsideWindow) { try late.permit() }
     }
 

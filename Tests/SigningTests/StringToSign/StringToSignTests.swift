@@ -86,10 +86,10 @@ struct StringToSignTests {
     }
 
     @Test func aDateIsWithin15Minutes() throws {
-        for date in ["Fri, 17 May 2024 08:15:00 GMT", "Fri, 17 May 2024 08:45:00 GMT"] {
+        for date in ["Fri, 17 May 2024 08:15:01 GMT", "Fri, 17 May 2024 08:45:00 GMT"] {
             _ = try permit(Draft(date: date))
         }
-        for date in ["Fri, 17 May 2024 08:14:59 GMT", "Fri, 17 May 2024 08:45:01 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"]
+        for date in ["Fri, 17 May 2024 08:15:00 GMT", "Fri, 17 May 2024 08:45:01 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"]
         {
             refused(.dateOutsideWindow) { $0.date = date }
         }

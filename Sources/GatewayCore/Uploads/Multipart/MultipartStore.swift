@@ -67,14 +67,17 @@ public protocol MultipartUploadRows: Sendable {
         _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
     ) async throws(GatewayError) -> Bool
 
+    /// Changes the state of an upload if it is `state`, and writes to the audit log that an admin aborts the upload,
+    /// both or neither; returns whether it was.
+    func abort(
+        _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
+    ) async throws(GatewayError) -> Bool
+
     /// Records parts that are about to be issued, all or none. An empty list only computes the total length.
     func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation
 
     /// Removes the records of parts that were not issued.
     func release(_ issuances: [UUID]) async throws(GatewayError)
-
-    /// Writes to the audit log that an admin aborts an upload.
-    func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError)
 
     /// Reads a page of uploads, newest first; the filters are `state`, `bucket` and `principal`.
     ///

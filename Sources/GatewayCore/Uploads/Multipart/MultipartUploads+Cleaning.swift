@@ -7,7 +7,7 @@ extension MultipartUploads {
     ///
     /// - Throws: `notFound`, `conflict` if the upload is completed, or turns out to be, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by caller: Caller) async throws(GatewayError) {
-        try await abort(try await upload(id, of: caller))
+        try await abort(try await upload(id, of: caller), by: nil)
     }
 
     /// Reads an upload of any principal, for admins.
@@ -25,17 +25,15 @@ extension MultipartUploads {
         try await rows.list(query)
     }
 
-    /// Aborts an upload of any principal, for admins.
+    /// Aborts an upload of any principal, for admins. The audit log gets a row if nobody has begun to abort it before.
     ///
     /// - Throws: `notFound`, `conflict` if the upload is completed, or turns out to be, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by change: ChangeContext) async throws(GatewayError) {
-        let upload = try await upload(id)
-        if MultipartUpload.State.unfinished.contains(upload.state) { try await rows.noteAbort(of: id, by: change) }
-        try await abort(upload)
+        try await abort(try await upload(id), by: change)
     }
 
-    private func abort(_ upload: MultipartUpload) async throws(GatewayError) {
-        try await clean(upload)
+    private func abort(_ upload: MultipartUpload, by admin: ChangeContext?) async throws(GatewayError) {
+        try await clean(upload, by: admin)
         // A completion may have come first.
         let state = try await self.upload(upload.id).state
         guard state != .completed, state != .completing else {
@@ -54,10 +52,13 @@ extension MultipartUploads {
     ///
     /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
+        try await clean(upload, by: nil)
+    }
+
+    private func clean(_ upload: MultipartUpload, by admin: ChangeContext?) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
         if let storeUploadID = upload.storeUploadID, try await cache.presentBucket(named: upload.bucket) == nil {
-            _ = try await rows.move(
-                upload.id, from: [upload.state], to: .aborted(as: storeUploadID, mayBeComplete: true))
+            _ = try await giveUp(upload, as: .aborted(as: storeUploadID, mayBeComplete: true), by: admin)
             return
         }
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
@@ -69,13 +70,13 @@ extension MultipartUploads {
             if !wasUnfinished || isCertain {
                 _ = try await rows.move(
                     upload.id, from: [.completing], to: .completed(upload.parts, etag: etag, isCertain: isCertain))
-            } else if try await rows.move(upload.id, from: [.completing], to: .aborting) {
+            } else if try await giveUp(upload, as: .aborting, by: admin) {
                 _ = try await rows.move(
                     upload.id, from: [.aborting], to: .aborted(as: storeUploadID, mayBeComplete: false))
             }
             return
         }
-        guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
+        guard try await giveUp(upload, as: .aborting, by: admin) else { return }
         guard let storeUploadID = upload.storeUploadID else {
             _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(as: nil, mayBeComplete: false))
             return
@@ -87,6 +88,17 @@ extension MultipartUploads {
         } else {
             _ = try await rows.move(upload.id, from: [.aborting], to: .aborted(as: storeUploadID, mayBeComplete: true))
         }
+    }
+
+    /// Changes the state of an upload that is to end, if it is still as it was read; returns whether it was. The audit
+    /// log tells of an admin who is the first to have the upload aborted.
+    private func giveUp(
+        _ upload: MultipartUpload, as change: MultipartChange, by admin: ChangeContext?
+    ) async throws(GatewayError) -> Bool {
+        guard let admin, upload.state != .aborting else {
+            return try await rows.move(upload.id, from: [upload.state], to: change)
+        }
+        return try await rows.abort(upload.id, from: upload.state, to: change, by: admin)
     }
 
     /// Makes the store discard the parts of an aborted upload once more. A part that was on its way during the first

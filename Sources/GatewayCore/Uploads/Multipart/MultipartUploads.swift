@@ -146,9 +146,9 @@ public struct MultipartUploads: Sendable {
 
     /// Completes an upload from its parts. Repeating the call changes nothing.
     ///
-    /// - Throws: `notFound`; `conflict`; the errors of ``PresignedURLs``; `invalidArgument` for parts that the store
-    ///   does not have; `storeRefused`; `unavailable` if the result is unknown, in which case the caller should repeat
-    ///   the call.
+    /// - Throws: `notFound`; `conflict`, also while the store may still make the object from other parts; the errors of
+    ///   ``PresignedURLs``; `invalidArgument` for parts that the store does not have; `storeRefused`; `unavailable` if
+    ///   the result is unknown, in which case the caller should repeat the call.
     public func complete(
         _ id: UUID, parts: [UploadedPart], in context: RequestContext
     ) async throws(GatewayError) -> MultipartUpload {
@@ -161,6 +161,7 @@ public struct MultipartUploads: Sendable {
         guard upload.state == .open || upload.state == .completing, let storeUploadID = upload.storeUploadID else {
             throw .conflict(reason: "The upload is \(upload.state.rawValue).")
         }
+        guard upload.state == .open || isRepetition else { throw Self.completesFromOtherParts }
         let length: Int64?
         do throws(GatewayError) { length = try await reserve([], of: id) } catch {
             return try await completed(id, from: parts, or: error)
@@ -170,8 +171,8 @@ public struct MultipartUploads: Sendable {
         // store failed. Completing twice changes nothing.
         let issued = try await urls.issue(wanted, in: context.withoutKey())
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
-            return try await completed(
-                id, from: parts, or: .conflict(reason: "The upload was aborted or completed in the meantime."))
+            let reason = "The upload was aborted, completed, or listed with other parts in the meantime."
+            return try await completed(id, from: parts, or: .conflict(reason: reason))
         }
         upload.parts = parts
         return try await complete(upload, by: issued, isRepetition: isRepetition)
@@ -232,6 +233,14 @@ public struct MultipartUploads: Sendable {
 
     private func release(_ issuances: [UUID]) async throws(GatewayError) {
         if !issuances.isEmpty { try await rows.release(issuances) }
+    }
+
+    private static var completesFromOtherParts: GatewayError {
+        .conflict(
+            reason: """
+                An earlier request lists other parts, from which the store may still make the object. Repeat the \
+                completion with those.
+                """)
     }
 
     private static var takesNoParts: GatewayError { .conflict(reason: "The upload does not accept parts now.") }

@@ -352,11 +352,15 @@ def numbers_say_no_less_than_there_is(walk):
         "denials[?](.*&)?groupBy=code": {
             "items": [{"startsAt": moment(0), "code": f"Code{count}", "count": count} for count in range(1, 8)]},
     }
+
+    def tells(answer):
+        body = json.dumps(answer)
+        return lambda route: route.fulfill(status=200, content_type="application/json", body=body)
+
     routes = []
     for path, answer in answers.items():
         routes.append(re.compile(f"/admin/v1/{path}"))
-        visit.page.route(routes[-1], lambda route, body=json.dumps(answer): route.fulfill(
-            status=200, content_type="application/json", body=body))
+        visit.page.route(routes[-1], tells(answer))
     visit.go("#/grants")
     visit.go("#/home")
     for words in (

@@ -6,7 +6,7 @@ import { icon } from "./icons.js";
 import { actionBadges, badge, button, card, emptyState, facts, meter } from "./parts.js";
 import { address } from "./router.js";
 import { dataTable } from "./table.js";
-import { conditionWords, grantLine, grantLink, placeOf } from "./values.js";
+import { conditionWords, eachPeriod, grantLine, grantLink, placeOf } from "./values.js";
 
 const reasons = {
   granted: "A grant permits it.",
@@ -289,7 +289,7 @@ export function quotaList(quotas) {
             "span",
             { class: "faint" },
             quota.metric === "bytes" ? "bytes" : "links",
-            ` a ${quota.period}`.replace("a total", "in all"),
+            ` ${eachPeriod(quota.period)}`,
             quota.bucket ? [" in ", code(quota.bucket)] : null,
           ),
         ),

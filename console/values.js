@@ -186,3 +186,6 @@ export function grantLine(grant) {
 export function grantLink(grantID, content = code(grantID)) {
   return h("a", { href: address("grants", {}, [grantID]) }, content);
 }
+
+/** Says how often a limit is given anew: `a day`, `in all`. */
+export const eachPeriod = (period) => ({ total: "in all", hour: "an hour" })[period] ?? `a ${period}`;

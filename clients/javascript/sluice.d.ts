@@ -57,9 +57,9 @@ export interface UploadResult {
   /** The entity tag, without quotes, if the store tells it. */
   etag?: string;
   /**
-   * `landed`: the gateway found the object, and it is what was bound, or it was reported and has been deleted since.
-   * `unverified`: the store does not tell the SHA-256 that was bound. Absent if the gateway was not asked or could not tell, or if the signal fired once
-   * the store had the object.
+   * `landed`: the gateway found the object, and it is what was bound; or the store had reported or completed it, and it
+   * has been deleted or replaced since. `unverified`: the object fits, but the store does not tell the SHA-256 that was
+   * bound. Absent if the gateway was not asked or could not tell, or if the signal fired once the store had the object.
    */
   state?: "landed" | "unverified";
   /** The number of parts. Absent if one request sent the file. */

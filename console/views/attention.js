@@ -24,7 +24,7 @@ export async function attention(page, { quotas, gateways, backlog, uploads }) {
     return pages.all().then((rows) => judge(rows, pages.done));
   };
   const checks = [
-    gateways?.then(({ data }) => gatewayNews(data.items)),
+    gateways?.then(gatewayNews),
     // Of many that are near their limit, those that are used up are read by themselves.
     quotas.then(({ data }) =>
       data.nextPageToken ? read("listQuotas", { nearLimit: 1 }, quotaNews) : quotaNews(data.items, true),
@@ -248,9 +248,9 @@ function backlogNews({ due, dueSince }) {
 }
 
 async function testBuckets(page) {
-  const { data } = await page.call("listBuckets", { query: { pageSize: 20 } });
+  const buckets = await page.pages("listBuckets", { query: { pageSize: 1000 } }).all();
   const found = [];
-  for (const bucket of data.items) {
+  for (const bucket of buckets) {
     const href = address("buckets", {}, [bucket.name]);
     try {
       const answer = await page.call("validateBucket", { path: { bucket: bucket.name } });

@@ -241,7 +241,11 @@ function validation(data) {
       ? h("p", { class: "faint" }, `The store's clock differs by ${duration(data.clockDifference)}.`)
       : null,
     data.probeLeft
-      ? message("warn", "The probe may still be there", h("p", {}, "Remove it at the store: ", code(data.probeKey)))
+      ? message(
+          "warn",
+          "The probe may still be there, or arrive yet",
+          h("p", {}, "Look in a while for keys that begin with this one, and remove them at the store: ", code(data.probeKey)),
+        )
       : null,
   ];
 }

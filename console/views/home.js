@@ -100,7 +100,7 @@ async function loadAll(page, range, places, signal) {
   );
   const quotas = shared(page.call("listQuotas", { query: { nearLimit: 0.8, pageSize: 100 } }));
   // A delegated admin may not read these.
-  const gateways = page.may("listGateways") ? shared(page.call("listGateways", { query: { pageSize: 100 } })) : null;
+  const gateways = page.may("listGateways") ? shared(page.pages("listGateways", { query: { pageSize: 1000 } }).all()) : null;
   const backlog = page.may("getSettlingBacklog") ? shared(page.call("getSettlingBacklog")) : null;
   const uploads = shared(usage.then((rows) => fateOf(page, range, rows)));
 
@@ -112,7 +112,7 @@ async function loadAll(page, range, places, signal) {
     show("principals", async () => topPrincipals(page, range, await usage)),
     show("quotas", async () => nearLimits((await quotas).data)),
     show("uploads", async () => fates(range, await uploads)),
-    gateways ? show("gateways", async () => gatewayTable((await gateways).data.items)) : null,
+    gateways ? show("gateways", async () => gatewayTable(await gateways)) : null,
     show("attention", () => attention(page, { quotas, gateways, backlog, uploads })),
   ]);
 }

@@ -7,6 +7,7 @@ import { bytes, count, exactBytes, number, parseBytes, parseNumber, principal } 
 import { busy, button, disclosure, facts, message, problemBox } from "../parts.js";
 import { commandLines } from "../shell.js";
 import { toast } from "../toast.js";
+import { eachPeriod } from "../values.js";
 import { quotaMeter, quotaTitle, writer } from "./quota-parts.js";
 
 /** Changes the limit, the only member of a quota that can change. A limit of bytes may be written in words. */
@@ -41,9 +42,7 @@ export async function edit(page, id) {
           ? isBytes
             ? "Write a size, such as 10 GiB or 4096."
             : "Write a whole number."
-          : `${isBytes ? `${bytes(limit)}, ${number(limit)} bytes` : `${number(limit)} links`} a ${quota.period}`
-              .replace("a total", "in all")
-              .replace("a hour", "an hour"),
+          : `${isBytes ? `${bytes(limit)}, ${number(limit)} bytes` : `${number(limit)} links`} ${eachPeriod(quota.period)}`,
       );
       fill(
         effect,

@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { bytes, code, number, principal, time } from "../format.js";
 import { meter } from "../parts.js";
+import { eachPeriod } from "../values.js";
 
 export const writer = (quota) => (quota.metric === "bytes" ? bytes : number);
 
@@ -22,7 +23,7 @@ export function covers(quota) {
     {},
     what,
     quota.bucket ? [" in ", code(quota.bucket)] : null,
-    { total: " in all", hour: " an hour" }[quota.period] ?? ` a ${quota.period}`,
+    ` ${eachPeriod(quota.period)}`,
   );
 }
 

@@ -149,9 +149,9 @@ extension Sluice {
         public let size: Int64
         /// The entity tag, without quotes, if the store tells it.
         public let etag: String?
-        /// `landed` if the gateway found the object and it is what was bound, or if it was reported and has been
-        /// deleted since; `unverified` if the store does not tell the SHA-256 that was bound. Absent if the gateway was
-        /// not asked or could not tell.
+        /// `landed` if the gateway found the object and it is what was bound, or if the store had reported or completed
+        /// it and it has been deleted or replaced since; `unverified` if the object fits, but the store does not tell
+        /// the SHA-256 that was bound. Absent if the gateway was not asked or could not tell.
         public let state: UploadState?
         /// The number of parts. Absent if one request sent the file.
         public let parts: Int?

@@ -18,6 +18,8 @@ actor QualificationRound {
     private(set) var isCutShort = false
     /// Keys that objects may have, and the versions that the store told.
     private var touched: [String: Set<String>] = [:]
+    /// Keys to which an upload was sent that got no answer.
+    private var unanswered: Set<String> = []
     /// Uploads in parts that were started, and neither completed nor aborted as far as the store told.
     private var uploads: [(id: String, key: String)] = []
 
@@ -59,6 +61,8 @@ actor QualificationRound {
         requests += 1
         let answer = await transport(call)
         if let key, let version = answer?.version { touched[key, default: []].insert(version) }
+        // It may arrive after the removal.
+        if let key, answer == nil, ["PUT", "POST"].contains(call.method) { unanswered.insert(key) }
         return answer
     }
 
@@ -193,9 +197,9 @@ actor QualificationRound {
                 let isRemoved = await remove(key, version: version)?.isRemoval ?? false
                 isGone = isGone && isRemoved
             }
-            if !isGone { left.append(key) }
+            if !isGone || unanswered.contains(key) { left.append(key) }
         }
-        (touched, uploads) = ([:], [])
+        (touched, uploads, unanswered) = ([:], [], [])
         return left
     }
 

@@ -22,6 +22,8 @@ public struct StoreCall: Sendable {
 public struct StoreAnswer: Sendable {
     /// The status.
     public var status: Int
+    /// The status that the store sent, if ``status`` says what it meant instead.
+    private var sentStatus: Int?
     /// Header fields.
     public var fields: [NamedValue]
     /// The beginning of the body.
@@ -45,6 +47,7 @@ public struct StoreAnswer: Sendable {
     var completion: StoreAnswer {
         guard isSuccess, let code = element("Code") else { return self }
         var answer = self
+        answer.sentStatus = status
         answer.status = ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) ? 500 : 400
         return answer
     }
@@ -72,11 +75,12 @@ public struct StoreAnswer: Sendable {
         return String(text[start.upperBound..<end.lowerBound])
     }
 
-    /// The status, and the store's code.
+    /// The status that was sent, and the store's code.
     var summary: String {
+        let sent = sentStatus ?? status
         guard !isSuccess, let code = element("Code"), code.consists(of: .visible, count: 0...64)
-        else { return "\(status)" }
-        return "\(status) \(code)"
+        else { return "\(sent)" }
+        return "\(sent) \(code)"
     }
 }
 

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Reads one JSON text (RFC 8259) and accepts it only if there is exactly one way to understand it.
 ///
 /// The reader refuses bytes that are not UTF-8, more than 32 levels of nesting, duplicate member names, lone
@@ -110,7 +112,7 @@ public struct JSONReader: Sendable {
     private mutating func members() throws(JSONError) -> Int {
         let first = places.count
         var count = 0
-        var names: Set<String> = []
+        var names: Set<[UInt8]> = []
         skipWhitespace()
         if take(UInt8(ascii: "}")) { return 0 }
         repeat {
@@ -131,7 +133,7 @@ public struct JSONReader: Sendable {
 
     /// Returns whether a member name differs from those of the earlier members. A few names are compared one by one; a
     /// set pays off only for many.
-    private func isNew(_ name: Int, among first: Int, _ count: Int, _ names: inout Set<String>) -> Bool {
+    private func isNew(_ name: Int, among first: Int, _ count: Int, _ names: inout Set<[UInt8]>) -> Bool {
         guard count >= 16 else {
             var other = first
             while other < name {
@@ -143,16 +145,18 @@ public struct JSONReader: Sendable {
         if names.isEmpty {
             var other = first
             while other < name {
-                names.insert(text(of: places[other]))
+                names.insert(Array(text(of: places[other]).utf8))
                 other = Int(places[other + 1].next)
             }
         }
-        return names.insert(text(of: places[name])).inserted
+        return names.insert(Array(text(of: places[name]).utf8)).inserted
     }
 
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         let (left, right) = (places[left], places[right])
-        guard left.kind == .plainString, right.kind == .plainString else { return text(of: left) == text(of: right) }
+        guard left.kind == .plainString, right.kind == .plainString else {
+            return text(of: left).isSameBytes(as: text(of: right))
+        }
         guard left.end - left.start == right.end - right.start else { return false }
         let (leftStart, rightStart) = (Int(left.start), Int(right.start))
         for index in 0..<(Int(left.end) - leftStart)

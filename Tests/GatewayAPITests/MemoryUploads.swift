@@ -56,6 +56,8 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         }
     }
 
+    func prove(_ admin: ChangeContext) async throws(GatewayError) {}
+
     func abort(
         _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
     ) async throws(GatewayError) -> Bool {

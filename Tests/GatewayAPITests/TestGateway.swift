@@ -82,7 +82,7 @@ struct TestGateway {
                 keys: CallbackKeys(
                     fetcher: callbackKeys, origins: CallbackKeys.defaultOrigins, now: { Self.now }),
                 isAtOSS: { name async throws(GatewayError) in
-                    try await cache.presentLocation(of: name)?.bucket.provider == .oss
+                    try await cache.presentBucket(named: name)?.provider == .oss
                 }, now: { Self.now }),
             eventSecrets: EventSecrets(records: events, now: { Self.now }, randomBytes: randomBytes),
             accessOverview: AccessOverview(cache: cache, usage: ledger),

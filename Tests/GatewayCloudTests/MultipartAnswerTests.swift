@@ -412,6 +412,21 @@ import Testing
         }
     }
 
+    @Test func `an admin whose credential has ended has nothing discarded`() async throws {
+        let peer = TestPeer { request in
+            request.method == .head ? Self.object(tagged: Self.expectedETag) : .bytes("<html/>")
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("id-1")
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            desk.rows.admitsAdmins.withLock { $0 = false }
+            await #expect(throws: GatewayError.staleCaller) { try await desk.abort(upload.id, inRequest: "r-2") }
+            #expect(desk.rows.state(of: upload.id) == .completing && desk.rows.audited == [])
+            #expect(peer.requests.map(\.method) == [.post, .head])
+        }
+    }
+
     /// Another gateway may have the key.
     @Test func `no upload ends where no master key opens the bucket's credential`() async throws {
         let peer = TestPeer { _ in .bytes("", status: .noContent) }

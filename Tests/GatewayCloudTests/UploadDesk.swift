@@ -92,6 +92,8 @@ final class MemoryRows: MultipartUploadRows {
     private let uploads = Mutex<[UUID: MultipartUpload]>([:])
     private let changes = Mutex<[MultipartChange]>([])
     private let audit = Mutex<[String]>([])
+    /// Whether the credentials of admins stand.
+    let admitsAdmins = Mutex(true)
 
     /// The requests of admins that the audit tells of, in order.
     var audited: [String] { audit.withLock { $0 } }
@@ -134,9 +136,14 @@ final class MemoryRows: MultipartUploadRows {
         }
     }
 
+    func prove(_ admin: ChangeContext) async throws(GatewayError) {
+        guard admitsAdmins.withLock({ $0 }) else { throw .staleCaller }
+    }
+
     func abort(
         _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
     ) async throws(GatewayError) -> Bool {
+        try await prove(admin)
         let isMoved = try await move(id, from: [state], to: change)
         if isMoved { audit.withLock { $0.append(admin.requestID) } }
         return isMoved

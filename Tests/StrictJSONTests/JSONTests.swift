@@ -87,6 +87,13 @@ struct JSONTests {
         #expect(try names(row.merged(with: read(#"{"\u212a":null}"#))) == [letter])
         #expect(names(row.without(["\u{212a}"])) == [letter])
         #expect(names(row.without(["K"])).isEmpty)
+        let others = (0..<16).map { ",\"m\($0)\":0" }.joined()
+        for sign in ["\u{212a}", #"\u212a"#] {
+            for rest in ["", others] {
+                #expect(try names(read("{\"K\":1\(rest),\"\(sign)\":2}")).count == (rest.isEmpty ? 2 : 18))
+                #expect(throws: JSONError.self) { try read("{\"K\":1\(rest),\"\\u004b\":2}") }
+            }
+        }
         for node in [JSONNode.tree(row), try JSONText(reading: Array(#"{"K":1}"#.utf8)).root] {
             var members = try #require(JSONMembers(node))
             #expect(members.take("\u{212a}")?.value == nil)

@@ -46,7 +46,8 @@ CROSS JOIN LATERAL (SELECT greatest(e.expires_at, i.issued_at + (e.expires_at - 
 LEFT JOIN landings l ON l.issuance_id = i.id
 LEFT JOIN landed_uploads k ON k.issuance_id = i.id AND l.issuance_id IS NULL
 -- Clocks may differ by half a minute, and an upload may end a quarter of an hour after its link. The gateway itself
--- completes uploads in parts. Before that, a report is about another upload or, at old releases of Ceph, about a part.
+-- completes uploads in parts. Before that, a report cannot be told from one about another upload or, at old releases of
+-- Ceph, about a part.
 LEFT JOIN LATERAL (
     SELECT s.made_at, s.size, s.etag
     FROM store_events s

@@ -49,8 +49,8 @@ struct Command: Sendable {
             workingDirectory: FilePath(workingDirectory),
             platformOptions: options
         )
-        // Given as a text, the input would stay open where the task is cancelled before all of it is written, and the
-        // library ends the process for that.
+        // With `input: .string`, a task that is cancelled leaves the pipe open, and swift-subprocess stops the whole
+        // demo with `fatalError`.
         let bytes = Array(input.utf8)
         let result = try await Subprocess.run(
             configuration, input: bytes.span, output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))

@@ -51,8 +51,8 @@ struct IssuerExaminer: Sendable {
         return await documents.document(at: url, within: nil)
     }
 
-    /// The URL of the discovery document; `nil` if the issuer's name is no URL, or if it shares a secret with the
-    /// gateway.
+    /// The URL of the discovery document; `nil` if the issuer's name is no URL that can be fetched, or if it shares a
+    /// secret with the gateway.
     private static func discoveryURL(of issuer: Issuer) -> String? {
         if case .secret = issuer.keys { return nil }
         return issuer.discoveryURL
@@ -74,7 +74,8 @@ private struct Round {
 
     mutating func judgeDiscovery(_ document: IssuerDocument?, at url: String?) {
         guard let document, let url else {
-            let advice = "The issuer's name is not a URL, or its tokens have a shared secret: there is no document."
+            let advice =
+                "The issuer's name is no URL that can be fetched, or its tokens have a shared secret: there is no document."
             note(.init(.discovery, .skipped, advice: advice))
             note(.init(.issuer, .skipped))
             return note(.init(.keysURL, .skipped))

@@ -130,13 +130,16 @@ extension Issuer {
         let isShared = if case .secret = keys { true } else { false }
         try require(
             console.hasEndpoints || (discoveryURL != nil && !isShared), "console",
-            "Both endpoints are required: the issuer's name is no URL, or its tokens have a shared secret.")
+            "Both endpoints are required: the issuer's name is no URL that can be fetched, or its tokens have a shared secret."
+        )
     }
 
-    /// The URL of the discovery document (OpenID Connect Discovery, section 4); `nil` if the issuer's name is no URL.
+    /// The URL of the discovery document (OpenID Connect Discovery, section 4); `nil` if the issuer's name is no URL
+    /// that can be fetched.
     public var discoveryURL: String? { Self.discoveryURL(of: issuer) }
 
-    /// The URL of the discovery document of the issuer with a name; `nil` if that is no URL.
+    /// The URL of the discovery document of the issuer with a name; `nil` if that is no URL that can
+    /// be fetched.
     public static func discoveryURL(of name: String) -> String? {
         guard isDocumentURL(name) else { return nil }
         let bytes = name.utf8

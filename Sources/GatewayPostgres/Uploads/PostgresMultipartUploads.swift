@@ -60,6 +60,11 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         try await !execute(MultipartUploadTable.move, (id, states, change)).isEmpty
     }
 
+    /// Tests whether the credential of an admin still stands.
+    public func prove(_ admin: ChangeContext) async throws(GatewayError) {
+        if let proof = admin.proof { _ = try await execute(PolicyLogTable.prove, proof) }
+    }
+
     /// Changes the state of an upload if it is `state`, and adds an audit row saying that an admin has the upload
     /// aborted. Returns whether it was.
     public func abort(

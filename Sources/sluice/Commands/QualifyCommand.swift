@@ -114,9 +114,8 @@ struct QualifyCommand: AsyncParsableCommand {
         let pool = PostgresPool(configuration, size: 1, logger: logger)
         let source = PostgresPolicySource(pool: pool, keys: keys, logger: logger)
         let found: (bucket: Bucket, credential: StorageCredential)?
-        do throws(GatewayError) { found = try await PolicyCache(source: source).location(of: name) } catch {
+        do { found = try await PolicyCache(source: source).location(of: name) } catch {
             await pool.close()
-            if let cause = error.cause { throw ValidationError("The bucket '\(name)' cannot be tried: \(cause).") }
             throw error
         }
         await pool.close()

@@ -67,6 +67,11 @@ public protocol MultipartUploadRows: Sendable {
         _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
     ) async throws(GatewayError) -> Bool
 
+    /// Tests whether the credential of an admin still stands, before something is done that no row tells of.
+    ///
+    /// - Throws: `staleCaller` if it does not, `unavailable`.
+    func prove(_ admin: ChangeContext) async throws(GatewayError)
+
     /// Changes the state of an upload if it is `state`, and writes to the audit log that an admin aborts the upload,
     /// both or neither; returns whether it was.
     func abort(

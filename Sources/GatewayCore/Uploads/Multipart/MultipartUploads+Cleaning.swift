@@ -33,12 +33,16 @@ extension MultipartUploads {
     }
 
     private func abort(_ upload: MultipartUpload, by admin: ChangeContext?) async throws(GatewayError) {
-        try await clean(upload, by: admin)
-        // A completion may have come first.
-        let state = try await self.upload(upload.id).state
-        guard state != .completed, state != .completing else {
-            throw .conflict(reason: "The upload is \(state.rawValue).")
+        var upload = upload
+        // What was read may have changed meanwhile: a start or a refused completion that ends leaves the upload open.
+        for _ in 0..<3 {
+            try await clean(upload, by: admin)
+            upload = try await self.upload(upload.id)
+            if upload.state == .aborting || upload.state == .aborted { return }
+            // A completion may have come first.
+            if upload.state == .completed || upload.state == .completing { break }
         }
+        throw .conflict(reason: "The upload is \(upload.state.rawValue).")
     }
 
     /// Makes the store discard the parts of an abandoned upload. If the object that they make is at the store, the
@@ -64,6 +68,7 @@ extension MultipartUploads {
         if upload.state == .completing, let storeUploadID = upload.storeUploadID,
             let etag = try await store.etag(of: upload, mayBeComplete: true)
         {
+            if let admin { try await rows.prove(admin) }
             let wasUnfinished = try await store.abort(storeUploadID, of: upload)
             // If the store had not completed this upload, a tag that is no digest is of another.
             let isCertain = upload.isTold(by: etag)

@@ -22,6 +22,15 @@ extension String {
         }
     }
 
+    /// Whether this text sorts before another one in PostgreSQL's collation "C", which compares bytes.
+    @inlinable
+    public func precedesInBytes(_ other: String) -> Bool {
+        let precedes = unsafe utf8.withContiguousStorageIfAvailable { left in
+            unsafe other.utf8.withContiguousStorageIfAvailable { right in unsafe left.precedesInBytes(right) }
+        }
+        return (precedes ?? nil) ?? utf8.lexicographicallyPrecedes(other.utf8)
+    }
+
     /// Whether the text contains neither control characters below U+0020 nor two given ASCII characters.
     @inlinable
     public func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
@@ -47,6 +56,13 @@ extension UnsafeBufferPointer<UInt8> {
             return isEmpty && other.isEmpty
         }
         return unsafe left == right || memcmp(left, right, count) == 0
+    }
+
+    @usableFromInline
+    func precedesInBytes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let left = baseAddress, let right = other.baseAddress else { return count < other.count }
+        let order = unsafe memcmp(left, right, min(count, other.count))
+        return order == 0 ? count < other.count : order < 0
     }
 
     @usableFromInline

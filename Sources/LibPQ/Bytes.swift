@@ -1,5 +1,3 @@
-import Glibc
-
 extension Span<UInt8> {
     /// Returns the bytes as one big-endian number; `nil` if their count differs from the number's size.
     @inline(__always)
@@ -48,31 +46,6 @@ extension UnsafeMutableRawBufferPointer {
 }
 
 extension String {
-    /// Whether this text sorts before another one in PostgreSQL's collation "C", which compares bytes.
-    public func precedesInBytes(_ other: String) -> Bool {
-        unsafe withContiguousBytes { left in
-            unsafe other.withContiguousBytes { right in
-                let common = min(left.count, right.count)
-                guard let ours = left.baseAddress, let theirs = right.baseAddress, common > 0 else {
-                    return left.count < right.count
-                }
-                let order = unsafe memcmp(ours, theirs, common)
-                return order == 0 ? left.count < right.count : order < 0
-            }
-        }
-    }
-
-    /// Whether two texts have the same bytes; `==` also holds for texts that are only canonically equivalent.
-    public func equalsInBytes(_ other: String) -> Bool {
-        unsafe withContiguousBytes { left in
-            unsafe other.withContiguousBytes { right in
-                guard left.count == right.count else { return false }
-                guard let ours = left.baseAddress, let theirs = right.baseAddress else { return true }
-                return unsafe ours == theirs || memcmp(ours, theirs, left.count) == 0
-            }
-        }
-    }
-
     /// Calls a function with the text's UTF-8 bytes.
     @inline(__always)
     func withContiguousBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {

@@ -48,6 +48,7 @@ import Testing
         for left in texts {
             for right in texts {
                 #expect(left.isSameBytes(as: right) == left.utf8.elementsEqual(right.utf8))
+                #expect(left.precedesInBytes(right) == left.utf8.lexicographicallyPrecedes(right.utf8))
             }
             #expect(left.isSameBytes(as: String(Array(left))))
             for ascii in texts where ascii.utf8.allSatisfy({ $0 < 0x80 }) {

@@ -85,6 +85,7 @@ import Testing
             ]
             #expect(Set(well.findings.compactMap { $0["check"].text }) == Set(subjects), "\(well.findings)")
             #expect(well.has("gateways", "ok", "Gateways that run: 1"))
+            #expect(well.has("roles", "ok", "append to the ledger and the logs"))
             #expect(well.has("listeners", "ok", "in use, by a gateway"))
             #expect(well.has("master-key", "ok", "1 under 'k1'") && well.has("outbound", "ok", "answer: 1"))
 
@@ -254,6 +255,7 @@ import Testing
                 end: partition("ATTACH PARTITION issuances_%s FOR VALUES FROM (%L) TO (%L)")),
             Ailment(
                 name: "a function was dropped", check: "schema", outcome: "failed", message: "prune_policy_log",
+                advice: "Run 'sluice migrate'",
                 begin: "ALTER FUNCTION prune_policy_log RENAME TO gone",
                 end: "ALTER FUNCTION gone RENAME TO prune_policy_log"),
             Ailment(
@@ -442,7 +444,37 @@ import Testing
         }
     }
 
-    @Test func `beside a server with a certificate for another name, it advises nobody to stop it`() async throws {
+    /// Made by `openssl ca -selfsign -startdate 20200101000000Z -enddate 20210203040506Z`, with a key of Ed25519.
+    private static let expiredCertificate = """
+        -----BEGIN CERTIFICATE-----
+        MIHuMIGhAhRoXUPpyQx4par1FdVzoF5UqQD4PjAFBgMrZXAwGjEYMBYGA1UEAwwP
+        Z2F0ZXdheS5leGFtcGxlMB4XDTIwMDEwMTAwMDAwMFoXDTIxMDIwMzA0MDUwNlow
+        GjEYMBYGA1UEAwwPZ2F0ZXdheS5leGFtcGxlMCowBQYDK2VwAyEAhv0yl50w9/NY
+        EBLBIw3mXdByFvCJDyIjdUqrKj5qZK4wBQYDK2VwA0EAvQOHdXHYDyGaMllNeTlK
+        0Ufw5peBZxIPBnM4QHA7eEyAQXp6pcomKGWFkYlruZhhIFp8JquYVtzIr+OrA/1q
+        BA==
+        -----END CERTIFICATE-----
+        """
+
+    @Test func `a certificate is named that has expired or soon will`() async throws {
+        try await Supervisor.withFolder { folder in
+            let files = ReloadTests.Files(in: folder)
+            let settings = [
+                "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+            ]
+            _ = try await files.renew("long", days: 9)
+            let fresh = try await examine(settings)
+            #expect(fresh.has("files", "ok"), "\(fresh.findings)")
+            _ = try await files.renew("short", days: 6)
+            let short = try await examine(settings)
+            #expect(short.has("files", "warning", "'\(files.certificate.path)' expires at ", "SIGHUP"))
+            try Self.expiredCertificate.write(to: files.certificate, atomically: true, encoding: .utf8)
+            let expired = try await examine(settings)
+            #expect(expired.has("files", "failed", "expired at 2021-02-03T04:05:06Z", "Renew it"))
+        }
+    }
+
+    @Test func `beside a server whose certificate cannot be verified, it advises nobody to stop it`() async throws {
         try await Supervisor.withFolder { folder in
             let files = ReloadTests.Files(in: folder)
             _ = try await files.renew("gateway.example")
@@ -456,7 +488,7 @@ import Testing
                 let found = try await examine(environment)
                 #expect(found.has("listeners", "ok", "in use, by a server with TLS"), "\(found.findings)")
                 #expect(!found.has("listeners", "warning"))
-                #expect(found.has("gateways", "skipped", "certificate for another name", "/readyz"))
+                #expect(found.has("gateways", "skipped", "cannot be verified at this address", "/readyz"))
                 await site.end(gateway) { #expect(await gateway.terminate() == 0) }
             }
         }

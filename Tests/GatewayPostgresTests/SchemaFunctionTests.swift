@@ -43,6 +43,20 @@ import Testing
         #expect(try await connection.number(lines) == before.0 + 1)
     }
 
+    @Test(.database(.migrated)) func `a function that somebody dropped comes back, with its rights and its trigger`()
+        async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript("DROP FUNCTION uuid_v7; DROP FUNCTION keep_membership CASCADE")
+        let migrator = Migrator(connection: connection)
+        #expect(try await migrator.migrate().functions == ["keep_membership", "uuid_v7"])
+        let right = "SELECT has_function_privilege('sluice_gateway', p.oid, 'EXECUTE')::int FROM pg_proc p"
+        #expect(try await connection.number("\(right) WHERE p.proname = 'uuid_v7'") == 1)
+        let triggers = "SELECT count(*) FROM pg_trigger WHERE tgname = 'memberships_are_kept'"
+        #expect(try await connection.number(triggers) == 1)
+        #expect(try await migrator.migrate().functions == [])
+    }
+
     @Test(.database(.migrated)) func `a function with another contract under the same name is refused`() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let changed = try Self.functions(changing: "is_live_gateway") {

@@ -64,7 +64,7 @@ enum StatementLists {
             StoreEventTable.insert.text, EventSecretTable.rotate.text, EventSecretTable.ofBucket.text,
             EventSecretTable.remove.text, MasterKeyRotation.lackingGateways.text,
             DatabaseDiagnosis.readServer.text, DatabaseDiagnosis.readLogin.text,
-            DatabaseDiagnosis.readMissingFunctions.text, DatabaseDiagnosis.readMissingDays.text,
+            Migrator.readMissingFunctions.text, DatabaseDiagnosis.readMissingDays.text,
             DatabaseDiagnosis.countSealed.text,
             DatabaseDiagnosis.readGateways.text, DatabaseDiagnosis.readEndpoints.text,
             DatabaseTrial.process.text, DatabaseTrial.shares.text, DatabaseTrial.takesAlone.text,

@@ -50,11 +50,6 @@ public struct RawConnection: ~Copyable {
         try send(Array(text.utf8))
     }
 
-    /// Ends the sending direction. What the peer sends can still be read.
-    public func finishSending() {
-        shutdown(descriptor, CInt(SHUT_WR))
-    }
-
     /// Returns the next bytes as they arrive, at most 64 KiB; empty at the end of the connection.
     public mutating func receive() throws(RawHTTPError) -> [UInt8] {
         if !received.isEmpty {

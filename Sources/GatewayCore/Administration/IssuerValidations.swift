@@ -6,7 +6,7 @@ public struct IssuerValidations: Sendable {
     private let audit: any AuditLog
     private let examine: @Sendable (Issuer, Secret<String>?, _ origin: String?) async -> IssuerValidation
     /// Limits concurrent checks, as each one holds connections to an issuer for some seconds.
-    private let gate = Gate(size: 8)
+    private let gate = Gate(size: 8, for: "issuers")
 
     /// Creates the use case from its parts.
     ///

@@ -24,9 +24,9 @@ public final class CallbackKeys: Sendable {
     private let held = Mutex(LeastRecentlyUsed<String, Held>(maxCount: 8, maxCost: 8))
     /// Anyone can name an address at the listed origins. Held keys are therefore refetched through a gate of their own,
     /// and do not wait behind fetches of other addresses.
-    private let fetches = Gate(size: 4)
+    private let fetches = Gate(size: 4, for: "keys of callbacks")
     private let allowance = Mutex(TokenBucket(burst: 8, perSecond: 2))
-    private let refetches = Gate(size: 1)
+    private let refetches = Gate(size: 1, for: "keys of callbacks")
 
     private static let maxAge: TimeInterval = 86_400
 

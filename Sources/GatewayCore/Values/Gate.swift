@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits how many callers run an operation at the same time.
-public final class Gate: Sendable {
+final class Gate: Sendable {
     private struct Present {
         var count = 0
         var byPrincipal: [Principal: Int] = [:]
@@ -9,6 +9,7 @@ public final class Gate: Sendable {
 
     private let size: Int
     private let share: Int
+    private let purpose: StaticString
     private let present = Mutex(Present())
 
     /// Creates a gate.
@@ -16,8 +17,10 @@ public final class Gate: Sendable {
     /// - Parameters:
     ///   - size: Number of callers admitted at the same time.
     ///   - share: How many of them may act for one principal; `nil` for all.
-    public init(size: Int, share: Int? = nil) {
+    ///   - purpose: What callers wait for, in the plural, for the refusal.
+    init(size: Int, share: Int? = nil, for purpose: StaticString = "stores") {
         self.size = size
+        self.purpose = purpose
         self.share = share ?? size
     }
 
@@ -28,14 +31,14 @@ public final class Gate: Sendable {
     ///   - body: The operation.
     /// - Returns: The result of `body`.
     /// - Throws: `slowDown` if the gate is full or the principal has its share, and whatever `body` throws.
-    public func pass<Value: Sendable>(
+    func pass<Value: Sendable>(
         for principal: Principal? = nil, _ body: () async throws(GatewayError) -> Value
     ) async throws(GatewayError) -> Value {
         let refusal = present.withLock { present -> Cause? in
-            guard present.count < size else { return "too many requests wait for stores" }
+            guard present.count < size else { return Cause("too many requests wait for \(purpose)") }
             if let principal {
                 guard present.byPrincipal[principal, default: 0] < share else {
-                    return "the principal has all the requests that wait for stores which one may have"
+                    return Cause("the principal has all the requests that wait for \(purpose) which one may have")
                 }
                 present.byPrincipal[principal, default: 0] += 1
             }

@@ -77,18 +77,6 @@ extension DatabaseDiagnosis {
             excessRights: try row.next())
     }
 
-    static let readMissingFunctions = Statement<Void, String>(
-        """
-        SELECT f.name FROM schema_functions f
-        WHERE NOT EXISTS (
-            SELECT FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proname = f.name
-        )
-        ORDER BY f.name
-        """, onlyReads: true
-    ) { row throws(PostgresError) in
-        try row.next()
-    }
-
     static let readMissingDays = Statement<Void, String>(
         """
         SELECT d.day::text

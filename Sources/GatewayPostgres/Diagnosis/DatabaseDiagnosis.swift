@@ -36,7 +36,7 @@ public struct DatabaseDiagnosis: Sendable {
 
     /// Lists functions that are on record as applied and do not exist.
     public func missingFunctions() async throws(PostgresError) -> [String] {
-        try await connection.execute(Self.readMissingFunctions)
+        try await connection.execute(Migrator.readMissingFunctions)
     }
 
     /// Lists those of today and tomorrow for which the ledger has no partition, by UTC.

@@ -43,8 +43,8 @@ extension Migrator {
         if removes { try transaction.perform(Self.endDecisions, "migration \(migration.version)") }
     }
 
-    /// Applies functions whose checksums differ, and marks those without a file, which ``finish()`` drops. Then grants
-    /// the gateway's role its rights, which a new function lacks.
+    /// Applies functions whose checksums differ and those that somebody dropped, and marks those without a file, which
+    /// ``finish()`` drops. Then grants the gateway's role its rights, which a new function lacks.
     ///
     /// If a body changes, no recording runs meanwhile and earlier decisions are stale, so that two bodies never work
     /// side by side. Gateways go on afterwards.
@@ -52,7 +52,8 @@ extension Migrator {
     /// - Returns: Names of the functions applied, and whether the role exists.
     func applyFunctions() async throws -> (names: [String], roleIsReady: Bool) {
         try await withSchema { transaction, database in
-            let changed = goal.functionsToApply(in: database)
+            let dropped = try transaction.execute(Self.readMissingFunctions)
+            let changed = goal.functionsToApply(in: database, dropped: dropped)
             let replaces = changed.contains { own in
                 database.functions.contains { $0.name == own.name && $0.checksum != own.checksum }
             }
@@ -239,6 +240,19 @@ extension Migrator {
         "SELECT \(SchemaState.columns)", onlyReads: true
     ) { row throws(PostgresError) in
         try SchemaState(row, from: 0)
+    }
+
+    /// Lists functions that are on record as applied and do not exist.
+    static let readMissingFunctions = Statement<Void, String>(
+        """
+        SELECT f.name FROM schema_functions f
+        WHERE NOT EXISTS (
+            SELECT FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proname = f.name
+        )
+        ORDER BY f.name
+        """, onlyReads: true
+    ) { row throws(PostgresError) in
+        try row.next()
     }
 
     static let insertMigration = Statement<SchemaState.AppliedMigration, Void>(

@@ -24,7 +24,9 @@ public final class SchemaFit: Sendable {
         This version does not fit the schema: run 'sluice migrate', or start the version that fits.
         """
     /// The message when the schema lacks parts that recordings need.
-    static let partsMissing = "Functions, tables or columns that recordings need are missing: run 'sluice migrate'."
+    static let partsMissing = """
+        Functions, tables or columns that recordings need are missing: run 'sluice migrate', which makes functions again.
+        """
 
     /// Creates an object that says the schema fits until ``breaks(_:)`` is called.
     ///

@@ -113,8 +113,10 @@ struct SchemaState: Sendable, Equatable {
     }
 
     /// Lists the functions that a database lacks, has with another body, or was about to drop.
-    func functionsToApply(in database: SchemaState) -> [AppliedFunction] {
-        functions.filter { !database.functions.contains($0) }
+    ///
+    /// - Parameter dropped: Names that the database has on record, although no such function exists.
+    func functionsToApply(in database: SchemaState, dropped: [String]) -> [AppliedFunction] {
+        functions.filter { !database.functions.contains($0) || dropped.contains($0.name) }
     }
 
     /// Lists the functions of a database that this state does not have.

@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import LibPQ
@@ -114,7 +115,7 @@ extension RecordBatch {
             for (place, scope) in entry.proposal.scopes.enumerated() {
                 if place < previous.count {
                     let known = references[previous.lowerBound + place]
-                    if scopes[Int(known) - 1].equalsInBytes(scope.rawValue) {
+                    if scopes[Int(known) - 1].isSameBytes(as: scope.rawValue) {
                         references.append(known)
                         continue
                     }

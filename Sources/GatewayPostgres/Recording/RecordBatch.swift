@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import LibPQ
@@ -78,7 +79,7 @@ struct RecordBatch: Sendable {
         slots.reserveCapacity(charges.count)
         for charge in charges {
             if let last = slots.last, last.quota == charge.quota,
-                last.holder.rawValue.equalsInBytes(charge.holder.rawValue)
+                last.holder.rawValue.isSameBytes(as: charge.holder.rawValue)
             {
                 let (sum, overflow) = last.amount.addingReportingOverflow(charge.amount)
                 slots[slots.count - 1].amount = last.amount < 0 || overflow ? -1 : sum

@@ -147,7 +147,7 @@ extension Doctor {
         guard missing.isEmpty else {
             report.note(
                 .schema, .failed, "Functions were dropped: \(missing.joined(separator: ", ")).",
-                advice: "Delete their rows from schema_functions as the owner, and run 'sluice migrate'.")
+                advice: "Run 'sluice migrate', which makes those of this version again.")
             return true
         }
         if report.findings.last?.check != .schema {
@@ -208,7 +208,10 @@ extension Doctor {
                 advice: "As the owner of the database: GRANT TEMPORARY ON DATABASE … TO sluice_gateway")
         }
         guard report.findings.count == before else { return }
-        report.note(.roles, .ok, "The login '\(login.name)' has the rights of a gateway and no others.")
+        report.note(
+            .roles, .ok,
+            "The login '\(login.name)' may read the tables, call the functions and append to the ledger and the logs. "
+                + "It may not change those, nor create objects in the schema.")
     }
 
     private mutating func judgeMasterKey(

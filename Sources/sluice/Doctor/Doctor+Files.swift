@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LibCrypto
 import LocalFiles
 import StrictJSON
 
@@ -9,7 +10,8 @@ extension Doctor {
         .databasePasswordFile, .masterKeyFile, .bootstrapAdminKeyFile, .tlsKeyFile,
     ]
 
-    /// Looks at the files that settings name: whether they are there, and who can needlessly read the secret ones.
+    /// Looks at the files that settings name: whether they are there, who can needlessly read the secret ones, and when
+    /// the certificate expires.
     mutating func examineFiles(_ options: SettingsOptions, _ reader: SettingReader) {
         var reader = reader
         let before = report.findings.count
@@ -25,9 +27,26 @@ extension Doctor {
                 .files, .failed, "\(name.variable): '\(file)' \(flaw).",
                 advice: "Correct the path, or let the user that runs 'sluice serve' read the file.")
         }
+        if let file = reader.text(.tlsCertificateFile) { examineExpiry(of: file) }
         if report.findings.count == before {
             report.note(.files, .ok, "No file with secrets can be read by more users than necessary.")
         }
+    }
+
+    /// Notes that a certificate of a file has expired, or will within seven days. A file without certificates gets no
+    /// line.
+    private mutating func examineExpiry(of file: String) {
+        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8),
+            let chain = try? CertificateChain(pem: text)
+        else { return }
+        let end = Date(timeIntervalSince1970: TimeInterval(chain.expiresAt))
+        let left = end.timeIntervalSinceNow
+        guard left < 7 * 86_400 else { return }
+        let (outcome, verb): (DoctorReport.Outcome, String) = left > 0 ? (.warning, "expires") : (.failed, "expired")
+        report.note(
+            .files, outcome,
+            "\(SettingName.tlsCertificateFile.variable): a certificate in '\(file)' \(verb) at \(end.formatted(.iso8601)).",
+            advice: "Renew it, and send the gateways SIGHUP, by 'systemctl reload sluice' for example.")
     }
 
     /// Warns if more users can read a file than necessary.

@@ -77,15 +77,17 @@ extension Doctor {
         let isTaken = (admin == nil ? refusal : adminRefusal) != nil
         let isRunning =
             if isTaken { await Self.answer(at: inner, "/healthz")?["status"] == .string("ok") } else { false }
-        // The certificate is for the gateway's name, not for the address.
+        // The certificate is usually for the gateway's name, not for the address.
         let isSecured = if isRunning || !isTaken { false } else { await Self.isSecured(inner) }
         let holder = isRunning ? "a gateway" : isSecured ? "a server with TLS" : nil
         note(listen, .listen, refusal, heldBy: holder)
         if let admin { note(admin, .adminListen, adminRefusal, heldBy: holder) }
         if isSecured {
             report.note(
-                .gateways, .skipped, "The server at \(inner) has a certificate for another name.",
-                advice: "If it is a gateway, ask for its /readyz by that name.")
+                .gateways, .skipped,
+                "The certificate of the server at \(inner) cannot be verified at this address "
+                    + "(another name, an unknown authority, or expired).",
+                advice: "If it is a gateway, ask for its /readyz by the name in its certificate.")
         }
         guard isRunning else { return }
         guard case .array(let checks) = await Self.answer(at: inner, "/readyz")?["checks"] else { return }
@@ -119,7 +121,7 @@ extension Doctor {
                 + "Otherwise 'sluice serve' would not start here: stop what listens there, or choose another address.")
     }
 
-    /// Whether a server with TLS listens whose certificate is not for the address.
+    /// Whether a server with TLS listens whose certificate cannot be verified at the address.
     private static func isSecured(_ origin: String) async -> Bool {
         guard origin.hasPrefix("https:"), let policy = try? OutboundPolicy(origins: [origin]) else { return false }
         guard case .tls = await OutboundReach(policy: policy).failure(at: origin) else { return false }

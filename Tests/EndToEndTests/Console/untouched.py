@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 from forms import field
 from rows import TAG
-from visits import seen
 
 STEPS = []
 

@@ -28,7 +28,7 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
         promises: [
             "CREATE DATABASE": ["CREATE ROLE", "CREATE DATABASE"],
             "sluice serve\n": [
-                "Applied functions: ", "The login 'sluice' has the rights of a gateway", "All is well.",
+                "Applied functions: ", "The login 'sluice' may read the tables", "All is well.",
             ],
             "once='Idempotency-Key: first-rows'": ["\"name\":\"photos\"", "\"metric\":\"urls\"", "X-Amz-Signature="],
             "issuer=$(admin": ["\"issuer\":\"https://id.example\""],

@@ -1,7 +1,6 @@
 """Reads script/lib/rooms.txt, the table of rooms, and finds the room of a folder."""
 
 import re
-from pathlib import Path
 
 
 class Target:

@@ -93,11 +93,11 @@ struct RemoteStep {
         }
         var hidden: Consent?
         if let action = hiddenAction(of: permission.operation, in: bucket) {
-            hidden = try decided(permission, in: bucket) { () throws(GatewayError) in
+            hidden = try decided(permission) { () throws(GatewayError) in
                 try request(for: permission, in: bucket, performing: action, contentType: nil)
             }
         }
-        let open = try decided(permission, in: bucket) { () throws(GatewayError) in
+        let open = try decided(permission) { () throws(GatewayError) in
             try request(
                 for: permission, in: bucket, performing: permission.operation.action, contentType: contentType,
                 multipart: multipartStep(permission, id: id))
@@ -106,7 +106,7 @@ struct RemoteStep {
     }
 
     private func decided(
-        _ permission: StringPermission, in bucket: Bucket, _ makeRequest: () throws(GatewayError) -> IssueRequest
+        _ permission: StringPermission, _ makeRequest: () throws(GatewayError) -> IssueRequest
     ) throws(Refusal) -> Consent {
         let request: IssueRequest
         do throws(GatewayError) {

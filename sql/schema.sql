@@ -547,6 +547,7 @@ CREATE FUNCTION public.is_live_gateway(p_last_seen_at timestamp with time zone) 
     LANGUAGE sql STABLE
     AS $$
     SELECT p_last_seen_at > statement_timestamp() - interval '30 seconds'
+        AND p_last_seen_at <= statement_timestamp() + interval '30 seconds'
 $$;
 
 CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text) RETURNS boolean
@@ -1106,7 +1107,10 @@ DECLARE
     v_below bigint;
     v_removed integer;
 BEGIN
-    DELETE FROM gateways g WHERE g.last_seen_at < v_now - interval '1 day';
+    DELETE FROM gateways g
+    WHERE g.last_seen_at < v_now - interval '1 day'
+        -- The clock was set back, and a gateway that runs would have been seen since.
+        OR g.last_seen_at > clock_timestamp() + interval '1 day';
     IF NOT pg_try_advisory_xact_lock(advisory_lock('pruning')) THEN
         RETURN 0;
     END IF;

@@ -61,7 +61,7 @@ extension UnsafeBufferPointer<UInt8> {
     @usableFromInline
     func precedesInBytes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let left = baseAddress, let right = other.baseAddress else { return count < other.count }
-        let order = unsafe memcmp(left, right, min(count, other.count))
+        let order = unsafe memcmp(left, right, Swift.min(count, other.count))
         return order == 0 ? count < other.count : order < 0
     }
 

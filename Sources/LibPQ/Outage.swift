@@ -20,6 +20,12 @@ public final class Outage: Sendable {
         var failures = 0
         var refused = 0
         var causes: [String] = []
+
+        /// Counts a failure.
+        mutating func count(_ cause: String) {
+            failures += 1
+            if causes.count < Outage.maxCauses, !causes.contains(cause) { causes.append(cause) }
+        }
     }
 
     /// Outages that began.
@@ -29,6 +35,8 @@ public final class Outage: Sendable {
     /// Attempts to connect to the database that failed.
     public let failedConnections = Counter()
     private let course = Mutex<Course?>(nil)
+    /// Tells whether failures to connect are excused.
+    private let works = Mutex<@Sendable () -> Bool>({ false })
     /// Whether there is a course.
     private let failing = Atomic(false)
     private let underWay = Atomic(false)
@@ -66,8 +74,7 @@ public final class Outage: Sendable {
             defer { course = current }
             current.lastFailure = .now
             current.wellSince = nil
-            current.failures += 1
-            if current.causes.count < Self.maxCauses, !current.causes.contains(cause) { current.causes.append(cause) }
+            current.count(cause)
             failing.store(true, ordering: .relaxed)
             guard !isSpare, !current.isOutage else { return false }
             current.isOutage = true
@@ -78,6 +85,31 @@ public final class Outage: Sendable {
         begun.add()
         logger.error("outage begins", metadata: ["first": "\(message)", "reason": "\(cause)"])
         return true
+    }
+
+    /// Sets when failures to connect are excused: reported ones then neither begin an outage nor prolong one. Until it
+    /// is set, none is.
+    ///
+    /// - Parameter works: Tells whether the database does its main work over connections that there are.
+    public func excuseFailures(while works: @escaping @Sendable () -> Bool) {
+        self.works.withLock { $0 = works }
+    }
+
+    /// Whether a failure to connect is excused at the moment.
+    fileprivate var excusesFailures: Bool {
+        let works = self.works.withLock { $0 }
+        return works()
+    }
+
+    /// Counts a failure to connect that is excused. While no outage is in progress, those that follow one another are
+    /// told in one line, or are the first failures of an outage.
+    fileprivate func countExcused(_ cause: String) {
+        course.withLock { course in
+            var current = course ?? Course()
+            current.count(cause)
+            course = current
+            failing.store(true, ordering: .relaxed)
+        }
     }
 
     /// Counts a refused request if an outage is in progress, or may have begun.
@@ -114,7 +146,8 @@ extension Logger {
     /// The class of the SQLSTATEs with which functions of the schema refuse. PostgreSQL has no such class.
     private static let ownClass = "SL"
 
-    /// Reports a failed statement: as part of an outage if it is one, otherwise in a line of its own.
+    /// Reports a failed statement: as part of an outage if it is one, otherwise in a line of its own. Excused failures
+    /// to connect share a line.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -129,7 +162,11 @@ extension Logger {
         if let outage, let error = error as? PostgresError,
             error.isOutage || (outage.isUnderWay && error.mayComeOfOutage)
         {
-            outage.note("\(error)", "\(message)")
+            if error.isFailureToConnect, outage.excusesFailures {
+                outage.countExcused("\(message): \(error)")
+            } else {
+                outage.note("\(error)", "\(message)")
+            }
             return
         }
         // Whoever stops a gateway cancels its work, and wants no warning of it. A function's own refusal is an answer.
@@ -156,6 +193,16 @@ extension PostgresError {
             // intervention and system errors. A time limit concerns only the statement.
             error.sqlState == "25006"
                 || ["08", "53", "57", "58"].contains { error.sqlState.utf8.starts(with: $0.utf8) } && !isWait
+        default: false
+        }
+    }
+
+    /// Whether there is no connection, because the server or the network refused it. One that was lost is no such case.
+    fileprivate var isFailureToConnect: Bool {
+        switch self {
+        case .unavailable, .refused: true
+        // too_many_connections.
+        case .server(let error): error.sqlState == "53300"
         default: false
         }
     }

@@ -156,6 +156,8 @@ import Testing
     /// Expects that the gateway stays ready through several checks, over its existing connections.
     private func expectReady(_ fault: Fault, at site: Deployment, _ user: User) async throws {
         let session = try #require(site.heldSessions.first)
+        let gateway = site.gateways[0]
+        let outages = gateway.log.count(of: "outage begins")
         var looks: Set<Int> = []
         try await waitUntil("\(fault.name): the gateway has looked", seconds: 10) {
             #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
@@ -166,6 +168,15 @@ import Testing
             #expect(try await user.ask(.download("k", from: "ready")).status == fault.status, "\(fault.name)")
         }
         #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
+
+        // A request with a key records over a connection of its own, for which there is none.
+        let headers = [(name: "Idempotency-Key", value: UUID().uuidString)]
+        let link = JSON.download("k", from: "ready")
+        #expect(try await user.client.call("POST", "/v1/presigned-urls", link, headers: headers).status == 503)
+        try await waitUntil("\(fault.name): the log tells of it", seconds: 15) {
+            gateway.log.contains("connections failed while others worked")
+        }
+        #expect(gateway.log.count(of: "outage begins") == outages, "\(fault.name)")
     }
 
     /// The time when a gateway last checked whether recordings succeed, in microseconds.

@@ -37,7 +37,7 @@ import Testing
             WHERE amount < 30;
             INSERT INTO gateways (id, version, started_at, last_seen_at, clock_difference, key_ids)
             SELECT gen_random_uuid(), v, now(), now() - age * interval '1 second', 0, '{}'
-            FROM (VALUES ('7', 0), ('7', 1), ('8', 2), ('6', 3), ('6', 4), ('7', 31)) AS g (v, age);
+            FROM (VALUES ('7', 0), ('7', 1), ('8', 2), ('6', 3), ('6', 4), ('7', 31), ('7', -3600)) AS g (v, age);
             """)
         let last = try await owner.position().sequence
         let figures = try figures(readUpTo: last - 1)
@@ -51,6 +51,23 @@ import Testing
         #expect(reading.schemaVersion == DatabaseFigures.expectedSchemaVersion && reading.schemaVersion > 0)
         #expect(reading.policySequence == Int(last) && reading.policyLag == 1)
         #expect(reading.readAt == 1000 && reading.reservationsReadAt == 1000)
+    }
+
+    @Test(.database(.migrated)) func `a day whose table is detached is a gap, today too`() async throws {
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript("SELECT prepare_issuances_partitions(9)")
+        let figures = try figures(readUpTo: 0)
+        for (day, ahead) in [(2, 1), (0, -1)] {
+            try await owner.runScript(
+                """
+                DO $$ BEGIN
+                    EXECUTE 'ALTER TABLE issuances DETACH PARTITION issuances_'
+                        || to_char((clock_timestamp() AT TIME ZONE 'UTC')::date + \(day), 'YYYYMMDD');
+                END $$
+                """)
+            await figures.read()
+            #expect(figures.reading.partitionsAhead == ahead)
+        }
     }
 
     /// What became of these uploads, nobody can tell yet: a gigabyte takes hours at 64 KiB a second, and a part lies

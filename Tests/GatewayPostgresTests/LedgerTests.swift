@@ -199,6 +199,7 @@ import Testing
             #expect(succeeded() == [false, true])
             // Where all are in doubt, one of them is tried all the same.
             ledger.lanes[1].health.recordingFailed(.connectionLost(reason: "a test"))
+            #expect(ledger.capacity > 0)
             try await record()
             #expect(succeeded() == [true, true])
         }
@@ -214,7 +215,9 @@ import Testing
             configuration: try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger"),
             clock: .right, limits: .init(connections: 2, spillsAt: 4), logger: .silent)
         let position = try await connection.position()
+        let capacity = ledger.capacity
         ledger.lanes[1].health.recordingFailed(.connectionLost(reason: "a test"))
+        #expect(ledger.capacity * 2 == capacity)
         try await withThrowingTaskGroup(of: Void.self) { callers in
             for number in 0..<20 {
                 callers.addTask {

@@ -96,4 +96,24 @@ import Testing
         try await eventually { lines.all.contains { $0.contains("connections failed while others worked") } }
         #expect(!lines.all.contains { $0.contains("outage begins") })
     }
+
+    @Test(.database(.migrated)) func `a ledger without a partition for today is named`() async throws {
+        try await withLedger(TestDatabase.current.connectionString, limits: .init(connections: 1)) { ledger, owner in
+            let position = try await owner.position()
+            try await owner.runScript(
+                """
+                DO $$ BEGIN
+                    EXECUTE 'ALTER TABLE issuances DETACH PARTITION issuances_'
+                        || to_char((clock_timestamp() AT TIME ZONE 'UTC')::date, 'YYYYMMDD');
+                END $$
+                """)
+            await #expect(throws: GatewayError.self) {
+                try await ledger.record(.sample(at: position), deadline: .soon)
+            }
+            let health = ledger.lanes[0].health
+            ledger.lanes[0].askForProbe(writes: true)
+            try await eventually { health.current.flaw != nil }
+            #expect(health.current.flaw == "The ledger has no partition for today: run 'sluice doctor'.")
+        }
+    }
 }

@@ -75,6 +75,9 @@ import Testing
             #expect(failure?.description.contains("\(gateway.lowercaseText) (version 0.9.7") == true)
             try await connection.age(by: 50)
         }
+        // As if it had been killed while PostgreSQL's clock was an hour ahead.
+        try await connection.announce(UUID(), version: "0.9.8")
+        try await connection.age(by: -3600)
         try await connection.announce(UUID(), next.goal)
         #expect(try await readState(connection).version == expand)
 

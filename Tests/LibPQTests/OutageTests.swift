@@ -124,6 +124,36 @@ import Testing
         #expect(lines.all.count == 1)
     }
 
+    @Test func `a failure to connect that is excused begins no outage and prolongs none`() {
+        let lines = Lines()
+        let outage = Outage(quiet: .milliseconds(50), logger: lines.logger)
+        let none = PostgresError.server(.init(sqlState: "53300", severity: "FATAL", message: "too many clients"))
+        outage.excuseFailures { true }
+        let began = ContinuousClock.now
+        while lines.all.isEmpty, ContinuousClock.now - began < .seconds(60) {
+            lines.logger.report(none, "no connection", in: outage)
+            outage.countRefusal()
+            outage.wasWell(at: .now)
+        }
+        #expect(!outage.isUnderWay && outage.begun.value == 0)
+        let told = lines.all.last ?? ""
+        #expect(told.hasPrefix("warning connections failed while others worked"))
+        #expect(told.contains("reasons=no connection: FATAL 53300: too many clients"))
+
+        // A connection that was lost may be the first sign of an outage.
+        lines.logger.report(Self.lost, "rows cannot be read", in: outage)
+        #expect(outage.isUnderWay && outage.begun.value == 1)
+        while outage.isUnderWay, ContinuousClock.now - began < .seconds(60) {
+            lines.logger.report(none, "no connection", in: outage)
+            outage.wasWell(at: .now)
+        }
+        #expect(!outage.isUnderWay)
+
+        outage.excuseFailures { false }
+        lines.logger.report(none, "no connection", in: outage)
+        #expect(outage.isUnderWay && outage.begun.value == 2)
+    }
+
     @Test func `a failure that is nobody else's keeps its line`() {
         let lines = Lines()
         let outage = Outage(logger: lines.logger)

@@ -22,7 +22,10 @@ DECLARE
     v_below bigint;
     v_removed integer;
 BEGIN
-    DELETE FROM gateways g WHERE g.last_seen_at < v_now - interval '1 day';
+    DELETE FROM gateways g
+    WHERE g.last_seen_at < v_now - interval '1 day'
+        -- The clock was set back, and a gateway that runs would have been seen since.
+        OR g.last_seen_at > clock_timestamp() + interval '1 day';
     IF NOT pg_try_advisory_xact_lock(advisory_lock('pruning')) THEN
         RETURN 0;
     END IF;

@@ -105,6 +105,7 @@ extension Migrator {
             greatest(0, date_part('epoch', clock_timestamp() - g.last_seen_at))::integer
         FROM gateways g
         WHERE g.last_seen_at > clock_timestamp() - interval '1 minute'
+            AND g.last_seen_at <= clock_timestamp() + interval '30 seconds'
             AND (g.schema_version < $1 OR g.function_set <> $2::bytea)
         ORDER BY g.id
         """, onlyReads: true

@@ -19,7 +19,7 @@ public final class DatabaseFigures: Service {
         public var gateways = 0
         /// Gateways of other versions that are alive.
         public var otherGateways = 0
-        /// Days after today for which the ledger has a partition, up to the first without one.
+        /// Days after today for which the ledger has a partition, up to the first without one; -1 if today has none.
         public var partitionsAhead = 0
         /// Reservations of byte quotas whose upload may still be under way.
         public var aliveReservations = 0
@@ -125,12 +125,12 @@ public final class DatabaseFigures: Service {
             FROM gateways g WHERE is_live_gateway(g.last_seen_at)
         ) g,
         (
-            SELECT coalesce(min(d.day) FILTER (WHERE d.missing), 367) - 1 AS ahead
-            FROM (
-                SELECT d.day, to_regclass('issuances_' || to_char(
-                    (clock_timestamp() AT TIME ZONE 'UTC')::date + d.day, 'YYYYMMDD')) IS NULL AS missing
-                FROM generate_series(1, 366) AS d(day)
-            ) d
+            SELECT coalesce(min(d.day), 367) - 1 AS ahead
+            FROM generate_series(0, 366) AS d(day)
+            WHERE NOT EXISTS (
+                SELECT FROM issuances_partitions() p
+                WHERE p.day = (statement_timestamp() AT TIME ZONE 'UTC')::date + d.day
+            )
         ) p
         """, onlyReads: true
     ) {

@@ -47,7 +47,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// Creates a ledger. ``run()`` connects it.
     ///
     /// - Parameters:
-    ///   - configuration: How to reach the server. The session settings that recording needs are added to its own.
+    ///   - configuration: How to reach the server. The session settings that recording needs are added to its own. Its
+    ///     outage excuses failures to connect while one of the connections records.
     ///   - clock: The gateway's clock, which is compared with the database's.
     ///   - limits: Number of connections, and sizes of batches.
     ///   - schema: Nothing is recorded while it does not fit.
@@ -70,6 +71,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         self.figures = figures
         let maxQueue = Self.maxQueue
         let healths = (0..<count).map { _ in LaneHealth() }
+        configuration.outage?.excuseFailures { healths.contains(where: \.records) }
         lanes = healths.indices.map { place in
             var own = configuration
             own.isSpare = { healths.indices.contains { $0 != place && healths[$0].records } }
@@ -83,8 +85,9 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// Number of proposals that wait to be sent.
     public var waiting: Int { lanes.reduce(0) { $0 + $1.queue.count } }
 
-    /// Maximum number of proposals that may wait.
-    public var capacity: Int { lanes.count * Self.maxQueue }
+    /// Maximum number of proposals that may wait for the connections that are well, at least for one. While a
+    /// connection is passed over, its queue takes none.
+    public var capacity: Int { max(1, lanes.count { $0.health.isWell }) * Self.maxQueue }
 
     private static func makeLoops(_ count: Int) throws(EventLoopError) -> [EventLoop] {
         var made: [EventLoop] = []

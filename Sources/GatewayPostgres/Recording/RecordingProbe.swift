@@ -199,6 +199,9 @@ extension RecordingProbe.Step {
         switch state {
         case "25006":
             return "PostgreSQL does not accept writes: it is a standby, or default_transaction_read_only is on."
+        // A constraint that is violated has a name. Only a row without a partition has none.
+        case "23514" where !error.refusesData:
+            return "The ledger has no partition for today: run 'sluice doctor'."
         case "53100": return "PostgreSQL's disk is full."
         case "53300": return "PostgreSQL has no free connection."
         case "42501": return "The gateway's role lacks a right: run 'sluice migrate'."

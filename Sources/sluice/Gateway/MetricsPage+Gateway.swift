@@ -68,7 +68,7 @@ extension MetricsPage {
                 labels: [("outcome", outcome.rawValue)], counter)
         }
         addGauge("sluice_ledger_queue_length", "Items that wait to be recorded.") { Double(ledger.waiting) }
-        addGauge("sluice_ledger_queue_capacity", "Most items that may wait to be recorded.") {
+        addGauge("sluice_ledger_queue_capacity", "Most items that may wait for connections that are well.") {
             Double(ledger.capacity)
         }
     }
@@ -107,9 +107,10 @@ extension MetricsPage {
         let gateways = "Gateways that are alive, of this version and of others."
         addGauge("sluice_gateways", gateways, labels: [("version", "same")]) { Double(figures.reading.gateways) }
         addGauge("sluice_gateways", gateways, labels: [("version", "other")]) { Double(figures.reading.otherGateways) }
-        addGauge("sluice_ledger_partitions_ahead", "Days after today for which the ledger has a partition.") {
-            Double(figures.reading.partitionsAhead)
-        }
+        addGauge(
+            "sluice_ledger_partitions_ahead",
+            "Days after today for which the ledger has a partition; -1 if today has none."
+        ) { Double(figures.reading.partitionsAhead) }
         let reservations = "Reservations of byte quotas whose upload may be under way, or that can be settled."
         addGauge("sluice_settlement_reservations", reservations, labels: [("state", "alive")]) {
             Double(figures.reading.aliveReservations)

@@ -13,15 +13,14 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import dashboard
-import live
-import manifests
-import names
-import rules
-
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(1, str(ROOT / "script/lib"))
+sys.path[1:1] = [str(ROOT / "script/lib"), str(ROOT / "script/lib/bench")]
 
+import dashboard  # noqa: E402
+import live  # noqa: E402
+import manifests  # noqa: E402
+import names  # noqa: E402
+import rules  # noqa: E402
 from checks import outcome, report  # noqa: E402
 
 OPS = ROOT / "ops"

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from demo import end
 from names import queries
 
 # What Grafana puts in the place of its variables, for a Prometheus that scrapes twice a second.
@@ -22,18 +22,6 @@ VARIABLES = {"$__rate_interval": "8s", "$__range": "8s", "$job": "sluice", "$ins
 SCRAPE = "500ms"
 WARM_UP = 10
 PATIENCE = 60
-
-
-def end(process):
-    """Ends a process. A demo that is told twice does not wait for its PostgreSQL, which ends by itself."""
-    for _ in range(2):
-        process.send_signal(signal.SIGTERM)
-        try:
-            return process.wait(30)
-        except subprocess.TimeoutExpired:
-            continue
-    process.kill()
-    return process.wait()
 
 
 class Live:

@@ -48,7 +48,7 @@ public struct StoreAnswer: Sendable {
         guard isSuccess, let code = element("Code") else { return self }
         var answer = self
         answer.sentStatus = status
-        answer.status = ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) ? 500 : 400
+        answer.status = ProbeFailure.temporaryCodes.contains(code) ? 500 : 400
         return answer
     }
 

@@ -41,6 +41,9 @@ public enum ProbeFailure: Error, Sendable, Equatable {
         }
     }
 
+    /// Codes by which stores say, with any status, that the request may succeed later.
+    public static let temporaryCodes: Set<String> = ["InternalError", "ServiceUnavailable", "SlowDown"]
+
     /// Whether the store was too busy or in trouble. What it does not do at all, it refuses with 501.
     public var isTemporary: Bool {
         if case .refused(let status, _) = self { status == 429 || status >= 500 && status != 501 } else { false }

@@ -154,6 +154,14 @@ import Testing
         #expect(figures.reading.policyLag == 0 && figures.reading.dueSeconds == 0 && figures.reading.readAt > 0)
     }
 
+    @Test(.database(.migrated)) func `a gateway that has read no policy lags behind nothing`() async throws {
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try #require(try await owner.position().sequence > 0)
+        let figures = try figures(readUpTo: nil)
+        await figures.read()
+        #expect(figures.reading.policyLag == 0 && figures.reading.policySequence > 0)
+    }
+
     @Test(.database(.migrated)) func `a reading that fails leaves the last one`() async throws {
         let figures = try figures(readUpTo: 0)
         await figures.read()

@@ -33,7 +33,7 @@ public final class DatabaseFigures: Service {
         public var reservationsReadAt = 0.0
         /// Number of the last line of the policy log.
         public var policySequence = 0
-        /// Lines of the policy log that this gateway had not read.
+        /// Lines of the policy log that this gateway had not read; 0 for one that has read no policy yet.
         public var policyLag = 0
         /// When all but the reservations was read, in seconds since 1970.
         public var readAt = 0.0
@@ -57,7 +57,8 @@ public final class DatabaseFigures: Service {
     ///   - version: Version of the program.
     ///   - logger: Receives the reasons for failed readings.
     ///   - now: Returns the gateway's current time.
-    ///   - policySequence: Returns the number of the last line of the policy log that the gateway has read.
+    ///   - policySequence: Returns the number of the last line of the policy log that the gateway has read, or `nil`
+    ///     if it has read no policy: there is nothing in its memory that could be old.
     public init(
         pool: PostgresPool, version: String, logger: Logger,
         now: @escaping @Sendable () -> Date, policySequence: @escaping @Sendable () -> Int64?
@@ -88,7 +89,7 @@ public final class DatabaseFigures: Service {
                     (last.schemaVersion, last.partitionsAhead) = (reading.schemaVersion, reading.partitionsAhead)
                     (last.gateways, last.otherGateways) = (reading.gateways, reading.otherGateways)
                     last.policySequence = reading.policySequence
-                    last.policyLag = max(0, reading.policySequence - Int(clamping: policySequence() ?? 0))
+                    last.policyLag = policySequence().map { max(0, reading.policySequence - Int(clamping: $0)) } ?? 0
                     last.readAt = now().timeIntervalSince1970
                 }
             }

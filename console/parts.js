@@ -200,18 +200,39 @@ export function copyButton(text, label = "Copy", copied) {
   });
 }
 
+/** The entries of a menu that are shown: no falsy ones, and no line at an end. */
+const shownEntries = (items) =>
+  items
+    .flat()
+    .filter(Boolean)
+    .filter((item, at, all) => item !== "-" || (at > 0 && at < all.length - 1));
+
 /**
- * Returns a button that opens a menu.
+ * The last entries of a menu: a line, and what deletes a row, for whoever may.
+ *
+ * @param {Page} page
+ * @param {string} operation The `operationId` that deletes the row.
+ * @param {function(): Promise} run Asks, and deletes.
+ */
+export const deletion = (page, operation, run) =>
+  page.may(operation) && ["-", { label: "Delete", icon: "trash", tone: "danger", run }];
+
+/** Returns the menu at the head of a page about one row; `null` for one without entries. */
+export const moreMenu = (items) => menuButton("More", items, { small: false });
+
+/**
+ * Returns a button that opens a menu; `null` for a menu without entries.
  *
  * @param {string} label
- * @param {Array|function(): Array} items `{label, icon, tone, run | href, checked}`; falsy entries are left out, and
- *   `"-"` is a line.
+ * @param {Array|function(): Array} items `{label, icon, tone, run | href, checked}`, or arrays of these; `"-"` is a
+ *   line. Falsy entries are left out.
  */
 export function menuButton(
   label,
   items,
   { icon: name = "more", iconOnly = true, tone = "quiet", small = true, sticky } = {},
 ) {
+  if (Array.isArray(items) && !shownEntries(items).length) return null;
   const list = h("div", { class: "menu", role: "menu", popover: "auto", id: unique("menu"), "aria-label": label });
   const opener = button(label, {
     icon: name,
@@ -224,7 +245,7 @@ export function menuButton(
   const close = () => list.matches(":popover-open") && list.hidePopover();
 
   function open() {
-    const all = (typeof items === "function" ? items() : items).filter(Boolean);
+    const all = shownEntries(typeof items === "function" ? items() : items);
     fill(
       list,
       all.map((item) => (item === "-" ? h("hr", { role: "separator" }) : entry(item))),

@@ -168,7 +168,6 @@ export function dataTable(options) {
         h("div", { class: "cell" }, linked),
       );
     });
-    const entries = menu ? menu(row).filter(Boolean) : [];
     const id = key(row);
     const line = h(
       "tr",
@@ -194,9 +193,7 @@ export function dataTable(options) {
           )
         : null,
       cells,
-      menu
-        ? h("td", { role: "cell", class: "menu-cell" }, entries.length ? menuButton("Row actions", entries) : null)
-        : null,
+      menu ? h("td", { role: "cell", class: "menu-cell" }, menuButton("Row actions", menu(row))) : null,
     );
     return line;
   }

@@ -4,7 +4,7 @@ import { confirmDelete } from "../dialog.js";
 import { h } from "../dom.js";
 import { code, principal, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
-import { badge, button, card, codeBlock, facts, menuButton, message, pageHead } from "../parts.js";
+import { badge, button, card, codeBlock, deletion, facts, message, moreMenu, pageHead } from "../parts.js";
 import { editRow } from "../resource.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -66,15 +66,9 @@ function showList(page) {
         },
       },
       { label: "What it was issued", icon: "ledger", href: address("ledger", { principal: row.principal }) },
-      page.may("deleteAPIKey") && "-",
-      page.may("deleteAPIKey") && {
-        label: "Delete",
-        icon: "trash",
-        tone: "danger",
-        run: async () => {
-          if (await remove(page, row)) table.remove(row);
-        },
-      },
+      deletion(page, "deleteAPIKey", async () => {
+        if (await remove(page, row)) table.remove(row);
+      }),
     ],
     empty: Object.keys(page.query).length
       ? { icon: "key", title: "No API key matches", text: "Change or clear the filters." }
@@ -188,22 +182,11 @@ async function showKey(page, id) {
               },
             })
           : null,
-        page.may("deleteAPIKey")
-          ? menuButton(
-              "More",
-              [
-                {
-                  label: "Delete",
-                  icon: "trash",
-                  tone: "danger",
-                  run: async () => {
-                    if (await remove(page, row)) page.go("#/api-keys");
-                  },
-                },
-              ],
-              { small: false },
-            )
-          : null,
+        moreMenu([
+          deletion(page, "deleteAPIKey", async () => {
+            if (await remove(page, row)) page.go("#/api-keys");
+          }),
+        ]),
       ],
     }),
     row.previousKey && Date.parse(row.previousKey.expiresAt) > Date.now()

@@ -6,7 +6,7 @@ import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { code, duration, time } from "../format.js";
 import { bindKey } from "../keys.js";
-import { button, card, emptyState, facts, menuButton, message, pageHead, problemBox } from "../parts.js";
+import { button, card, deletion, emptyState, facts, message, moreMenu, pageHead, problemBox } from "../parts.js";
 import { editRow } from "../resource.js";
 import { address, go } from "../router.js";
 import { commandLines } from "../shell.js";
@@ -98,15 +98,9 @@ function showList(page) {
         icon: "credential",
         href: address("credentials", {}, [row.credentialID]),
       },
-      page.may("deleteBucket") && "-",
-      page.may("deleteBucket") && {
-        label: "Delete",
-        icon: "trash",
-        tone: "danger",
-        run: async () => {
-          if (await remove(page, row.name)) table.remove(row);
-        },
-      },
+      deletion(page, "deleteBucket", async () => {
+        if (await remove(page, row.name)) table.remove(row);
+      }),
     ],
     empty: Object.keys(filters).length
       ? { icon: "bucket", title: "No bucket matches", text: "Change or clear the filters." }
@@ -165,24 +159,14 @@ async function showBucket(page, name) {
               },
             })
           : null,
-        menuButton(
-          "More",
-          [
-            { label: "Its grants", icon: "grant", href: address("grants", { bucket: name }) },
-            { label: "What was issued", icon: "ledger", href: address("ledger", { bucket: name }) },
-            { label: "Emergency", icon: "emergency", href: address("emergency", { about: "place", bucket: name }) },
-            page.may("deleteBucket") && "-",
-            page.may("deleteBucket") && {
-              label: "Delete",
-              icon: "trash",
-              tone: "danger",
-              run: async () => {
-                if (await remove(page, name)) page.go("#/buckets");
-              },
-            },
-          ],
-          { small: false },
-        ),
+        moreMenu([
+          { label: "Its grants", icon: "grant", href: address("grants", { bucket: name }) },
+          { label: "What was issued", icon: "ledger", href: address("ledger", { bucket: name }) },
+          { label: "Emergency", icon: "emergency", href: address("emergency", { about: "place", bucket: name }) },
+          deletion(page, "deleteBucket", async () => {
+            if (await remove(page, name)) page.go("#/buckets");
+          }),
+        ]),
       ],
     }),
     test.element,

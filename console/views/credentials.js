@@ -5,7 +5,19 @@ import { fill, h, isAbort } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { code, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
-import { badge, button, card, facts, menuButton, message, pageHead, problemBox, skeleton, tile } from "../parts.js";
+import {
+  badge,
+  button,
+  card,
+  deletion,
+  facts,
+  message,
+  moreMenu,
+  pageHead,
+  problemBox,
+  skeleton,
+  tile,
+} from "../parts.js";
 import { editRow } from "../resource.js";
 import { address } from "../router.js";
 import { commandLines } from "../shell.js";
@@ -54,14 +66,9 @@ function showList(page) {
       },
       { label: "Its buckets", icon: "bucket", href: address("buckets", { credentialID: row.id }) },
       { label: "What it signed", icon: "ledger", href: address("ledger", { credentialID: row.id }) },
-      page.may("deleteStorageCredential") && {
-        label: "Delete",
-        icon: "trash",
-        tone: "danger",
-        run: async () => {
-          if (await remove(page, row)) table.remove(row);
-        },
-      },
+      deletion(page, "deleteStorageCredential", async () => {
+        if (await remove(page, row)) table.remove(row);
+      }),
     ],
     empty: Object.keys(page.query).length
       ? { icon: "credential", title: "No credential matches", text: "Change or clear the filters." }
@@ -153,22 +160,11 @@ async function showCredential(page, id) {
               },
             })
           : null,
-        page.may("deleteStorageCredential")
-          ? menuButton(
-              "More",
-              [
-                {
-                  label: "Delete",
-                  icon: "trash",
-                  tone: "danger",
-                  run: async () => {
-                    if (await remove(page, row)) page.go("#/credentials");
-                  },
-                },
-              ],
-              { small: false },
-            )
-          : null,
+        moreMenu([
+          deletion(page, "deleteStorageCredential", async () => {
+            if (await remove(page, row)) page.go("#/credentials");
+          }),
+        ]),
       ],
     }),
     page.may("getStorageCredentialDependents") ? dependentsCard(page, row) : null,

@@ -5,7 +5,7 @@ import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort, saveFile } from "../dom.js";
 import { bytes, code, id as shortID, number, principal, text, time, timeText } from "../format.js";
 import { bindKey } from "../keys.js";
-import { badge, button, card, copyButton, facts, menuButton, pageHead, problemBox } from "../parts.js";
+import { badge, button, card, copyButton, deletion, facts, menuButton, pageHead, problemBox } from "../parts.js";
 import { address } from "../router.js";
 import { blastRadiusCard, simulationCard } from "../simulation.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -51,18 +51,16 @@ function showList(page) {
     }),
     href: (row) => address("grants", {}, [row.id]),
     tone: (row) => (row.effect === "deny" ? "bad" : null),
-    menu: (row) =>
-      [
-        page.may("patchGrant") && { label: "Edit", icon: "edit", run: () => edit(row) },
-        page.may("createGrant") && { label: "Copy as a new grant", icon: "copy", run: () => create(contentOf(row)) },
-        {
-          label: "Who may reach its place?",
-          icon: "access",
-          href: address("access", { ask: "object", bucket: row.bucket, key: row.prefix ?? "" }),
-        },
-        "-",
-        page.may("deleteGrant") && { label: "Delete", icon: "trash", tone: "danger", run: () => remove(row) },
-      ].filter((entry, index, all) => entry !== "-" || all[index + 1]),
+    menu: (row) => [
+      page.may("patchGrant") && { label: "Edit", icon: "edit", run: () => edit(row) },
+      page.may("createGrant") && { label: "Copy as a new grant", icon: "copy", run: () => create(contentOf(row)) },
+      {
+        label: "Who may reach its place?",
+        icon: "access",
+        href: address("access", { ask: "object", bucket: row.bucket, key: row.prefix ?? "" }),
+      },
+      deletion(page, "deleteGrant", () => remove(row)),
+    ],
     bulk: mayApply
       ? (rows) => [
           button("Change", { icon: "edit", small: true, run: () => bulk(bulkChange, rows) }),

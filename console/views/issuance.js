@@ -4,7 +4,7 @@ import { h, isAbort } from "../dom.js";
 import { showExplanation } from "../explanation.js";
 import { bytes, code, number, principal, relative, size, time } from "../format.js";
 import { icon } from "../icons.js";
-import { actionBadges, button, card, copyButton, facts, menuButton, pageHead, problemBox, skeleton } from "../parts.js";
+import { actionBadges, button, card, copyButton, facts, moreMenu, pageHead, problemBox, skeleton } from "../parts.js";
 import { address } from "../router.js";
 import { toast } from "../toast.js";
 import { grantLink, showObject } from "../values.js";
@@ -62,31 +62,27 @@ export async function showIssuance(page, id) {
         page.may("getRequest")
           ? button("The request", { icon: "terminal", href: address("requests", {}, [row.requestId]) })
           : null,
-        menuButton(
-          "More",
-          [
-            {
-              label: "Others of this principal",
-              icon: "person",
-              href: address("ledger", { principal: row.principal }),
-            },
-            { label: "Others of this grant", icon: "grant", href: address("ledger", { grantID: row.grantID }) },
-            page.may("reviewAccess") && {
-              label: "Who may reach the object now",
-              icon: "access",
-              href:
-                reachesMany(row)
-                  ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
-                  : address("access", { bucket: row.bucket, key: row.key }),
-            },
-            isAlive && {
-              label: "It must not be used any more",
-              icon: "emergency",
-              href: address("emergency", { principal: row.principal }),
-            },
-          ],
-          { small: false },
-        ),
+        moreMenu([
+          {
+            label: "Others of this principal",
+            icon: "person",
+            href: address("ledger", { principal: row.principal }),
+          },
+          { label: "Others of this grant", icon: "grant", href: address("ledger", { grantID: row.grantID }) },
+          page.may("reviewAccess") && {
+            label: "Who may reach the object now",
+            icon: "access",
+            href:
+              reachesMany(row)
+                ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
+                : address("access", { bucket: row.bucket, key: row.key }),
+          },
+          isAlive && {
+            label: "It must not be used any more",
+            icon: "emergency",
+            href: address("emergency", { principal: row.principal }),
+          },
+        ]),
       ],
     }),
     card("Life", { text: isAlive ? "It can be used until it expires: a link cannot be taken back." : null }, life),

@@ -4,7 +4,7 @@ import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
 import { code, count } from "../format.js";
 import { bindKey } from "../keys.js";
-import { badge, button, card, menuButton, pageHead, problemBox } from "../parts.js";
+import { badge, button, card, deletion, moreMenu, pageHead, problemBox } from "../parts.js";
 import { editRow } from "../resource.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -51,14 +51,9 @@ function showList(page) {
         icon: "check",
         href: address("issuers", { test: "1" }, [row.id]),
       },
-      page.may("deleteIssuer") && {
-        label: "Delete",
-        icon: "trash",
-        tone: "danger",
-        run: async () => {
-          if (await remove(page, row)) table.remove(row);
-        },
-      },
+      deletion(page, "deleteIssuer", async () => {
+        if (await remove(page, row)) table.remove(row);
+      }),
     ],
     empty: {
       icon: "issuer",
@@ -135,22 +130,11 @@ async function showIssuer(page, id) {
               },
             })
           : null,
-        page.may("deleteIssuer")
-          ? menuButton(
-              "More",
-              [
-                {
-                  label: "Delete",
-                  icon: "trash",
-                  tone: "danger",
-                  run: async () => {
-                    if (await remove(page, row)) page.go("#/issuers");
-                  },
-                },
-              ],
-              { small: false },
-            )
-          : null,
+        moreMenu([
+          deletion(page, "deleteIssuer", async () => {
+            if (await remove(page, row)) page.go("#/issuers");
+          }),
+        ]),
       ],
     }),
     test.element,

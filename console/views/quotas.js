@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { choiceFilter } from "../filters.js";
 import { duration, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
-import { button, card, facts, menuButton, message, meter, pageHead } from "../parts.js";
+import { button, card, deletion, facts, message, meter, moreMenu, pageHead } from "../parts.js";
 import { editRow } from "../resource.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
@@ -78,15 +78,9 @@ function showList(page) {
           if (await reset(page, row)) refresh(row.id);
         },
       },
-      page.may("deleteQuota") && "-",
-      page.may("deleteQuota") && {
-        label: "Delete",
-        icon: "trash",
-        tone: "danger",
-        run: async () => {
-          if (await remove(page, row)) table.remove(row);
-        },
-      },
+      deletion(page, "deleteQuota", async () => {
+        if (await remove(page, row)) table.remove(row);
+      }),
     ],
     empty: Object.keys(page.query).length
       ? { icon: "quota", title: "No quota matches", text: "Change or clear the filters." }
@@ -170,22 +164,11 @@ async function showQuota(page, id) {
               },
             })
           : null,
-        page.may("deleteQuota")
-          ? menuButton(
-              "More",
-              [
-                {
-                  label: "Delete",
-                  icon: "trash",
-                  tone: "danger",
-                  run: async () => {
-                    if (await remove(page, quota)) page.go("#/quotas");
-                  },
-                },
-              ],
-              { small: false },
-            )
-          : null,
+        moreMenu([
+          deletion(page, "deleteQuota", async () => {
+            if (await remove(page, quota)) page.go("#/quotas");
+          }),
+        ]),
       ],
     }),
     h(

@@ -21,8 +21,9 @@ final class Draining: Service {
         self.delay = delay
         // Beside what is waited for, each of two listeners takes up to a second. What goes on in the background takes
         // up to six while PostgreSQL hangs: two for a statement to be cancelled, and as many each for a last one and
-        // its cancellation. The connections take the rest.
-        longest = delay + deadline + .seconds(10)
+        // its cancellation. The connections take the rest. A deadline that cuts requests off does not cut off what
+        // they record, which a request for a session does up to 14 seconds after it came.
+        longest = delay + max(deadline, .seconds(8)) + .seconds(10)
         self.notifier = notifier
         self.logger = logger
     }

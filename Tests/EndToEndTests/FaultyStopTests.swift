@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTesting
+import PostgresTesting
+import Synchronization
+import Testing
+
+/// SIGTERM while recordings wait or fail: whoever asked before is answered, in every way of asking.
+@Suite(.timeLimit(.minutes(5))) struct FaultyStopTests {
+    /// Faults that hold up or refuse what a gateway records.
+    private static let faults = [Fault.ledgerLocked, .standbyDown, .suspended, .stopped]
+
+    @Test(arguments: faults)
+    func `a stop while the database has a fault leaves no request without an answer`(fault: Fault) async throws {
+        let cluster = try await TestCluster(ClusterOptions())
+        try await Deployment.with(cluster: cluster, settings: AskingGround.settings) { site in
+            let ground = try await site.makeAskingGround()
+            let asker = try await site.makeAsker("alice", at: ground).asker
+            let requests = try ground.ways.map { try $0.request(for: "k", by: asker) }
+            let gateway = site.gateways[0]
+            let port = gateway.port
+            let tally = Tally()
+            let answers = AnswerCount()
+            // What is asked again can be decided from memory.
+            try await onThreads(requests.count) { index in
+                var connection = KeptConnection()
+                tally.note(try connection.exchange(requests[index], port: port), expected: [201])
+            }
+            try await fault.begin(site)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let clients = requests.count * 4
+                group.addTask {
+                    try await onThreads(clients) { index in
+                        var request = requests[index % requests.count]
+                        if index < clients / 2 {
+                            request.headers.append((name: "Idempotency-Key", value: "\(index)"))
+                        }
+                        var connection = KeptConnection()
+                        let answer = try connection.exchange(request, port: port)
+                        tally.note(answer, expected: [201, 503])
+                        answers.count.add(1, ordering: .relaxed)
+                    }
+                }
+                try await waitUntil("all requests have arrived") {
+                    let metrics = try await site.client().call("GET", "/metrics").text
+                    let waiting = metrics.firstMatch(of: #/sluice_http_requests_in_flight (\d+)/#)
+                    return (waiting.flatMap { Int($0.1) } ?? 0) - 1 + answers.count.load(ordering: .relaxed) >= clients
+                }
+                gateway.process.signal(15)
+                try await group.waitForAll()
+            }
+            await site.end(gateway) { #expect(await gateway.process.exitStatus() == 0) }
+            try await fault.end(site)
+            #expect(tally.wrong.isEmpty && tally.count(of: 503) > 0)
+            #expect(Set(tally.issued).subtracting(try await site.recordedNames()).isEmpty)
+        }
+        try await cluster.stop()
+    }
+
+    private final class AnswerCount: Sendable {
+        let count = Atomic(0)
+    }
+}

@@ -4,7 +4,7 @@
 --
 -- What was charged then counts, and not what the same request would be charged today. A decision by other rows may
 -- permit more bytes than were counted, in a link that binds a range of lengths; it is not signed. Where no bytes were
--- counted then and they are now, only a link that binds one length is.
+-- counted then and they are now, only what has its bytes on record is.
 --
 -- A row names the bucket as it was when the issuance was decided. Once the bucket was changed, a signature may lead to
 -- another store than the row says. So no line of the log since that decision may name the bucket, in the forms that

@@ -109,18 +109,28 @@ struct Asker: Sendable {
     var upload: (id: String, key: String)?
 }
 
-/// The place where racing clients ask: a bucket at the store that issues sessions, where it runs, or at no store.
+/// The place where clients ask: a bucket at the store that issues sessions, where it runs, or at no store.
 struct AskingGround: Sendable {
+    /// The bucket's row, as it was made.
+    let row: JSON
     let bucket: String
     let endpoint: String
     let region: String
+    /// The secret of the bucket's credential.
+    let secret: String
+    /// Whether a store runs there.
+    let isAtStore: Bool
+
     /// The ways of asking that are possible here.
-    let ways: [Way]
+    var ways: [Way] { isAtStore ? Way.allCases : Way.withoutStore }
 
     /// The settings that gateways need for this.
     static var settings: [String: String] {
         store("STS_ENDPOINT").map { ["SLUICE_OUTBOUND_ALLOW": $0] } ?? [:]
     }
+
+    /// Whether the store that issues sessions runs.
+    static var hasStore: Bool { store("STS_ENDPOINT") != nil }
 
     /// A value of the store; `nil` where it does not run.
     fileprivate static func store(_ name: String) -> String? {
@@ -129,40 +139,40 @@ struct AskingGround: Sendable {
 }
 
 extension Deployment {
-    /// Makes the bucket.
-    func makeAskingGround() async throws -> AskingGround {
+    /// Makes the bucket: the store's, of which there is one, or else one of the given name.
+    func makeAskingGround(_ name: String = "race", needsStore: Bool = true) async throws -> AskingGround {
         let keyPair = try await create(
             "storage-credentials",
-            ["name": "of the CDN", "keyPair": ["id": "K2JCJMDEHXQW5F", "privateKey": "\(TestKey.pem)"]])
+            ["name": "of the CDN for \(name)", "keyPair": ["id": "K2JCJMDEHXQW5F", "privateKey": "\(TestKey.pem)"]])
+        let isAtStore = needsStore && AskingGround.hasStore
+        if needsStore { #expect(isAtStore || !StoreKind.radosgw.isExpected) }
+        func value(_ name: String, orElse other: String) throws -> String {
+            isAtStore ? try #require(AskingGround.store(name), "\(name)") : other
+        }
+        let endpoint = try value("STS_ENDPOINT", orElse: "https://store.example")
+        let region = try value("REGION", orElse: "eu-west-1")
+        let secret = try value("SECRET_KEY", orElse: "secret-\(UUID().uuidString)")
+        keepSecret(secret)
+        var credential: JSON = [
+            "name": "for \(name)", "accessKeyID": .string(try value("ACCESS_KEY", orElse: "AKIDEXAMPLE")),
+            "secretAccessKey": "\(secret)",
+        ]
+        if isAtStore {
+            credential["sessionRole"] = [
+                "roleARN": .string(try value("ROLE", orElse: "")), "service": "aws", "endpoint": "\(endpoint)",
+                "region": "\(region)",
+            ]
+        }
         let signing: JSON = ["scheme": "cloudfront", "credentialID": keyPair["id"]]
-        let options: [String: JSON] = [
+        let row: JSON = [
+            "name": .string(try value("BUCKET", orElse: name)), "endpoint": "\(endpoint)", "region": "\(region)",
+            "addressing": "path", "credentialID": try await create("storage-credentials", credential)["id"],
             "allowsRedirects": true, "protocols": ["aws-remote-signing"],
             "publicEndpoints": ["cdn": ["url": "https://cdn.example", "signing": signing]],
         ]
-        guard let endpoint = AskingGround.store("STS_ENDPOINT") else {
-            #expect(!StoreKind.radosgw.isExpected)
-            let (endpoint, region) = ("https://store.example", "eu-west-1")
-            let bucket = try await makeBucket("race", endpoint: endpoint, region: region, options: options)
-            return AskingGround(bucket: bucket, endpoint: endpoint, region: region, ways: Way.withoutStore)
-        }
-        func value(_ name: String) throws -> JSON { .string(try #require(AskingGround.store(name), "\(name)")) }
-        keepSecret(try value("SECRET_KEY").text ?? "")
-        let region = try #require(try value("REGION").text)
-        let role: JSON = [
-            "roleARN": try value("ROLE"), "service": "aws", "endpoint": "\(endpoint)", "region": "\(region)",
-        ]
-        let credential = try await create(
-            "storage-credentials",
-            [
-                "name": "race", "accessKeyID": try value("ACCESS_KEY"), "secretAccessKey": try value("SECRET_KEY"),
-                "sessionRole": role,
-            ])
-        let bucket: JSON = [
-            "name": try value("BUCKET"), "endpoint": "\(endpoint)", "region": "\(region)", "addressing": "path",
-            "credentialID": credential["id"],
-        ]
-        let name = try #require(try await create("buckets", bucket.with(options))["name"].text)
-        return AskingGround(bucket: name, endpoint: endpoint, region: region, ways: Way.allCases)
+        let bucket = try #require(try await create("buckets", row)["name"].text)
+        return AskingGround(
+            row: row, bucket: bucket, endpoint: endpoint, region: region, secret: secret, isAtStore: isAtStore)
     }
 
     /// Makes a user who may ask in all ways under a grant of its own; returns both.

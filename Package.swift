@@ -151,7 +151,8 @@ let package = Package(
         .target(
             name: "AdminCommands",
             dependencies: [
-                "Bytes", "ContractModel", "GatewayTransport", "LibCurl", "LocalFiles", "Terminal", argumentParser,
+                "Bytes", "ContractModel", "GatewayTransport", "LibCurl", "LocalFiles", "StrictJSON", "Terminal",
+                argumentParser,
             ],
             swiftSettings: strict),
         .target(

@@ -1,32 +1,22 @@
-import FoundationEssentials
-import StrictJSON
+public import StrictJSON
 
-extension ContractValue: Decodable {
-    /// Reads any value. Members are sorted by name.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([ContractValue].self) {
-            self = .array(value)
-        } else {
-            let members = try container.decode([String: ContractValue].self)
-            self = .object(members.sorted { $0.key < $1.key }.map { Member($0.key, $0.value) })
-        }
+extension ContractValue {
+    /// Reads a JSON document.
+    ///
+    /// - Throws: ``JSONError`` if the bytes are not exactly one JSON value, by the rules of ``JSONReader``.
+    public init(json bytes: [UInt8]) throws(JSONError) {
+        self.init(try JSONReader.read(bytes))
     }
 
-    /// Reads a JSON document; `nil` for any other text.
-    public init?(json bytes: [UInt8]) {
-        guard let value = try? JSONDecoder().decode(ContractValue.self, from: Data(bytes)) else { return nil }
-        self = value
+    private init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .bool(flag)
+        case .number(let digits): self = Int(digits).map { ContractValue.integer($0) } ?? .number(digits)
+        case .string(let text): self = .string(text)
+        case .array(let items): self = .array(items.map { ContractValue($0) })
+        case .object(let members): self = .object(members.map { Member($0.name, ContractValue($0.value)) })
+        }
     }
 
     /// The value as JSON, which a terminal may show.
@@ -43,7 +33,7 @@ extension ContractValue: Decodable {
         case .null: json.value(.null)
         case .bool(let flag): json.bool(flag)
         case .integer(let number): json.integer(number)
-        case .number(let number): json.value(.number("\(number)"))
+        case .number(let digits): json.value(.number(digits))
         case .string(let text): json.string(text)
         case .array(let items): json.array(items) { json, item in item.write(to: &json) }
         case .object(let members):

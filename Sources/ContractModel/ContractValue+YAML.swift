@@ -15,7 +15,7 @@ extension ContractValue {
         case .null: self = .null
         case .bool(let flag): self = .bool(flag)
         case .integer(let number): self = .integer(number)
-        case .number(let number): self = .number(number)
+        case .number(let number): self = .number("\(number)")
         case .string(let text): self = .string(text)
         case .sequence(let items): self = .array(items.map { ContractValue($0) })
         case .mapping(let members): self = .object(members.map { Member($0.name, ContractValue($0.value)) })

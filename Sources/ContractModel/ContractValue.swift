@@ -6,8 +6,8 @@ public indirect enum ContractValue: Sendable, Equatable {
     case bool(Bool)
     /// A whole number.
     case integer(Int)
-    /// Any other number.
-    case number(Double)
+    /// Any other number, as its digits.
+    case number(String)
     /// A text.
     case string(String)
     /// Values in order.

@@ -134,11 +134,11 @@ import Testing
                 """)
     }
 
-    @Test func `a refusal names code, detail, members and the request, and each kind has its exit status`() {
-        let problem = ContractValue(
+    @Test func `a refusal names code, detail, members and the request, and each kind has its exit status`() throws {
+        let problem = try ContractValue(
             json: Array(
                 #"{"status":409,"code":"Conflict","detail":"In use.\u001b[0m","field":"x","requestId":"r-1"}"#.utf8))
-        let failure = AdminFailure.refused(status: 409, problem: problem ?? .null)
+        let failure = AdminFailure.refused(status: 409, problem: problem)
         let message = failure.message(on: nil)
         #expect(message == "error: Conflict (409): In use.\\u{1b}[0m\n  field: x\n  request id: r-1")
         #expect(failure.naming(["x"]).message(on: nil) == message.replacing("field: x", with: "option: --x"))
@@ -214,21 +214,19 @@ import Testing
 
     /// Only the members that options name change, however deep they lie.
     @Test func `options change a body that was read from a file`() throws {
-        let file = try #require(
-            ContractValue(
-                json: Array(
-                    """
-                    {"note": "a", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"], "maxBytes": 5}}
-                    """.utf8)))
+        let file = try ContractValue(
+            json: Array(
+                """
+                {"note": "a", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"], "maxBytes": 5}}
+                """.utf8))
         let arguments = ["--file", "grant.json", "--conditions.max-ttl", "60", "--note", "b"]
         let created = try read("grants create", arguments).changed(file)
-        let expected = try #require(
-            ContractValue(
-                json: Array(
-                    """
-                    {"note": "b", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"],
-                    "maxBytes": 5, "maxTTL": 60}}
-                    """.utf8)))
+        let expected = try ContractValue(
+            json: Array(
+                """
+                {"note": "b", "conditions": {"sourceCIDRs": ["10.0.0.0/8"], "contentTypes": ["image/*"],
+                "maxBytes": 5, "maxTTL": 60}}
+                """.utf8))
         #expect(Self.sorted(created) == Self.sorted(expected))
         let whole = try read("grants create", ["--file", "f", "--conditions", #"{"maxTTL":60}"#]).changed(file)
         #expect(whole["conditions"]?.members.map(\.name) == ["maxTTL"])

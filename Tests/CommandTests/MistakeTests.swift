@@ -198,7 +198,7 @@ import Testing
         Mistake(
             #"admin grants update 1 --conditions {"#, 64,
             #"""
-            error: '--conditions' takes JSON.
+            error: '--conditions' takes JSON. A member's name was expected (at byte 1).
             See 'sluice admin grants update --help'.
             """#),
         Mistake(

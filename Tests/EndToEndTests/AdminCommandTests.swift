@@ -223,6 +223,9 @@ import Testing
     @Test func `each kind of failure has its exit status and says why`() async throws {
         let site = try Deployment.current
         let auditor = try await site.makeUser("commanding-auditor", roles: ["auditor"])
+        let twice = FileManager.default.temporaryDirectory.appending(path: "twice-\(UUID().uuidString)")
+        try Data(#"{"name": "a", "name": "b"}"#.utf8).write(to: twice)
+        defer { try? FileManager.default.removeItem(at: twice) }
         let runs: [(Run, Int32, String)] = [
             (
                 try await admin(["grants", "list"], key: "wrong-key"), 3,
@@ -246,6 +249,10 @@ import Testing
             (try await admin(["grants", "list", "--output", "/nowhere/file"]), 1, "cannot be written"),
             (try await admin(["grants", "list", "--output", ""]), 64, "'--output' needs the name of a file"),
             (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "cannot be read"),
+            (
+                try await admin(["buckets", "create", "--file", twice.path()]), 1,
+                "is not valid JSON. A member is named twice"
+            ),
             (try await admin(["grants", "list"], key: ""), 64, "SLUICE_ADMIN_KEY"),
         ]
         for (run, status, text) in runs {

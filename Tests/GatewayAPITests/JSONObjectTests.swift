@@ -125,7 +125,7 @@ struct JSONObjectTests {
 
     @Test func `what is no JSON is refused with the reason and the place`() {
         for (bytes, reason) in [
-            ([0x22, 0xff, 0x22], "The body is not UTF-8."), ([], "The request has no body."),
+            ([0x22, 0xff, 0x22], "The text is not UTF-8."), ([], "The request has no body."),
             (Array("{} {}".utf8), "Nothing may follow the JSON value (at byte 3)."),
             (Array(#"{"a":1,"a":2}"#.utf8), "A member is named twice (at byte 10)."),
         ] as [([UInt8], String)] {

@@ -5,6 +5,7 @@ import GatewayTransport
 import Glibc
 import LibCurl
 import LocalFiles
+import StrictJSON
 import Terminal
 
 /// Runs one command: builds the request, sends it and shows the answer.
@@ -165,10 +166,12 @@ struct AdminCall {
         guard command.fileTypes.isEmpty, command.json != nil else { return nil }
         var value = invocation.body
         if let name = invocation.file {
-            guard let read = ContractValue(json: try AdminFiles.content(name)) else {
-                throw .file("'\(name)' is not valid JSON.")
+            let content = try AdminFiles.content(name)
+            do throws(JSONError) {
+                value = invocation.changed(try ContractValue(json: content))
+            } catch {
+                throw .file("'\(name)' is not valid JSON. \(error).")
             }
-            value = invocation.changed(read)
             let missing = AdminRequirements(of: command, model).missing(in: value)
             guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
         }

@@ -115,7 +115,7 @@ struct AdminClient: Sendable {
 
 extension RemoteGateway.Answer {
     /// The body; `nil` if it is not JSON.
-    var json: ContractValue? { ContractValue(json: body) }
+    var json: ContractValue? { try? ContractValue(json: body) }
 }
 
 extension AdminFailure {

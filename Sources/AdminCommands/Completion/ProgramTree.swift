@@ -35,7 +35,7 @@ public struct ProgramTree: Sendable {
     ///
     /// - Parameter json: What `--experimental-dump-help` of the argument parser prints. `nil` results from other text.
     public init?(json: String) {
-        guard let command = ContractValue(json: Array(json.utf8))?["command"] else { return nil }
+        guard let command = (try? ContractValue(json: Array(json.utf8)))?["command"] else { return nil }
         self.init(command)
     }
 

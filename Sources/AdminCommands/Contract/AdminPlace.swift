@@ -1,4 +1,5 @@
 import ContractModel
+import StrictJSON
 
 /// The member of a body that an option names. `conditions.max-bytes` names a member of a member.
 struct AdminPlace {
@@ -76,7 +77,7 @@ struct AdminPlace {
             guard let number = Int(text) else { throw .usage("'--\(option)' takes a whole number.") }
             return .integer(number)
         case "array" where isList:
-            if text.hasPrefix("["), let list = ContractValue(json: Array(text.utf8)) { return list }
+            if text.hasPrefix("["), let list = try? ContractValue(json: Array(text.utf8)) { return list }
             let parts = text.split(separator: ",", omittingEmptySubsequences: true).map {
                 ContractValue.string(String($0))
             }
@@ -86,8 +87,11 @@ struct AdminPlace {
             try Self.check(text, among: choices, option)
             return .string(text)
         default:
-            guard let value = ContractValue(json: Array(text.utf8)) else { throw .usage("'--\(option)' takes JSON.") }
-            return value
+            do throws(JSONError) {
+                return try ContractValue(json: Array(text.utf8))
+            } catch {
+                throw .usage("'--\(option)' takes JSON. \(error).")
+            }
         }
     }
 }

@@ -10,14 +10,7 @@ extension JSONText {
         do throws(JSONError) {
             return try JSONText(reading: bytes)
         } catch {
-            throw .invalidArgument(field: "body", reason: reason(of: error))
-        }
-    }
-
-    private static func reason(of error: JSONError) -> String {
-        switch error {
-        case .notUTF8: "The body is not UTF-8."
-        case .malformed(let flaw, let place): "\(flaw) (at byte \(place))."
+            throw .invalidArgument(field: "body", reason: "\(error).")
         }
     }
 }

@@ -101,16 +101,24 @@ struct JSONObject {
         return pairs
     }
 
-    /// Takes a string and parses it. Errors of the parser carry another name; the member's own name replaces it.
+    /// Takes a string and parses it. What the parser refuses is named after the member.
     mutating func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {
         guard let text = try string(name) else { return nil }
-        do {
-            return try parse(text)
-        } catch .invalidArgument(_, let reason) {
-            throw invalid(name, reason)
+        return try naming(name) { () throws(GatewayError) in try parse(text) }
+    }
+
+    /// Takes an array of at most `count` strings and parses each.
+    mutating func parsedItems<Value>(
+        _ name: String, atMost count: Int = 100, _ parse: (String) throws(GatewayError) -> Value
+    ) throws(GatewayError) -> [Value]? {
+        guard let texts = try strings(name, atMost: count) else { return nil }
+        var values: [Value] = []
+        for (index, text) in texts.enumerated() {
+            values.append(try naming("\(name)[\(index)]") { () throws(GatewayError) in try parse(text) })
         }
+        return values
     }
 
     /// Returns the value of a member; throws where it is `nil`.
@@ -122,6 +130,22 @@ struct JSONObject {
     /// Ends the object; refuses by name any member that was not taken.
     func end() throws(GatewayError) {
         if let unknown = members.firstLeft { throw invalid(unknown, "The member does not exist.") }
+    }
+
+    /// Reads the value of a member. An argument that `read` refuses is named after the member.
+    func naming<Value>(
+        _ name: @autoclosure () -> String, _ read: () throws(GatewayError) -> Value
+    ) throws(GatewayError) -> Value {
+        try GatewayError.naming(self.name(of: name()), read)
+    }
+
+    /// Makes something of the members that were taken. An argument that `make` refuses is a member of this object.
+    func within<Value>(_ make: () throws(GatewayError) -> Value) throws(GatewayError) -> Value {
+        do throws(GatewayError) {
+            return try make()
+        } catch .invalidArgument(let member, let reason) {
+            throw invalid(member, reason)
+        }
     }
 
     /// Makes the error for a member.

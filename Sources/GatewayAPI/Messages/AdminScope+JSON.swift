@@ -6,11 +6,7 @@ extension JSONObject {
     mutating func adminScopes() throws(GatewayError) -> [AdminScope]? {
         let name = "adminScopes"
         guard let items = try values(name, atMost: AdminScope.maxCount) else { return nil }
-        do {
-            try AdminScope.check(count: items.count)
-        } catch .invalidArgument(_, let reason) {
-            throw invalid(name, reason)
-        }
+        try naming(name) { () throws(GatewayError) in try AdminScope.check(count: items.count) }
         var scopes: [AdminScope] = []
         for (index, item) in items.enumerated() {
             var json = try JSONObject(item, at: self.name(of: "\(name)[\(index)]"))
@@ -26,20 +22,12 @@ extension AdminScope {
         let bucket = try json.required(
             "bucket", json.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) })
         let prefix = try json.required("prefix", json.string("prefix"))
-        let texts = try json.strings("principals")
         // An empty list is not "all": the initializer refuses it.
-        var principals: [PrincipalPattern]? = texts == nil ? nil : []
-        for (index, text) in (texts ?? []).enumerated() {
-            do {
-                principals?.append(try PrincipalPattern(text))
-            } catch .invalidArgument(_, let reason) {
-                throw json.invalid("principals[\(index)]", reason)
-            }
+        let principals = try json.parsedItems("principals") { (text) throws(GatewayError) in
+            try PrincipalPattern(text)
         }
-        do {
-            try self.init(bucket: bucket, prefix: prefix, principals: principals)
-        } catch .invalidArgument(let field, let reason) {
-            throw json.invalid(field, reason)
+        self = try json.within { () throws(GatewayError) in
+            try AdminScope(bucket: bucket, prefix: prefix, principals: principals)
         }
     }
 

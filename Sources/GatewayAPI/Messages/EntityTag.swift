@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import HTTPServing
@@ -52,7 +53,7 @@ extension APIRequest {
         let fields = headers[values: .ifMatch]
         guard !fields.isEmpty else { return .absent }
         let list = fields.joined(separator: ",")
-        if list.utf8.elementsEqual("*".utf8) { return .any }
+        if list.isSameBytes(as: "*") { return .any }
         var tags: [String] = []
         for piece in list.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             let tag = Substring(piece).trimming { $0 == " " || $0 == "\t" }

@@ -1,87 +1,59 @@
-import FoundationEssentials
 import GatewayCore
 
 /// A query parameter that narrows a list, with the form of its values.
 struct ListFilter: Sendable {
-    private enum Form: Sendable {
-        case text
-        case uuid
-        case instant
-        case action
-        case share
-        case principal
-        case words([String])
-    }
-
     /// The name of the parameter.
     let name: String
-    private let form: Form
+    private let canonical: @Sendable (String) throws(GatewayError) -> String
+
+    private init(_ name: String, _ canonical: @escaping @Sendable (String) throws(GatewayError) -> String) {
+        self.name = name
+        self.canonical = canonical
+    }
 
     /// Any text, compared exactly.
-    static func text(_ name: String) -> ListFilter { ListFilter(name: name, form: .text) }
+    static func text(_ name: String) -> ListFilter { ListFilter(name) { $0 } }
 
     /// A UUID.
-    static func uuid(_ name: String) -> ListFilter { ListFilter(name: name, form: .uuid) }
+    static func uuid(_ name: String) -> ListFilter {
+        ListFilter(name) { (text) throws(GatewayError) in try TextForm.uuid(text).lowercaseText }
+    }
 
     /// A time in the form of RFC 3339.
-    static func instant(_ name: String) -> ListFilter { ListFilter(name: name, form: .instant) }
+    static func instant(_ name: String) -> ListFilter {
+        ListFilter(name) { (text) throws(GatewayError) in Timestamp.text(of: try TextForm.instant(text)) }
+    }
 
     /// An action, in any of the forms that grants accept.
-    static func action(_ name: String) -> ListFilter { ListFilter(name: name, form: .action) }
+    static func action(_ name: String) -> ListFilter {
+        ListFilter(name) { (text) throws(GatewayError) in try TextForm.action(text).rawValue }
+    }
 
     /// A share of a whole, from a hundredth to all of it.
-    static func share(_ name: String) -> ListFilter { ListFilter(name: name, form: .share) }
+    static func share(_ name: String) -> ListFilter {
+        ListFilter(name) { (text) throws(GatewayError) in "\(try TextForm.share(text))" }
+    }
 
     /// A principal with its kind, such as `user:alice`.
-    static func principal(_ name: String) -> ListFilter { ListFilter(name: name, form: .principal) }
+    static func principal(_ name: String) -> ListFilter {
+        ListFilter(name) { (text) throws(GatewayError) in try TextForm.principal(text).rawValue }
+    }
 
     /// One of the words of a type.
-    static func word<Word: RawRepresentable & CaseIterable>(
+    static func word<Word: RawRepresentable & CaseIterable & Sendable>(
         _ name: String, _ type: Word.Type
     ) -> ListFilter where Word.RawValue == String {
-        ListFilter(name: name, form: .words(Word.allCases.map(\.rawValue)))
+        ListFilter(name) { (text) throws(GatewayError) in
+            let word: Word = try TextForm.word(text)
+            return word.rawValue
+        }
     }
 
     /// The value in the canonical form with which stores compare.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that no row can match.
     func value(_ text: String) throws(GatewayError) -> String {
-        switch form {
-        case .text: return text
-        case .uuid:
-            guard let id = UUID(uuidString: text) else {
-                throw .invalidArgument(field: name, reason: "The value must be a UUID.")
-            }
-            return id.lowercaseText
-        case .instant:
-            do throws(GatewayError) {
-                return Timestamp.text(of: try Timestamp.instant(from: text))
-            } catch .invalidArgument(_, let reason) {
-                throw .invalidArgument(field: name, reason: reason)
-            }
-        case .action:
-            guard let action = try? Action(parsing: text) else {
-                throw .invalidArgument(field: name, reason: "The action must be \(Action.words).")
-            }
-            return action.rawValue
-        case .share:
-            guard let share = Double(text), 0.01...1 ~= share else {
-                throw .invalidArgument(field: name, reason: "The value must be a number from 0.01 to 1.")
-            }
-            return "\(share)"
-        case .principal:
-            do throws(GatewayError) {
-                return try Principal(text).rawValue
-            } catch .invalidArgument(_, let reason) {
-                throw .invalidArgument(field: name, reason: reason)
-            }
-        case .words(let words):
-            guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
-                let list = words.map { "'\($0)'" }.joined(separator: ", ")
-                throw .invalidArgument(field: name, reason: "The value must be one of \(list).")
-            }
-            return text
-        }
+        try GatewayError.naming(name) { () throws(GatewayError) in try canonical(text) }
     }
 }
 

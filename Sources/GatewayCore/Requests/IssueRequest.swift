@@ -188,10 +188,8 @@ public final class IssueRequest: Sendable {
             )
             name += "." + ending
         }
-        do throws(GatewayError) {
-            return try ObjectKey(prefix + name).bounded()
-        } catch .invalidArgument(_, let reason) {
-            throw .invalidArgument(field: "keyPrefix", reason: reason)
+        return try GatewayError.naming("keyPrefix") { () throws(GatewayError) in
+            try ObjectKey(prefix + name).bounded()
         }
     }
 

@@ -146,10 +146,8 @@ public struct PostPolicyRequest: Sendable {
             prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/"), "keyStartsWith",
             "The text must be empty or end with '/'."
         )
-        do throws(GatewayError) {
-            return ExactText(try KeyPrefix(literal: prefix).text)
-        } catch .invalidArgument(_, let reason) {
-            throw .invalidArgument(field: "keyStartsWith", reason: reason)
+        return try GatewayError.naming("keyStartsWith") { () throws(GatewayError) in
+            ExactText(try KeyPrefix(literal: prefix).text)
         }
     }
 

@@ -27,7 +27,7 @@ extension APIKey: AdminResource {
             name: try body.required("name", body.string("name")),
             principal: try body.required("principal", body.principal("principal")),
             groups: groups,
-            roles: try body.roles("roles"),
+            roles: try body.words("roles", Role.self),
             adminScopes: try body.adminScopes(),
             expiresAt: try body.instant("expiresAt"),
             createdAt: new.now

@@ -35,7 +35,7 @@ extension Bucket: AdminResource {
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRole.durations.upperBound,
-            protocols: try body.protocols("protocols"),
+            protocols: try body.words("protocols", ClientProtocol.self),
             publicEndpoints: try body.publicEndpoints(),
             stableLinkWindow: try body.integer("stableLinkWindow").map { Int(clamping: $0) } ?? 0,
             createdAt: new.now

@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import StrictJSON
@@ -39,12 +40,8 @@ struct GrantBatchItems {
             item.passOver(Grant.ownMembers)
             let grant = try Grant(&item, as: new)
             try item.end()
-            do throws(GatewayError) {
-                batch.writes.append(
-                    ProposedGrant(place: index, id: id, revision: revision, grant: try Validated(grant)))
-            } catch .invalidArgument(let field, let reason) {
-                throw item.invalid(field, reason)
-            }
+            let validated = try item.within { () throws(GatewayError) in try Validated(grant) }
+            batch.writes.append(ProposedGrant(place: index, id: id, revision: revision, grant: validated))
         } catch {
             refuse(.item(array: "writes", index: index), error)
         }
@@ -65,11 +62,7 @@ struct GrantBatchItems {
     /// Takes the identifier of an item; no other item may have the same.
     private mutating func name(in item: inout JSONObject) throws(GatewayError) -> UUID? {
         guard let id = try item.uuid("id") else { return nil }
-        do throws(GatewayError) {
-            try named.add(id)
-        } catch .invalidArgument(let field, let reason) {
-            throw item.invalid(field, reason)
-        }
+        try item.within { () throws(GatewayError) in try named.add(id) }
         return id
     }
 
@@ -81,7 +74,7 @@ struct GrantBatchItems {
 extension JSONObject {
     /// Takes an entity tag; `nil` for `*`, which matches every state.
     fileprivate mutating func revision(_ name: String) throws(GatewayError) -> UUID? {
-        guard let text = try string(name), !text.utf8.elementsEqual("*".utf8) else { return nil }
+        guard let text = try string(name), !text.isSameBytes(as: "*") else { return nil }
         let quote = UInt8(ascii: "\"")
         guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else {
             throw invalid(name, "The value must be a quoted entity tag, as in ETag, or '*'.")

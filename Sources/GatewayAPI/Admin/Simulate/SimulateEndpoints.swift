@@ -54,14 +54,7 @@ extension PolicyProposal {
             replacements.append(grant)
             try item.end()
         }
-        for (index, text) in (try body.strings("remove", atMost: SimulateEndpoints.maxItems) ?? []).enumerated() {
-            guard let id = UUID(uuidString: text) else {
-                throw body.invalid(
-                    "remove[\(index)]",
-                    "The value must be a UUID.")
-            }
-            removals.append(id)
-        }
+        removals = try body.parsedItems("remove", atMost: SimulateEndpoints.maxItems, TextForm.uuid) ?? []
         joins = try Self.memberships("addMembers", &body)
         leaves = try Self.memberships("removeMembers", &body)
     }
@@ -93,11 +86,7 @@ extension JSONObject {
 extension ValidatedRow {
     /// Refuses a row that could not work; the error names the item that it was read from.
     fileprivate func validated(as item: JSONObject) throws(GatewayError) -> Self {
-        do throws(GatewayError) {
-            return try validated()
-        } catch .invalidArgument(let field, let reason) {
-            throw item.invalid(field, reason)
-        }
+        try item.within { () throws(GatewayError) in try validated() }
     }
 }
 

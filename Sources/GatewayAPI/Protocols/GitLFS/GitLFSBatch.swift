@@ -35,11 +35,7 @@ extension GitLFSObject {
         var body = body
         let name = try body.required("oid", body.parsed("oid") { (text) throws(GatewayError) in try Name(text) })
         let size = try body.required("size", body.integer("size"))
-        do {
-            try self.init(name: name, size: size)
-        } catch .invalidArgument(_, let reason) {
-            throw body.invalid("size", reason)
-        }
+        self = try body.naming("size") { () throws(GatewayError) in try Self(name: name, size: size) }
     }
 }
 

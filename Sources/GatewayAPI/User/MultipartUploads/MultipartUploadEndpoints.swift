@@ -100,11 +100,7 @@ struct MultipartUploadEndpoints: Sendable {
             let number = Int(clamping: try part.required("partNumber", part.integer("partNumber")))
             let etag = try part.required("etag", part.string("etag"))
             try part.end()
-            do throws(GatewayError) {
-                parts.append(try UploadedPart(number: number, etag: etag))
-            } catch .invalidArgument(let field, let reason) {
-                throw part.invalid(field, reason)
-            }
+            parts.append(try part.within { () throws(GatewayError) in try UploadedPart(number: number, etag: etag) })
         }
         let upload = try await useCase.complete(
             request.rowID(of: .multipartUpload), parts: parts, in: request.context(of: caller))

@@ -108,7 +108,7 @@ public final class ResponseOverrides: Sendable {
             )
         )
         let header = "attachment; filename=\"\(plain)\""
-        return plain.utf8.elementsEqual(name.utf8) ? header : header + "; filename*=UTF-8''" + extended(name)
+        return plain.isSameBytes(as: name) ? header : header + "; filename*=UTF-8''" + extended(name)
     }
 
     /// Whether a character is a control character, or a mark that makes a name display in another order than it is

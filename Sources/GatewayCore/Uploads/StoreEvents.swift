@@ -64,7 +64,7 @@ public struct StoreEvents: Sendable {
     ///
     /// - Throws: `accessDenied` if an event is for another bucket, in which case nothing is recorded; `unavailable`.
     public func note(_ events: [StoreEvent], in bucket: BucketName) async throws(GatewayError) -> Int {
-        guard events.allSatisfy({ $0.bucket.utf8.elementsEqual(bucket.rawValue.utf8) }) else { throw .accessDenied }
+        guard events.allSatisfy({ $0.bucket.isSameBytes(as: bucket.rawValue) }) else { throw .accessDenied }
         let made = events.compactMap(made)
         return made.isEmpty ? 0 : try await records.note(made, in: bucket)
     }

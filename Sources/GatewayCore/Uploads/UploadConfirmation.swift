@@ -26,7 +26,7 @@ public struct UploadConfirmation: Sendable {
     public func confirm(_ id: UUID, by caller: Caller) async throws(GatewayError) -> ListedUpload {
         let upload = try await records.upload(id)
         // An issuance of another caller gets the same answer as one that does not exist.
-        guard let upload, upload.record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
+        guard let upload, upload.record.principal.isSameBytes(as: caller.principal.rawValue) else {
             throw .notFound(.issuance)
         }
         return try await confirm(upload, for: caller.principal)

@@ -1,3 +1,5 @@
+import Bytes
+
 /// How far an admin's or auditor's roles reach. A delegated admin's reach is limited to some scopes.
 public enum AdminReach: Sendable, Equatable {
     /// Everything.
@@ -36,7 +38,7 @@ public enum AdminReach: Sendable, Equatable {
     public func holds(bucket: String, place: String, principals: [String]) -> Bool {
         guard let scopes else { return true }
         return scopes.contains { scope in
-            scope.bucket.rawValue.utf8.elementsEqual(bucket.utf8)
+            scope.bucket.rawValue.isSameBytes(as: bucket)
                 && place.utf8.starts(with: scope.prefix.rawValue.utf8)
                 && (scope.principals.map { patterns in
                     principals.contains { principal in patterns.contains { $0.matches(principal) } }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A part of the gateway to which a role may be limited: the keys below a prefix of a bucket, and the principals whose
 /// rows are concerned.
 public struct AdminScope: Sendable, Hashable {
@@ -91,7 +93,7 @@ public struct PrincipalPattern: ByteExact, Codable, CustomStringConvertible {
     /// Whether a principal, by its text, is one of those meant.
     public func matches(_ principal: String) -> Bool {
         rawValue.utf8.last == UInt8(ascii: "*")
-            ? principal.utf8.starts(with: rawValue.utf8.dropLast()) : principal.utf8.elementsEqual(rawValue.utf8)
+            ? principal.utf8.starts(with: rawValue.utf8.dropLast()) : principal.isSameBytes(as: rawValue)
     }
 
     /// The whole text.

@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import LibPQ
@@ -185,7 +186,7 @@ extension AdminTable<Issuer> {
     ) throws {
         _ = try transaction.perform(IssuerTable.lockAll, ())
         let others = try transaction.execute(IssuerTable.readOthers, issuer.id)
-        guard !others.contains(where: { $0.issuer.utf8.elementsEqual(issuer.issuer.utf8) }) else {
+        guard !others.contains(where: { $0.issuer.isSameBytes(as: issuer.issuer) }) else {
             throw GatewayError.alreadyExists(.issuer)
         }
         let fields = [

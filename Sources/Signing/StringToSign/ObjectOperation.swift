@@ -162,7 +162,7 @@ struct OperationParameters {
     }
 
     private static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
-        guard let number = Int(text), range.contains(number), "\(number)".utf8.elementsEqual(text.utf8) else {
+        guard let number = Int(text), range.contains(number), "\(number)".isSameBytes(as: text) else {
             return nil
         }
         return number

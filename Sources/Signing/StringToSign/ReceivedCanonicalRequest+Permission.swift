@@ -93,12 +93,12 @@ extension ReceivedCanonicalRequest {
         guard stringToSign.utf8.count <= ReceivedStringToSign.maxByteCount else { throw .tooLong }
         let lines = stringToSign.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
-        guard lines.count == 4, lines[0].utf8.elementsEqual(dialect.algorithm.utf8),
+        guard lines.count == 4, lines[0].isSameBytes(as: dialect.algorithm),
             signer.scope.dialect === dialect, let date = SigningInstant(basic: lines[1])
         else { throw .invalidStringToSign }
         let scope = "\(date.day)/\(signer.scope.region)/\(signer.scope.service)/\(dialect.terminator)"
-        guard lines[2].utf8.elementsEqual(scope.utf8) else { throw .wrongScope }
-        guard lines[3].utf8.elementsEqual(hash.utf8) else { throw .hashMismatch }
+        guard lines[2].isSameBytes(as: scope) else { throw .wrongScope }
+        guard lines[3].isSameBytes(as: hash) else { throw .hashMismatch }
         return (date, scope)
     }
 
@@ -113,7 +113,7 @@ extension ReceivedCanonicalRequest {
         }
         if isListing, path.utf8.elementsEqual(bucketPath.utf8.dropLast()) { return "" }
         guard path.utf8.starts(with: bucketPath.utf8) else {
-            throw path.utf8.elementsEqual("/".utf8) ? .serviceResource : .invalidPath
+            throw path.isSameBytes(as: "/") ? .serviceResource : .invalidPath
         }
         let key = String(Substring(path.utf8.dropFirst(bucketPath.utf8.count)))
         guard !key.isEmpty else {
@@ -131,10 +131,10 @@ extension ReceivedCanonicalRequest {
         guard value(own.algorithm) == dialect.algorithm, value(own.date) == date.basic,
             header("\(dialect.headerPrefix)date") == nil
         else { throw .datesDiffer }
-        guard value(own.credential)?.utf8.elementsEqual(credential.utf8) == true else { throw .wrongScope }
+        guard value(own.credential)?.isSameBytes(as: credential) == true else { throw .wrongScope }
         let names = headerNames.joined(separator: ";")
         guard value(own.headerNames) == (names.isEmpty ? nil : names) else { throw .invalidCanonicalRequest }
-        guard let text = value(own.expires), let seconds = Int(text), "\(seconds)".utf8.elementsEqual(text.utf8),
+        guard let text = value(own.expires), let seconds = Int(text), "\(seconds)".isSameBytes(as: text),
             V4Dialect.expiryRange.contains(seconds), let expiry = date.advanced(bySeconds: seconds)
         else { throw .invalidDate }
         // The expiry check bounds a later beginning too, but stores refuse one beyond the tolerance.
@@ -179,7 +179,7 @@ extension ReceivedCanonicalRequest {
         for header in headers where !own.contains(header.name) {
             switch header.name {
             case "host":
-                guard header.value.utf8.elementsEqual(signer.address.authority.utf8) else { throw .wrongHost }
+                guard header.value.isSameBytes(as: signer.address.authority) else { throw .wrongHost }
             case "content-type":
                 guard ReceivedStringToSign.isContentType(header.value) else { throw .invalidContentType }
                 bound.contentType = header.value
@@ -187,7 +187,7 @@ extension ReceivedCanonicalRequest {
                 guard Base64.decode(header.value)?.count == 16 else { throw .invalidContentMD5 }
                 bound.contentMD5 = header.value
             case "content-length":
-                guard let length = Int64(header.value), length >= 0, "\(length)".utf8.elementsEqual(header.value.utf8)
+                guard let length = Int64(header.value), length >= 0, "\(length)".isSameBytes(as: header.value)
                 else { throw .valueNotAllowed }
                 bound.contentLength = length
             case let name where name.utf8.starts(with: dialect.headerPrefix.utf8):

@@ -70,7 +70,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
 
     /// Two requests are equal when scheme and text are.
     public static func == (left: ReceivedCanonicalRequest, right: ReceivedCanonicalRequest) -> Bool {
-        left.dialect === right.dialect && left.text.utf8.elementsEqual(right.text.utf8)
+        left.dialect === right.dialect && left.text.isSameBytes(as: right.text)
     }
 
     /// Hashes the text.

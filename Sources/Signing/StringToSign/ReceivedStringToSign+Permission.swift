@@ -60,7 +60,7 @@ extension ReceivedStringToSign {
         case nil:
             throw .invalidDate
         case .date(let instant):
-            guard vendorDate == nil || vendorDate?.utf8.elementsEqual(line.utf8) == true else { throw .datesDiffer }
+            guard vendorDate == nil || vendorDate?.isSameBytes(as: line) == true else { throw .datesDiffer }
             return (.header(instant), try rules.check(date: instant))
         case .expiry(let instant):
             guard vendorDate == nil else { throw .datesDiffer }

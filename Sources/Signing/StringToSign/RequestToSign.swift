@@ -67,8 +67,8 @@ public struct RequestToSign: Sendable, Hashable {
     /// Returns what the path names in a bucket, decoded: a key, or nothing for the bucket itself. Returns `nil` if the
     /// URL does not lead to the bucket, or can be read in two ways.
     public func key(at address: BucketAddress) -> String? {
-        guard origin.utf8.elementsEqual(address.origin.utf8) else { return nil }
-        if path.utf8.elementsEqual(address.path.utf8) { return "" }
+        guard origin.isSameBytes(as: address.origin) else { return nil }
+        if path.isSameBytes(as: address.path) { return "" }
         let front = address.path + "/"
         guard path.utf8.starts(with: front.utf8) else { return nil }
         let encoded = path.utf8.dropFirst(front.utf8.count)
@@ -89,7 +89,7 @@ public struct RequestToSign: Sendable, Hashable {
     public func permitted(
         by signer: ReceivedCanonicalRequest.Signer, _ rules: StringRules
     ) throws(StringToSignRefusal) -> (string: PermittedString, headers: [NamedValue]) {
-        guard origin.utf8.elementsEqual(signer.address.origin.utf8) else { throw .wrongHost }
+        guard origin.isSameBytes(as: signer.address.origin) else { throw .wrongHost }
         let added = self.added(rules)
         let bound = (headers + added + [NamedValue("host", signer.address.authority)])
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -155,7 +155,7 @@ public struct RequestToSign: Sendable, Hashable {
             }
             switch name {
             case "host":
-                guard value.utf8.elementsEqual(host.utf8) else { throw .wrongHost }
+                guard value.isSameBytes(as: host) else { throw .wrongHost }
             case "date", "x-amz-date": throw .datesDiffer
             case "x-amz-security-token": throw .securityToken
             case let name where unsigned.contains(name): break

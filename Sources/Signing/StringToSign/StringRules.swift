@@ -1,3 +1,5 @@
+import Bytes
+
 /// The rules for strings to sign from clients.
 public struct StringRules: Sendable, Hashable {
     /// How far a date may be from now, in seconds. Stores allow the same.
@@ -69,7 +71,7 @@ public struct StringRules: Sendable, Hashable {
             + (callback.variables.map { [NamedValue(prefix + "callback-var", $0)] } ?? [])
         let given = values.filter { $0.name == prefix + "callback" || $0.name == prefix + "callback-var" }
         guard given.count == allowed.count,
-            zip(given, allowed).allSatisfy({ $0.name == $1.name && $0.value.utf8.elementsEqual($1.value.utf8) })
+            zip(given, allowed).allSatisfy({ $0.name == $1.name && $0.value.isSameBytes(as: $1.value) })
         else { return values }
         return values.filter { !given.contains($0) }
     }

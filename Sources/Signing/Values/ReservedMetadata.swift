@@ -1,3 +1,5 @@
+import Bytes
+
 /// Names of metadata that a store takes for more than metadata. Nobody may choose them for an upload.
 ///
 /// MinIO unpacks an upload with `snowball-auto-extract` as an archive, to any keys. OpenStack Swift answers requests
@@ -8,6 +10,6 @@ public enum ReservedMetadata {
     /// Whether a name, without the vendor's prefix, is reserved.
     public static func contains(_ name: some StringProtocol) -> Bool {
         let name = name.lowercased()
-        return name.utf8.elementsEqual("deleted".utf8) || beginnings.contains { name.utf8.starts(with: $0.utf8) }
+        return name.isSameBytes(as: "deleted") || beginnings.contains { name.utf8.starts(with: $0.utf8) }
     }
 }

@@ -69,7 +69,7 @@ struct V2BoundParts {
                 throw .ambiguousQueryParameter(parameter.name)
             }
         }
-        guard !subResources.contains(where: { $0.name.utf8.elementsEqual(parameter.name.utf8) }) else {
+        guard !subResources.contains(where: { $0.name.isSameBytes(as: parameter.name) }) else {
             throw .duplicateQueryParameter(parameter.name)
         }
         subResources.append(parameter)

@@ -76,9 +76,9 @@ struct FormPolicy: Sendable {
 
     private static func holds(_ condition: Condition, _ value: String) -> Bool {
         switch condition {
-        case .equals(_, let wanted): value.utf8.elementsEqual(wanted.utf8)
+        case .equals(_, let wanted): value.isSameBytes(as: wanted)
         case .startsWith(_, let prefix): value.utf8.starts(with: prefix.utf8)
-        case .among(_, let values, let isWanted): values.contains { $0.utf8.elementsEqual(value.utf8) } == isWanted
+        case .among(_, let values, let isWanted): values.contains { $0.isSameBytes(as: value) } == isWanted
         case .length: true
         }
     }

@@ -152,7 +152,7 @@ extension ObjectService {
 
     private func upload(of request: StoreRequest, _ name: ObjectName) throws -> PartsUpload {
         guard let id = try request.parameter("uploadId"), let upload = try files.upload(id, in: name.bucket),
-            upload.key.utf8.elementsEqual(name.key.utf8)
+            upload.key.isSameBytes(as: name.key)
         else { throw StoreError.noSuchUpload }
         return upload
     }

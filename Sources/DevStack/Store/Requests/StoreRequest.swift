@@ -1,3 +1,4 @@
+import Bytes
 import HTTPServing
 import HTTPTypes
 import Signing
@@ -45,14 +46,14 @@ struct StoreRequest: Sendable {
     ///
     /// - Throws: ``StoreError`` if the query repeats the parameter.
     func parameter(_ name: String) throws(StoreError) -> String? {
-        let values = query.filter { $0.name.utf8.elementsEqual(name.utf8) }
+        let values = query.filter { $0.name.isSameBytes(as: name) }
         guard values.count <= 1 else { throw .badParameters("The query repeats \(name).") }
         return values.first?.value
     }
 
     /// Whether the query has a parameter.
     func has(_ name: String) -> Bool {
-        query.contains { $0.name.utf8.elementsEqual(name.utf8) }
+        query.contains { $0.name.isSameBytes(as: name) }
     }
 
     private static func bucket(inHost authority: String) -> String? {

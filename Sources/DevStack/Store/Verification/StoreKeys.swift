@@ -1,3 +1,4 @@
+import Bytes
 import Signing
 
 /// The access keys that the store accepts: its own, and those of sessions.
@@ -17,12 +18,12 @@ struct StoreKeys: Sendable {
     func key(
         _ accessKeyID: String, token: String?, at now: SigningInstant
     ) throws(StoreError) -> (secret: String, session: StoreSession?) {
-        if accessKeyID.utf8.elementsEqual(credential.accessKeyID.utf8) {
-            guard (token ?? "").utf8.elementsEqual((credential.securityToken ?? "").utf8) else { throw .invalidToken }
+        if accessKeyID.isSameBytes(as: credential.accessKeyID) {
+            guard (token ?? "").isSameBytes(as: credential.securityToken ?? "") else { throw .invalidToken }
             return (credential.secretAccessKey, nil)
         }
         guard let token else { throw .invalidAccessKey }
-        guard let session = tokens.session(of: token), session.accessKeyID.utf8.elementsEqual(accessKeyID.utf8) else {
+        guard let session = tokens.session(of: token), session.accessKeyID.isSameBytes(as: accessKeyID) else {
             throw .invalidToken
         }
         guard now.epochSeconds < session.end else { throw .expiredToken }

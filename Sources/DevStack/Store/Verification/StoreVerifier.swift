@@ -1,3 +1,4 @@
+import Bytes
 import LibCrypto
 import Signing
 
@@ -76,7 +77,7 @@ struct StoreVerifier: Sendable {
         scope: [String], day: String, isPresigned: Bool, _ rules: V4Rules
     ) throws(StoreError) {
         let expected = [day, rules.region, rules.service, rules.terminator]
-        guard zip(scope, expected).allSatisfy({ $0.utf8.elementsEqual($1.utf8) }), scope.count == expected.count else {
+        guard zip(scope, expected).allSatisfy({ $0.isSameBytes(as: $1) }), scope.count == expected.count else {
             let message = "The credential is for another day, region or service; expected \(rules.region)."
             throw isPresigned
                 ? .badParameters(message) : .malformedHeader(message, details: [["Region", rules.region]])

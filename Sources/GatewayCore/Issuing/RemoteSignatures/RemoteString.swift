@@ -170,7 +170,7 @@ public enum RemoteString: Sendable {
                 $0.origin.isSameBytes(as: request.origin)
             }
             return try RemoteString.read("uri") { () throws(StringToSignRefusal) in
-                guard region.utf8.elementsEqual(bucket.region.utf8) else { throw .wrongScope }
+                guard region.isSameBytes(as: bucket.region) else { throw .wrongScope }
                 return try request.permitted(by: signer, rules)
             }
         }

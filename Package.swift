@@ -229,10 +229,13 @@ let package = Package(
         ),
         .testTarget(
             name: "MicroHTTPDTests",
-            dependencies: ["MicroHTTPD", "HTTPServing", "HTTPTesting", httpTypes, logging, serviceLifecycle],
+            dependencies: [
+                "Figures", "MicroHTTPD", "HTTPServing", "HTTPTesting", "TestSupport", httpTypes, logging,
+                serviceLifecycle,
+            ],
             swiftSettings: strict
         ),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoops"], swiftSettings: strict),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoops", "Figures"], swiftSettings: strict),
         .testTarget(name: "LibCurlTests", dependencies: ["LibCurl"], swiftSettings: strict),
         .testTarget(
             name: "LibPQTests",
@@ -253,8 +256,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Bytes", "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
-                "PostgresTesting", "Signing", "TestSupport",
+                "Bytes", "sluice", "ContractTesting", "Figures", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ",
+                "MicroHTTPD", "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [

@@ -44,4 +44,18 @@ struct Command {
             status: process.terminationStatus, output: try String(contentsOf: outputFile, encoding: .utf8),
             errors: try String(contentsOf: errorFile, encoding: .utf8))
     }
+
+    /// Runs the example in a command's help, as somebody does who copies it into a shell. Returns what it prints.
+    static func runExample(ofHelpFor name: String) throws -> String {
+        let help = try run(["help", name]).output
+        let start = try #require(help.range(of: "echo '"))
+        let end = try #require(help.range(of: "| sluice \(name)"))
+        var environment = ProcessInfo.processInfo.environment
+        let folder = program.deletingLastPathComponent().path()
+        environment["PATH"] = "\(folder):\(environment["PATH"] ?? "")"
+        return try run(
+            ["-c", String(help[start.lowerBound..<end.upperBound])], of: URL(filePath: "/bin/bash"),
+            environment: environment
+        ).output
+    }
 }

@@ -120,21 +120,7 @@ struct SignCommandTests {
     }
 
     @Test func theExampleOfTheHelpWorksWhenPasted() throws {
-        let help = try Command.run(["help", "sign"], input: Data()).output
-        let start = try #require(help.range(of: "echo '"))
-        let end = try #require(help.range(of: "| sluice sign"))
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", String(help[start.lowerBound..<end.upperBound])]
-        var environment = ProcessInfo.processInfo.environment
-        let folder = Command.program.deletingLastPathComponent().path()
-        environment["PATH"] = "\(folder):\(environment["PATH"] ?? "")"
-        shell.environment = environment
-        let output = Pipe()
-        shell.standardOutput = output
-        try shell.run()
-        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
-        shell.waitUntilExit()
-        #expect(try JSONDecoder().decode(SignAnswer.self, from: answer).path == "/a%20b.txt")
+        let answer = try Command.runExample(ofHelpFor: "sign")
+        #expect(try JSONDecoder().decode(SignAnswer.self, from: Data(answer.utf8)).path == "/a%20b.txt")
     }
 }

@@ -1,7 +1,7 @@
+import Figures
 import Foundation
 import HTTPTesting
 import PostgresTesting
-import Synchronization
 import Testing
 
 /// SIGTERM while recordings wait or fail: whoever asked before is answered, in every way of asking.
@@ -19,7 +19,7 @@ import Testing
             let gateway = site.gateways[0]
             let port = gateway.port
             let tally = Tally()
-            let answers = AnswerCount()
+            let answers = Counter()
             // What is asked again can be decided from memory.
             try await onThreads(requests.count) { index in
                 var connection = KeptConnection()
@@ -37,13 +37,13 @@ import Testing
                         var connection = KeptConnection()
                         let answer = try connection.exchange(request, port: port)
                         tally.note(answer, expected: [201, 503])
-                        answers.count.add(1, ordering: .relaxed)
+                        answers.add()
                     }
                 }
                 try await waitUntil("all requests have arrived") {
                     let metrics = try await site.client().call("GET", "/metrics").text
                     let waiting = metrics.firstMatch(of: #/sluice_http_requests_in_flight (\d+)/#)
-                    return (waiting.flatMap { Int($0.1) } ?? 0) - 1 + answers.count.load(ordering: .relaxed) >= clients
+                    return (waiting.flatMap { Int($0.1) } ?? 0) - 1 + Int(answers.value) >= clients
                 }
                 gateway.process.signal(15)
                 try await group.waitForAll()
@@ -54,9 +54,5 @@ import Testing
             #expect(Set(tally.issued).subtracting(try await site.recordedNames()).isEmpty)
         }
         try await cluster.stop()
-    }
-
-    private final class AnswerCount: Sendable {
-        let count = Atomic(0)
     }
 }

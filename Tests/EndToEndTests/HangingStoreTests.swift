@@ -1,7 +1,7 @@
+import Figures
 import Foundation
 import Glibc
 import HTTPTesting
-import Synchronization
 import Testing
 
 /// Stores that hang, and the service that others get meanwhile, at the running program.
@@ -10,12 +10,6 @@ import Testing
     private static let issuers = 5
     private static let users = 10
     private static let calls = 180
-
-    private final class Counter: Sendable {
-        private let count = Atomic(0)
-        var value: Int { count.load(ordering: .acquiring) }
-        func add(_ number: Int) { count.add(number, ordering: .acquiringAndReleasing) }
-    }
 
     /// What the gateway must ask a store for.
     private enum Question: CaseIterable {

@@ -1,15 +1,9 @@
 import EventLoops
-import Synchronization
+import Figures
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct OwnThreadTests {
-    private final class Counter: Sendable {
-        private let count = Atomic(0)
-        var value: Int { count.load(ordering: .acquiring) }
-        func add() { count.add(1, ordering: .acquiringAndReleasing) }
-    }
-
     @Test func `work is done again and again until the task is cancelled`() async {
         let counter = Counter()
         await withTaskGroup { tasks in

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibCrypto
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(1))) struct PolicyCacheTests {
     let alice: Principal
@@ -106,32 +107,32 @@ import Testing
     }
 
     @Test func `a load that is older than what was read meanwhile is discarded and done again`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let once = Once()
         let source = ScriptedPolicy(try tables { $0.grants = [try Fixture.grant(1)] }) { call in
-            if call == .load, once.isFirst() { await gate.pass() }
+            if call == .load, once.isFirst() { await latch.wait() }
         }
         let cache = PolicyCache(source: source)
         try await cache.advance()
         async let policy = access(cache)
-        await gate.arrived()
+        await latch.arrival()
         source.change([.principal(alice)]) { $0.grants = [] }
         try await cache.advance()
-        gate.open()
+        latch.open()
         #expect(try await policy.principals[0].grants.isEmpty)
         #expect(try await policy.position.sequence == 11)
     }
 
     @Test func `a load from before everything was forgotten is discarded, whatever its number`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let once = Once()
         let source = ScriptedPolicy(try tables { $0.grants = [try Fixture.grant(1)] }) { call in
-            if call == .load, once.isFirst() { await gate.pass() }
+            if call == .load, once.isFirst() { await latch.wait() }
         }
         let cache = PolicyCache(source: source)
         try await cache.advance()
         async let policy = access(cache)
-        await gate.arrived()
+        await latch.arrival()
         // Another server took over. Its log is shorter and does not contain the grant.
         let elsewhere = PolicyPosition(sequence: 3, tag: Fixture.id(77))
         source.set {
@@ -139,24 +140,24 @@ import Testing
             $0.grants = []
         }
         try await cache.advance()
-        gate.open()
+        latch.open()
         #expect(try await policy.principals[0].grants.isEmpty)
         #expect(try await policy.position == elsewhere)
     }
 
     @Test func `advancing reads the log anew, whatever reading is under way`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let once = Once()
         let source = ScriptedPolicy(try tables()) { call in
-            if call == .changes, once.isFirst() { await gate.pass() }
+            if call == .changes, once.isFirst() { await latch.wait() }
         }
         let cache = PolicyCache(source: source)
         _ = try await access(cache)
         async let early: Void = cache.advance()
-        await gate.arrived()
+        await latch.arrival()
         source.change([.principal(alice)]) { _ in }
         let late = Task.immediate { try await cache.advance() }
-        gate.open()
+        latch.open()
         try await late.value
         #expect(cache.position?.sequence == 11)
         try await early

@@ -4,6 +4,7 @@ import Testing
 
 @testable import GatewayCore
 import LibCrypto
+import TestSupport
 
 /// The amount that one caller can have loaded, and its effect on others.
 @Suite(.timeLimit(.minutes(1))) struct PolicyLoadTests {
@@ -81,19 +82,19 @@ import LibCrypto
     }
 
     @Test func `who needs few places goes past those who need many`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let isFirst = Once()
         let source = try source(hold: { call in
-            if case .grants = call, isFirst.isFirst() { await gate.pass() }
+            if case .grants = call, isFirst.isFirst() { await latch.wait() }
         })
         let cache = cache(source)
         // After this, both wait for places alone.
         _ = try await cache.access(of: bob, groups: [], to: nil, key: nil)
         let large = Task { try await ask(cache, as: alice, for: deepKeys(20)) }
-        await gate.arrived()
+        await latch.arrival()
         let policy = try await cache.access(of: bob, groups: [], to: bucket, key: try ObjectKey("p2/k"))
         #expect(policy.literalGrants.count == 1)
-        gate.open()
+        latch.open()
         #expect(try await large.value.count == 20)
     }
 

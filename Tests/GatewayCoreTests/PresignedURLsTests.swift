@@ -167,10 +167,10 @@ struct CacheAuthenticator: Authenticator {
     }
 
     @Test func `nothing is answered before the row is recorded`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let isAnswered = Mutex(false)
         let ledger = ScriptedLedger { proposal, _ in
-            await gate.pass()
+            await latch.wait()
             return .recorded(remaining: proposal.remainders)
         }
         async let issued = {
@@ -178,9 +178,9 @@ struct CacheAuthenticator: Authenticator {
             isAnswered.withLock { $0 = true }
             return issued
         }()
-        await gate.arrived()
+        await latch.arrival()
         #expect(isAnswered.withLock { $0 } == false)
-        gate.open()
+        latch.open()
         _ = try await issued
         #expect(isAnswered.withLock { $0 })
     }

@@ -168,51 +168,6 @@ extension ScriptedPolicy.Tables {
     }
 }
 
-/// Holds all who arrive until it is opened, and reports arrivals.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var arrivals = 0
-        var held: [CheckedContinuation<Void, Never>] = []
-        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Mutex(State())
-
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let resumed = state.withLock { state in
-                state.arrivals += 1
-                var resumed = state.observers.filter { $0.count <= state.arrivals }.map(\.continuation)
-                state.observers.removeAll { $0.count <= state.arrivals }
-                if state.isOpen { resumed.append(continuation) } else { state.held.append(continuation) }
-                return resumed
-            }
-            for continuation in resumed { continuation.resume() }
-        }
-    }
-
-    func arrived(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                guard state.arrivals < count else { return true }
-                state.observers.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            state.isOpen = true
-            return state.held
-        }
-        for continuation in held { continuation.resume() }
-    }
-}
-
 /// Returns `true` only once.
 final class Once: Sendable {
     private let isUsed = Mutex(false)

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import Synchronization
 import Testing
+import TestSupport
 
 /// Opens sessions as the test scripts it, and counts them.
 final class ScriptedOpener: SessionOpener {
@@ -59,9 +60,9 @@ struct SessionCacheTests {
     @Test("are opened once, however many ask at the same time, also when that fails")
     func singleFlight() async throws {
         for fails in [false, true] {
-            let gate = Gate()
+            let latch = Latch()
             let opener = ScriptedOpener { order throws(GatewayError) in
-                await gate.pass()
+                await latch.wait()
                 if fails { throw .slowDown(retryAfter: 2) }
                 return .sample(until: Fixture.now.addingTimeInterval(3600))
             }
@@ -71,8 +72,8 @@ struct SessionCacheTests {
                 for _ in 0..<500 {
                     group.addTask { (try? await cache.session(order, endingBy: nil)) != nil }
                 }
-                await gate.arrived()
-                gate.open()
+                await latch.arrival()
+                latch.open()
                 return try await group.reduce(into: [Bool]()) { $0.append($1) }
             }
             #expect(outcomes == Array(repeating: !fails, count: 500))
@@ -121,9 +122,9 @@ struct SessionCacheTests {
     func `a session that ends too late for who opened it, or who waited for it, is the other's`(
         waiterIsBound: Bool
     ) async throws {
-        let gate = Gate()
+        let latch = Latch()
         let opener = ScriptedOpener { _ in
-            await gate.pass()
+            await latch.wait()
             return .sample(until: Fixture.now.addingTimeInterval(3600))
         }
         let looks = Mutex(0)
@@ -139,10 +140,10 @@ struct SessionCacheTests {
         }
         let end = Fixture.now.addingTimeInterval(1200)
         async let leader = gets(until: waiterIsBound ? nil : end)
-        await gate.arrived()
+        await latch.arrival()
         async let waiter = gets(until: waiterIsBound ? end : nil)
         while looks.withLock({ $0 }) < 2 { await Task.yield() }
-        gate.open()
+        latch.open()
         let outcomes = await [leader, waiter]
         #expect(outcomes == [waiterIsBound, !waiterIsBound])
     }
@@ -162,10 +163,10 @@ struct SessionCacheTests {
 
     /// Those who wait for a session that is being opened meanwhile get it. Nobody gets it later.
     @Test func `sessions that were discarded are not handed out`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let isHeld = Mutex(false)
         let opener = ScriptedOpener { _ in
-            if isHeld.withLock({ $0 }) { await gate.pass() }
+            if isHeld.withLock({ $0 }) { await latch.wait() }
             return .sample(until: Fixture.now.addingTimeInterval(3600))
         }
         let cache = SessionCache(opener: opener, now: { Fixture.now })
@@ -174,10 +175,10 @@ struct SessionCacheTests {
         _ = try await cache.session(held, endingBy: nil)
         isHeld.withLock { $0 = true }
         async let opened = cache.session(late, endingBy: nil)
-        await gate.arrived()
+        await latch.arrival()
         cache.discard()
         #expect(cache.count == 0)
-        gate.open()
+        latch.open()
         _ = try await opened
         #expect(cache.count == 0)
         for order in [held, late] {

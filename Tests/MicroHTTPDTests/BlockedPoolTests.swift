@@ -5,6 +5,7 @@ import HTTPTesting
 import MicroHTTPD
 import Synchronization
 import Testing
+import TestSupport
 
 /// Deadlines while nothing can run that needs a thread of Swift's pool or of Dispatch's.
 @Suite(.timeLimit(.minutes(2))) struct BlockedPoolTests {
@@ -59,9 +60,9 @@ import Testing
     /// In a process of its own, since it blocks every thread on which other tests would run.
     @Test func `an answer that takes too long becomes 503 though every shared thread is blocked`() async throws {
         await #expect(processExitsWith: .success) {
-            let gate = Gate()
+            let latch = Latch()
             let responder = TestResponder { _ in
-                await gate.wait()
+                await latch.wait()
                 return .text("late")
             }
             let deadline = Duration.milliseconds(300)
@@ -73,7 +74,7 @@ import Testing
                 let (status, duration) = try await Self.ask(server.port, during: Blockade())
                 #expect(status == 503)
                 #expect(duration < deadline * 10)
-                gate.open()
+                latch.open()
             }
         }
     }

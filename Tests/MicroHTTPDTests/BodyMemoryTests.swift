@@ -2,15 +2,16 @@ import HTTPServing
 import HTTPTypes
 import MicroHTTPD
 import Testing
+import TestSupport
 
 /// Bodies that are held whole, and the memory for them.
 @Suite(.timeLimit(.minutes(2))) struct BodyMemoryTests {
     private static let limit = 1 << 20
     private static let long = 300_000
 
-    /// Answers 401 without reading the body if `X-Token` is missing. Otherwise gathers the body, waits at the gate for
+    /// Answers 401 without reading the body if `X-Token` is missing. Otherwise gathers the body, waits at the latch for
     /// the target `/held`, and answers with the number of bytes.
-    private static func gathering(_ gate: Gate = Gate()) -> TestResponder {
+    private static func gathering(_ latch: Latch = Latch()) -> TestResponder {
         TestResponder { _ in
             .collect(maxBytes: limit)
         } answer: { request in
@@ -25,7 +26,7 @@ import Testing
                     return .text("\(error)", status: .serviceUnavailable)
                 }
             }
-            if request.head.target == "/held" { await gate.wait() }
+            if request.head.target == "/held" { await latch.wait() }
             return .text("\(bytes.count)")
         }
     }
@@ -96,18 +97,18 @@ import Testing
     @Test func `long bodies beyond the memory get 503, short ones do not, and there is room again when they are gone`()
         async throws
     {
-        let gate = Gate()
-        try await TestServer.with(Self.gathering(gate)) {
+        let latch = Latch()
+        try await TestServer.with(Self.gathering(latch)) {
             // Long bodies may take three quarters.
             $0.bodyMemory = BodyMemory(limit: 800_000)
             $0.maxGatheredBodyBytes = 64_000
         } body: { server in
             let first = try server.client()
             try await first.send(Array(Self.head("/held").utf8) + Self.body())
-            await gate.arrival()
+            await latch.arrival()
             let second = try server.client()
             try await second.send(Array(Self.head("/held", length: 290_000).utf8) + Self.body(290_000))
-            await gate.arrival(2)
+            await latch.arrival(2)
             var rest: [UInt8] = []
             let third = try server.client()
             try await third.send(Array(Self.head(length: 100_000).utf8) + Self.body(100_000))
@@ -116,7 +117,7 @@ import Testing
             let short = try server.client()
             try await short.send(Array(Self.head(length: 60_000).utf8) + Self.body(60_000))
             #expect(try await short.response(rest: &rest).text == "60000")
-            gate.open()
+            latch.open()
             #expect(try await first.response(rest: &rest).text == "\(Self.long)")
             #expect(try await second.response(rest: &rest).text == "290000")
             var status = 503

@@ -2,6 +2,7 @@ import HTTPServing
 import HTTPTypes
 import MicroHTTPD
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(2))) struct LimitTests {
     @Test func `a target is taken up to its limit and refused with 414 beyond`() async throws {
@@ -248,9 +249,9 @@ import Testing
     }
 
     @Test func `requests beyond those in flight get 503 and the connection stays`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
-            await gate.wait()
+            await latch.wait()
             return .text("done")
         }
         try await TestServer.with(responder) {
@@ -258,12 +259,12 @@ import Testing
         } body: { server in
             let slow = try server.client()
             try await slow.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-            await gate.arrival()
+            await latch.arrival()
             let other = try server.client()
             let refused = try await other.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(refused.status == 503)
             #expect(refused.fields["retry-after"] == "1" && refused.fields["x-refused"] == "/")
-            gate.open()
+            latch.open()
             var rest: [UInt8] = []
             #expect(try await slow.response(rest: &rest).text == "done")
             var status = 503

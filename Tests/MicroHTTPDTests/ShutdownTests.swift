@@ -1,23 +1,25 @@
+import Figures
 import HTTPServing
 import HTTPTypes
 import MicroHTTPD
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(2))) struct ShutdownTests {
     @Test func `requests under way are answered, and nobody else is taken on`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
-            await gate.wait()
+            await latch.wait()
             return .text("done")
         }
         try await TestServer.with(responder) { server in
             let idle = try server.client()
             let clients = try (0..<20).map { _ in try server.client() }
             for client in clients { try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
-            await gate.arrival(20)
+            await latch.arrival(20)
             await server.shutDown()
             while (try? server.client()) != nil { await Task.yield() }
-            gate.open()
+            latch.open()
             for client in clients {
                 var rest: [UInt8] = []
                 let response = try await client.response(rest: &rest)
@@ -30,11 +32,11 @@ import Testing
     }
 
     @Test func `what is not answered by the drain deadline gets 503`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
             .stream(maxBytes: 1_000)
         } answer: { request in
-            await gate.wait()
+            await latch.wait()
             return .text("late")
         }
         try await TestServer.with(responder) {
@@ -44,14 +46,14 @@ import Testing
             try await plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             let streaming = try server.client()
             try await streaming.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
-            await gate.arrival(2)
+            await latch.arrival(2)
             await server.shutDown()
             for client in [plain, streaming] {
                 var rest: [UInt8] = []
                 #expect(try await client.response(rest: &rest).status == 503)
                 #expect(try await client.isClosed())
             }
-            gate.open()
+            latch.open()
         }
     }
 

@@ -1,7 +1,9 @@
+import Figures
 import HTTPServing
 import HTTPTypes
 import MicroHTTPD
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(2))) struct StreamTests {
     /// Answers with the number of bytes received, or with the error that ended them.
@@ -78,7 +80,7 @@ import Testing
     }
 
     @Test func `malformed chunks end the stream`() async throws {
-        let ended = Gate()
+        let ended = Latch()
         let responder = TestResponder { _ in
             .stream(maxBytes: 1_000)
         } answer: { request in
@@ -97,7 +99,7 @@ import Testing
     }
 
     @Test func `a reader that does not read holds the client back`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
             .stream(maxBytes: 1_000_000_000)
         } answer: { request in
@@ -107,7 +109,7 @@ import Testing
             do {
                 for try await chunk in chunks {
                     count += chunk.count
-                    if isFirst { await gate.wait() }
+                    if isFirst { await latch.wait() }
                     isFirst = false
                 }
             } catch { return .text("\(error)") }
@@ -126,7 +128,7 @@ import Testing
                         sent.add(piece.count)
                     }
                 }
-                await gate.arrival()
+                await latch.arrival()
                 // Once nothing moves, only the kernel's buffers and one buffer of the server are full.
                 var before = -1
                 while before != sent.value {
@@ -134,7 +136,7 @@ import Testing
                     try await Task.sleep(for: .milliseconds(300))
                 }
                 #expect(before < total / 2)
-                gate.open()
+                latch.open()
                 try await tasks.waitForAll()
             }
             var rest: [UInt8] = []
@@ -224,7 +226,7 @@ import Testing
 
     @Test func `a client that does not read holds the writer back, and its leaving ends the writer`() async throws {
         let written = Counter()
-        let ended = Gate()
+        let ended = Latch()
         let responder = TestResponder { _ in
             ServerResponse(
                 head: ResponseHead(status: .ok),

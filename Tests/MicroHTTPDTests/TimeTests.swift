@@ -1,7 +1,9 @@
+import Figures
 import HTTPServing
 import HTTPTypes
 import MicroHTTPD
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(2))) struct TimeTests {
     @Test(arguments: [
@@ -53,7 +55,7 @@ import Testing
     }
 
     @Test func `a streamed body that stops coming ends with 408`() async throws {
-        let ended = Gate()
+        let ended = Latch()
         let responder = TestResponder { _ in
             .stream(maxBytes: 1_000)
         } answer: { request in
@@ -75,11 +77,11 @@ import Testing
     }
 
     @Test func `an answer that takes too long becomes 503, and the late one is dropped`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let cancelled = Counter()
         let responder = TestResponder { request in
             guard request.head.target == "/slow" else { return .text("quick") }
-            await gate.wait()
+            await latch.wait()
             if Task.isCancelled { cancelled.add(1) }
             return .text("late")
         }
@@ -93,7 +95,7 @@ import Testing
             #expect(refused.fields["retry-after"] == "7")
             // The responder has the request, and counts it when its task ends.
             #expect(refused.fields["x-refused"] == "/slow, again")
-            gate.open()
+            latch.open()
             var quick = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             while quick.status == 503 { quick = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
             #expect(quick.text == "quick")
@@ -105,14 +107,14 @@ import Testing
         "GET /long HTTP/1.1\r\nHost: a\r\n\r\n", "POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
     ])
     func `a route may take longer than the others`(request: String) async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { head in
             head.target == "/long" ? .stream(maxBytes: 10, answerDeadline: .seconds(600)) : .collect(maxBytes: 0)
         } answer: { request in
             if case .stream(let body) = request.body {
                 do { for try await _ in body {} } catch { return .text("broken") }
             }
-            await gate.wait()
+            await latch.wait()
             return .text("late")
         }
         try await TestServer.with(responder) {
@@ -120,26 +122,26 @@ import Testing
         } body: { server in
             let long = try server.client()
             try await long.send(request)
-            await gate.arrival(1)
+            await latch.arrival(1)
             // These later requests are given up at the deadline, and the first one would be too.
             for _ in 0..<2 {
                 let other = try server.client()
                 #expect(try await other.exchange("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").status == 503)
             }
-            gate.open()
+            latch.open()
             var rest: [UInt8] = []
             #expect(try await long.response(rest: &rest).text == "late")
         }
     }
 
     @Test func `a streamed answer that stands still is cut`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
             ServerResponse(
                 head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     try await writer.write(Array("half".utf8))
-                    await gate.wait()
+                    await latch.wait()
                 })
         }
         try await TestServer.with(responder) {
@@ -150,14 +152,14 @@ import Testing
             let text = String(decoding: try await client.receiveAll(), as: UTF8.self)
             #expect(text.contains("half"))
             #expect(!text.hasSuffix("0\r\n\r\n"))
-            gate.open()
+            latch.open()
         }
     }
 
     @Test func `a client that hangs up while its answer is made harms nobody`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { request in
-            if request.head.target == "/slow" { await gate.wait() }
+            if request.head.target == "/slow" { await latch.wait() }
             return .text("ok")
         }
         try await TestServer.with(responder) { server in
@@ -165,8 +167,8 @@ import Testing
                 let client = try server.client()
                 try await client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
             }
-            await gate.arrival(50)
-            gate.open()
+            await latch.arrival(50)
+            latch.open()
             for _ in 0..<50 {
                 #expect(try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "ok")
             }
@@ -189,12 +191,12 @@ import Testing
 
     @Test(arguments: [nil, 413])
     func `a client that hangs up with a piece of its body ends the request`(answered: Int?) async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
             .stream(maxBytes: answered == nil ? 10 : 9)
         } answer: { request in
             guard case .stream(let chunks) = request.body else { return .text("collected") }
-            gate.open()
+            latch.open()
             do { for try await _ in chunks {} } catch {}
             return .text("over")
         }
@@ -206,7 +208,7 @@ import Testing
                     var rest: [UInt8] = []
                     #expect(try await client.response(rest: &rest).status == answered)
                 } else {
-                    await gate.wait()
+                    await latch.wait()
                 }
                 try await client.send(Array("half".utf8), leaves: true)
             }
@@ -215,18 +217,18 @@ import Testing
     }
 
     @Test func `a client that has closed its side of the connection gets its answer`() async throws {
-        let gate = Gate()
+        let latch = Latch()
         let responder = TestResponder { _ in
-            await gate.wait()
+            await latch.wait()
             return .text("ok")
         }
         try await TestServer.with(responder) { server in
             let client = try server.client()
             try await client.send(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), leaves: true)
             client.end()
-            await gate.arrival()
+            await latch.arrival()
             try await Task.sleep(for: .milliseconds(1_200))
-            gate.open()
+            latch.open()
             var rest: [UInt8] = []
             #expect(try await client.response(rest: &rest).text == "ok")
             #expect(try await server.hasNoClientsSoon())

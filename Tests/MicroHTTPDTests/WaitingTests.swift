@@ -1,14 +1,15 @@
 import HTTPServing
 import MicroHTTPD
 import Testing
+import TestSupport
 
 /// Requests that wait for their answers, at first in turns of the loop and then suspended, beside others on the same
 /// loop.
 @Suite(.timeLimit(.minutes(2))) struct WaitingTests {
-    /// Answers `/late` when the gate opens, and everything else with its body.
-    private static func responder(_ gate: Gate) -> TestResponder {
+    /// Answers `/late` when the latch opens, and everything else with its body.
+    private static func responder(_ latch: Latch) -> TestResponder {
         TestResponder(plan: { _ in .collect(maxBytes: 10_000) }) { request in
-            if request.head.target == "/late" { await gate.wait() }
+            if request.head.target == "/late" { await latch.wait() }
             guard case .collected(let body) = request.body else { return .text("streamed") }
             return .text("\(request.head.target) " + String(decoding: body, as: UTF8.self))
         }
@@ -20,16 +21,16 @@ import Testing
 
     private func with(
         _ adjust: (inout HTTPServerConfiguration) -> Void = { _ in },
-        _ body: @Sendable (TestServer, Gate) async throws -> Void
+        _ body: @Sendable (TestServer, Latch) async throws -> Void
     ) async throws {
-        let gate = Gate()
+        let latch = Latch()
         try await TestServer.with(
-            Self.responder(gate),
+            Self.responder(latch),
             {
                 $0.threads = 1
                 adjust(&$0)
             }
-        ) { try await body($0, gate) }
+        ) { try await body($0, latch) }
     }
 
     /// Serves other requests, each of which takes the loop some turns.
@@ -44,12 +45,12 @@ import Testing
         "an answer is sent however many turns it takes, and the connection serves on",
         arguments: Array(0...70) + [200])
     func turns(others: Int) async throws {
-        try await with { server, gate in
+        try await with { server, latch in
             let late = try server.client()
             try await late.send(Self.post("/late", "one"))
-            await gate.arrival()
+            await latch.arrival()
             try await Self.serve(others, by: server)
-            gate.open()
+            latch.open()
             var rest: [UInt8] = []
             #expect(try await late.response(rest: &rest).text == "/late one")
             #expect(try await late.exchange(Self.post("/next", "three")).text == "/next three")
@@ -58,14 +59,14 @@ import Testing
 
     @Test("many wait at once, and each gets its own answer", arguments: [2, 50, 300])
     func many(count: Int) async throws {
-        try await with { server, gate in
+        try await with { server, latch in
             var clients: [AsyncConnection] = []
             for number in 0..<count {
                 clients.append(try server.client())
                 try await clients[number].send(Self.post("/late", "\(number)"))
             }
-            await gate.arrival(count)
-            gate.open()
+            await latch.arrival(count)
+            latch.open()
             for (number, client) in clients.enumerated() {
                 var rest: [UInt8] = []
                 #expect(try await client.response(rest: &rest).text == "/late \(number)")
@@ -77,10 +78,10 @@ import Testing
         "requests that arrive in pieces, or several at once, are read beside one that waits",
         arguments: [1, 7, 100, 1_000, 1_023, 1_024, 1_025, 2_048, 3_000, 100_000])
     func pieces(size: Int) async throws {
-        try await with { server, gate in
+        try await with { server, latch in
             let late = try server.client()
             try await late.send(Self.post("/late", "one"))
-            await gate.arrival()
+            await latch.arrival()
             let other = try server.client()
             let long = String(repeating: "f", count: 3_000)
             // The first head is longer than what libmicrohttpd reads at once.
@@ -94,7 +95,7 @@ import Testing
             #expect(try await other.response(rest: &rest).text == "/a two")
             #expect(try await other.response(rest: &rest).text == "/b \(long)")
             #expect(try await other.response(rest: &rest).text == "/c ")
-            gate.open()
+            latch.open()
             var lateRest: [UInt8] = []
             #expect(try await late.response(rest: &lateRest).text == "/late one")
         }
@@ -103,16 +104,16 @@ import Testing
     @Test(
         "a client that hangs up while its request waits takes nothing from the others", arguments: [0, 10, 20, 30, 100])
     func hangsUp(others: Int) async throws {
-        try await with { server, gate in
+        try await with { server, latch in
             let late = try server.client()
             try await late.send(Self.post("/late", "one"))
             do {
                 let gone = try server.client()
                 try await gone.send(Self.post("/late", "gone"))
-                await gate.arrival(2)
+                await latch.arrival(2)
             }
             try await Self.serve(others, by: server)
-            gate.open()
+            latch.open()
             var rest: [UInt8] = []
             #expect(try await late.response(rest: &rest).text == "/late one")
         }
@@ -132,16 +133,16 @@ import Testing
             try await with({
                 if end == .deadline { $0.answerDeadline = .milliseconds(others == 0 ? 20 : 500) }
                 if end == .shutdown { $0.drain = DrainPeriod(.milliseconds(others == 0 ? 10 : 500)) }
-            }) { server, gate in
+            }) { server, latch in
                 let clients = try (0..<count).map { _ in try server.client() }
                 for (number, client) in clients.enumerated() {
                     try await client.send(Self.post("/late", "\(number)"))
                 }
-                await gate.arrival(count)
+                await latch.arrival(count)
                 // After many others, the requests are suspended.
                 if end == .answer { try await Self.serve(others, by: server) }
                 if end == .shutdown { await server.shutDown() }
-                if end == .answer { gate.open() }
+                if end == .answer { latch.open() }
                 for (number, client) in clients.enumerated() {
                     var rest: [UInt8] = []
                     let response = try await client.response(rest: &rest)
@@ -150,7 +151,7 @@ import Testing
                     if end == .answer { #expect(response.text == "/late \(number)") }
                     if end == .shutdown { #expect(try await client.isClosed()) }
                 }
-                gate.open()
+                latch.open()
                 if end != .shutdown {
                     for client in clients {
                         var next = try await client.exchange(Self.post("/next", "three"))

@@ -1,17 +1,21 @@
 import Synchronization
 
-/// Holds answers back until a test releases them, and reports arrivals.
-final class Gate: Sendable {
+/// Holds tasks back until a test lets them through, and reports arrivals.
+public final class Latch: Sendable {
     private struct State {
         var isOpen = false
         var arrivals = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
+
     private let state = Mutex(State())
 
-    /// Waits for ``open()``. It ignores cancellation, as an answer may do.
-    func wait() async {
+    /// Makes a latch that is closed.
+    public init() {}
+
+    /// Waits for ``open()``, and ignores cancellation.
+    public func wait() async {
         await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
                 state.arrivals += 1
@@ -25,7 +29,7 @@ final class Gate: Sendable {
     }
 
     /// Lets everybody through from now on.
-    func open() {
+    public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [] }
@@ -35,7 +39,7 @@ final class Gate: Sendable {
     }
 
     /// Waits until `count` tasks have arrived at ``wait()``.
-    func arrival(_ count: Int = 1) async {
+    public func arrival(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.arrivals < count { state.watchers.append((count, continuation)) }
@@ -44,13 +48,4 @@ final class Gate: Sendable {
             if isThere { continuation.resume() }
         }
     }
-}
-
-/// A number shared by tasks.
-final class Counter: Sendable {
-    private let number = Atomic<Int>(0)
-
-    var value: Int { number.load(ordering: .relaxed) }
-
-    func add(_ more: Int) { number.add(more, ordering: .relaxed) }
 }

@@ -289,7 +289,8 @@ let package = Package(
         .testTarget(
             name: "GatewayPostgresTests",
             dependencies: [
-                "GatewayPostgres", "GatewayCore", "LibCrypto", "LibPQ", "PostgresTesting", "TestSupport", logging,
+                "EventLoops", "GatewayPostgres", "GatewayCore", "LibCrypto", "LibPQ", "PostgresTesting", "TestSupport",
+                logging,
             ],
             swiftSettings: strict
         ),

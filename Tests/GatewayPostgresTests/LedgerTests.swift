@@ -1,3 +1,4 @@
+import EventLoops
 import Foundation
 import GatewayCore
 import LibPQ
@@ -183,6 +184,24 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await connection.number("SELECT count(*) FROM issuances") == 6)
+        }
+    }
+
+    @Test(.database(.migrated)) func whileNothingIsUnderWayTheConnectionOfTheCallersLoopRecords() async throws {
+        let connectionString = try TestDatabase.current.connectionString
+        try await withLedger(connectionString, limits: .init(connections: 2)) { ledger, connection in
+            let position = try await connection.position()
+            func record(on loop: EventLoop) async throws {
+                try await withTaskExecutorPreference(loop) {
+                    let verdict = try await ledger.record(.sample(at: position), deadline: .soon)
+                    #expect(verdict == .recorded(remaining: []))
+                }
+            }
+            let succeeded = { ledger.lanes.map { $0.health.current.succeeded != nil } }
+            try await record(on: ledger.lanes[1].loop)
+            #expect(succeeded() == [false, true])
+            try await record(on: ledger.lanes[0].loop)
+            #expect(succeeded() == [true, true])
         }
     }
 

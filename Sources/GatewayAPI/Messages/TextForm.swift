@@ -2,7 +2,7 @@ import Bytes
 import FoundationEssentials
 import GatewayCore
 
-/// Reads the texts that occur in bodies, queries and filters. Their errors carry no field: whoever asks for a value names
+/// Reads the texts that occur in bodies, queries and filters. The errors carry no field: whoever asks for a value names
 /// it, by ``GatewayError/naming(_:_:)``.
 enum TextForm {
     /// Reads an identifier.

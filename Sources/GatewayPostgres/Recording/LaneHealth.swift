@@ -78,6 +78,9 @@ final class LaneHealth: Sendable {
         }
     }
 
+    /// Whether nothing is known against the connection, and no recording is under way.
+    var isIdle: Bool { state.withLock { $0.troubledSince == nil && $0.began == nil } }
+
     /// Notes that a recording has begun.
     func begins(at start: ContinuousClock.Instant) {
         state.withLock { $0.began = start }

@@ -34,6 +34,9 @@ final class LedgerLane: Sendable {
         self.logger = logger
     }
 
+    /// Whether the connection is well, and nothing waits for it or is under way.
+    var isIdle: Bool { health.isIdle && queue.count == 0 }
+
     /// Records until the queue is closed and empty. Call it from a task whose preferred executor is the loop.
     func run() async {
         let connection = LoopConnection(configuration, loop: loop, logger: logger)

@@ -181,7 +181,10 @@ public final class PostgresLedger: IssuanceLedger, Service {
 
     /// The connection for the next proposals: the first one that is well and has few proposals waiting, or else the one
     /// with the fewest. One that fails is taken only if none is well: it fails at once, so it always has the fewest.
+    ///
+    /// While nothing is under way, it is the one that the caller's own loop drives, so that no other thread wakes.
     private var nextLane: LedgerLane {
+        if lanes.allSatisfy(\.isIdle), let own = lanes.first(where: \.loop.isCurrent) { return own }
         if let first = lanes.first(where: { $0.queue.count < limits.spillsAt && $0.health.isWell }) { return first }
         let well = lanes.filter(\.health.isWell)
         return (well.isEmpty ? lanes : well).min { $0.queue.count < $1.queue.count } ?? lanes[0]

@@ -45,7 +45,7 @@ struct Command {
             errors: try String(contentsOf: errorFile, encoding: .utf8))
     }
 
-    /// Runs the example in a command's help, as somebody does who copies it into a shell. Returns what it prints.
+    /// Runs the example in a command's help, as somebody does who copies it into Bash. Returns what it prints.
     static func runExample(ofHelpFor name: String) throws -> String {
         let help = try run(["help", name]).output
         let start = try #require(help.range(of: "echo '"))

@@ -224,7 +224,7 @@ import Testing
         let site = try Deployment.current
         let auditor = try await site.makeUser("commanding-auditor", roles: ["auditor"])
         let twice = FileManager.default.temporaryDirectory.appending(path: "twice-\(UUID().uuidString)")
-        try Data(#"{"name": "a", "name": "b"}"#.utf8).write(to: twice)
+        try Data([0xEF, 0xBB, 0xBF] + #"{"name": "a", "name": "b"}"#.utf8).write(to: twice)
         defer { try? FileManager.default.removeItem(at: twice) }
         let runs: [(Run, Int32, String)] = [
             (

@@ -14,38 +14,42 @@ import Testing
 
     @Test func `a repetition gets what it got or nothing, whatever was changed in between`() async throws {
         try await Deployment.with(settings: AskingGround.settings) { site in
-            var seen: Set<Outcome> = []
+            #expect(AskingGround.hasStore || !StoreKind.radosgw.isExpected)
+            let session = try site.session()
             for way in Self.ways where way != .byPart || AskingGround.hasStore {
                 for change in Change.allCases {
                     for isInterrupted in [false, true] {
-                        try await tryOut(way, change, isInterrupted: isInterrupted, at: site)
+                        try await tryOut(way, change, isInterrupted: isInterrupted, at: site, session)
                     }
-                    seen.insert(change.outcome(of: way))
                 }
             }
-            #expect(seen == Set(Outcome.allCases))
         }
     }
 
     /// Asks, makes the change, and asks again, with the key and without it.
-    private func tryOut(_ way: Way, _ change: Change, isInterrupted: Bool, at site: Deployment) async throws {
+    private func tryOut(
+        _ way: Way, _ change: Change, isInterrupted: Bool, at site: Deployment, _ session: PostgresConnection
+    ) async throws {
         let name = "\(way)-\(change)-\(isInterrupted)".lowercased()
         let what: Comment = "\(way.rawValue), \(change), \(isInterrupted ? "interrupted" : "answered")"
         let ground = try await site.makeAskingGround(name, needsStore: way == .byPart)
         let (asker, grant) = try await site.makeAsker(name, at: ground)
         let quota = try await site.quota(1000, for: asker.user.principal)
-        let scene = Scene(site: site, ground: ground, asker: asker, grant: grant, quota: quota)
+        let scene = Scene(
+            site: site, session: session, ground: ground, asker: asker, grant: grant, quota: quota)
         let keys = Array(repeating: "k", count: way == .inBatches ? 7 : 1)
         let request = try way.request(for: keys, uploads: true, by: asker)
 
         let first = try await scene.send(request, key: "key")
         #expect(first.isIssued && !first.isReplayed, "\(what): \(first.text)")
         if isInterrupted {
-            try await site.session().runScript(
+            try await session.runScript(
                 """
                 UPDATE idempotency_keys SET answered_at = NULL, claimed_until = now()
                 WHERE caller = '\(asker.user.principal)'
                 """)
+            let interrupted = "caller = '\(asker.user.principal)' AND answered_at IS NULL"
+            #expect(try await session.number("SELECT count(*) FROM idempotency_keys WHERE \(interrupted)") == 1, what)
         }
         let records = try await scene.records()
         let token = try await change.make(in: scene)
@@ -65,7 +69,7 @@ import Testing
     }
 
     /// What a repetition gets.
-    private enum Outcome: CaseIterable {
+    private enum Outcome {
         /// The same bytes as the first time.
         case same
         /// The same, signed by another secret.
@@ -165,6 +169,7 @@ import Testing
     /// A caller at a bucket of its own.
     private struct Scene: Sendable {
         let site: Deployment
+        let session: PostgresConnection
         let ground: AskingGround
         let asker: Asker
         let grant: String
@@ -186,8 +191,8 @@ import Testing
         func records() async throws -> [Int] {
             let principal = asker.user.principal
             return [
-                try await site.number("SELECT count(*) FROM issuances WHERE principal = '\(principal)'"),
-                try await site.number(
+                try await session.number("SELECT count(*) FROM issuances WHERE principal = '\(principal)'"),
+                try await session.number(
                     "SELECT coalesce(sum(used), 0)::bigint FROM quota_usage WHERE holder = '\(principal)'"),
             ]
         }

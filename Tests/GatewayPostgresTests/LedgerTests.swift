@@ -198,9 +198,12 @@ import Testing
                 }
             }
             let succeeded = { ledger.lanes.map { $0.health.current.succeeded != nil } }
+            // Whoever came next would wait for the probe.
+            #expect(ledger.lanes[1].health.ask(writes: false))
             try await record(on: ledger.lanes[1].loop)
-            #expect(succeeded() == [false, true])
-            try await record(on: ledger.lanes[0].loop)
+            #expect(succeeded() == [true, false])
+            ledger.lanes[1].health.probeEnded(.looked, since: .now)
+            try await record(on: ledger.lanes[1].loop)
             #expect(succeeded() == [true, true])
         }
     }

@@ -5,7 +5,6 @@ import GatewayTransport
 import Glibc
 import LibCurl
 import LocalFiles
-import StrictJSON
 import Terminal
 
 /// Runs one command: builds the request, sends it and shows the answer.
@@ -166,12 +165,7 @@ struct AdminCall {
         guard command.fileTypes.isEmpty, command.json != nil else { return nil }
         var value = invocation.body
         if let name = invocation.file {
-            let content = try AdminFiles.content(name)
-            do throws(JSONError) {
-                value = invocation.changed(try ContractValue(json: content))
-            } catch {
-                throw .file("'\(name)' is not valid JSON. \(error).")
-            }
+            value = invocation.changed(try AdminFiles.json(name))
             let missing = AdminRequirements(of: command, model).missing(in: value)
             guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
         }

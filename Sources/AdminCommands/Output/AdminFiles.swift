@@ -1,4 +1,6 @@
+import ContractModel
 import LocalFiles
+import StrictJSON
 
 /// Opens the files that the command line names; `-` is standard input or output.
 enum AdminFiles {
@@ -17,6 +19,18 @@ enum AdminFiles {
             throw .file("'\(name)' is not UTF-8.")
         }
         return text
+    }
+
+    /// Reads a file that is one JSON value, perhaps with the byte order mark that some editors write.
+    static func json(_ name: String) throws(AdminFailure) -> ContractValue {
+        var content = try content(name)
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        if content.starts(with: mark) { content.removeFirst(mark.count) }
+        do throws(JSONError) {
+            return try ContractValue(json: content)
+        } catch {
+            throw .file("'\(name)' is not valid JSON. \(error).")
+        }
     }
 
     /// Opens a file for reading. The length is `nil` unless it is a regular file.

@@ -2,8 +2,8 @@ import Bytes
 import FoundationEssentials
 import GatewayCore
 
-/// Reads the texts that occur in bodies, queries and filters. The errors carry no field: whoever asks for a value names
-/// it, by ``GatewayError/naming(_:_:)``.
+/// Reads the texts that occur in bodies, queries and filters. What an error calls the field means nothing: whoever asks
+/// for a value names it, by ``GatewayError/naming(_:_:)``.
 enum TextForm {
     /// Reads an identifier.
     static func uuid(_ text: String) throws(GatewayError) -> UUID {

@@ -78,8 +78,8 @@ final class LaneHealth: Sendable {
         }
     }
 
-    /// Whether nothing is known against the connection, and no recording is under way.
-    var isIdle: Bool { state.withLock { $0.troubledSince == nil && $0.began == nil } }
+    /// Whether nothing is known against the connection, and neither a recording nor a probe is due or under way.
+    var isIdle: Bool { state.withLock { $0.troubledSince == nil && $0.began == nil && !$0.isAsked } }
 
     /// Notes that a recording has begun.
     func begins(at start: ContinuousClock.Instant) {

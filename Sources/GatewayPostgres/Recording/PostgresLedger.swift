@@ -6,12 +6,12 @@ public import ServiceLifecycle
 
 /// The ledger in PostgreSQL. Each caller records as if alone, and proposals are sent to the database together.
 ///
-/// The first connection takes all proposals until ``Limits/spillsAt`` wait for it, and only then does the next one
-/// take any: what a statement costs however many rows it writes is most of the cost of a small one. With 16 and 64
-/// callers on two cores this takes PostgreSQL 0.57 and 0.76 of the time of two connections that share the proposals
-/// evenly. A connection that failed, or that has not answered for a second, is passed over for as long as another one
-/// is well, however many proposals wait for that one. The ledger records while ``run()`` runs. Earlier proposals wait
-/// for it; later ones are refused.
+/// While something is under way, the first connection takes all proposals until ``Limits/spillsAt`` wait for it, and
+/// only then does the next one take any: what a statement costs however many rows it writes is most of the cost of a
+/// small one. With 16 and 64 callers on two cores this takes PostgreSQL 0.57 and 0.76 of the time of two connections
+/// that share the proposals evenly. A connection that failed, or that has not answered for a second, is passed over for
+/// as long as another one is well, however many proposals wait for that one. The ledger records while ``run()`` runs.
+/// Earlier proposals wait for it; later ones are refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
     private static let maxQueue = 2048

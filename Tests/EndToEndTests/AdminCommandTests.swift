@@ -365,27 +365,31 @@ extension AdminCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["grants.csv"])
     }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `an export that is interrupted leaves the file as it was, and no other`(signal: Int32) async throws {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], [false, true])
+    func `an export that is interrupted leaves the file as it was, and no other`(
+        signal: Int32, isEarly: Bool
+    ) async throws {
         let (folder, file) = try Self.exported()
         defer { try? FileManager.default.removeItem(at: folder) }
-        // A gateway that stops in the middle of the answer.
+        // A gateway that stops in the middle of the answer, or before it has read the request.
         let script = #"""
             import os, socket, subprocess, sys
             server = socket.create_server(("127.0.0.1", 0))
             url = "http://127.0.0.1:%d" % server.getsockname()[1]
-            program = subprocess.Popen(sys.argv[2:], env={**os.environ, "SLUICE_ADMIN_URL": url})
+            program = subprocess.Popen(sys.argv[3:], env={**os.environ, "SLUICE_ADMIN_URL": url})
             connection, _ = server.accept()
-            connection.recv(65536)
-            connection.sendall(
-                b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nid,half\n\r\n")
+            if sys.argv[2] == "late":
+                connection.recv(65536)
+                connection.sendall(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n"
+                    b"Transfer-Encoding: chunked\r\n\r\n8\r\nid,half\n\r\n")
             program.send_signal(int(sys.argv[1]))
             sys.exit(program.wait())
             """#
         let process = try RunningProcess(
             [
-                "/usr/bin/python3", "-c", script, "\(signal)", Program.path, "admin", "grants", "export", "--json",
-                "--output", file.path(percentEncoded: false),
+                "/usr/bin/python3", "-c", script, "\(signal)", isEarly ? "early" : "late", Program.path, "admin",
+                "grants", "export", "--json", "--output", file.path(percentEncoded: false),
             ],
             environment: ["SLUICE_ADMIN_KEY": "made-up"])
         #expect(await process.exitStatus() == 130, "\(process.errors)")

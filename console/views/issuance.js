@@ -16,6 +16,10 @@ const uploadDeliveries = new Set(["presigned-url", "post-policy", "multipart-sta
 /** Tests whether the key of an issuance is a prefix, of which every key is reached. */
 export const reachesMany = (row) => ["sts", "cdn-cookies"].includes(row.delivery);
 
+/** The address that tells who may reach what a row of the ledger reaches. */
+export const reachAddress = (row) =>
+  address("access", { ...(reachesMany(row) ? { ask: "object" } : {}), bucket: row.bucket, key: row.key });
+
 export async function showIssuance(page, id) {
   const { data: row } = await page.call("getIssuance", { path: { id } });
   page.title("Issuance");
@@ -72,10 +76,7 @@ export async function showIssuance(page, id) {
           page.may("reviewAccess") && {
             label: "Who may reach the object now",
             icon: "access",
-            href:
-              reachesMany(row)
-                ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
-                : address("access", { bucket: row.bucket, key: row.key }),
+            href: reachAddress(row),
           },
           isAlive && {
             label: "It must not be used any more",

@@ -9,7 +9,7 @@ import { moment } from "../ranges.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { grantLink } from "../values.js";
-import { reachesMany, showIssuance } from "./issuance.js";
+import { reachAddress, reachesMany, showIssuance } from "./issuance.js";
 
 /** Rows that the live tail keeps. */
 const tailLength = 200;
@@ -95,10 +95,7 @@ function showList(page) {
       page.may("reviewAccess") && {
         label: "Who may reach the object",
         icon: "access",
-        href:
-          reachesMany(row)
-            ? address("access", { ask: "object", bucket: row.bucket, key: row.key })
-            : address("access", { bucket: row.bucket, key: row.key }),
+        href: reachAddress(row),
       },
     ],
     empty: Object.keys(filters).length

@@ -1,3 +1,4 @@
+import Bytes
 import ContractModel
 import LocalFiles
 import StrictJSON
@@ -24,8 +25,7 @@ enum AdminFiles {
     /// Reads a file that is one JSON value, perhaps with the byte order mark that some editors write.
     static func json(_ name: String) throws(AdminFailure) -> ContractValue {
         var content = try content(name)
-        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-        if content.starts(with: mark) { content.removeFirst(mark.count) }
+        if content.starts(with: byteOrderMark) { content.removeFirst(byteOrderMark.count) }
         do throws(JSONError) {
             return try ContractValue(json: content)
         } catch {

@@ -1,3 +1,4 @@
+import Bytes
 import GatewayCore
 import StrictJSON
 
@@ -63,6 +64,3 @@ struct NDJSONParser: RecordParser {
         }
     }
 }
-
-/// The byte order mark of UTF-8, which some editors write.
-let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]

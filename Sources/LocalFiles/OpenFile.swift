@@ -89,8 +89,13 @@ public final class OpenFile: Sendable {
 
     /// Removes the content, and moves to the beginning.
     public func empty() throws(FileError) {
-        _ = try Self.attempt { Int(ftruncate(descriptor, 0)) }
+        try shorten(to: 0)
         try seek(to: 0)
+    }
+
+    /// Removes what comes after the first `count` bytes.
+    public func shorten(to count: Int64) throws(FileError) {
+        _ = try Self.attempt { Int(ftruncate(descriptor, off_t(count))) }
     }
 
     /// Sets who may do what with the file.

@@ -45,23 +45,35 @@ final class DownloadSink: Sendable {
     /// Whether all bytes are there, as far as the store told their number.
     var isComplete: Bool { state.withLock { $0.total == nil || $0.total == $0.bytes } }
 
-    /// Takes up the bytes that an earlier run left in the file.
-    func takeUp(etag: String) throws(ClientFailure) {
-        do {
+    /// Takes up the bytes that an earlier run left in the file, except for the last one: of an object that is there
+    /// whole, the store has something to answer, and tells the digests.
+    func takeUp(etag: String, stop: StopFlag) async throws(ClientFailure) {
+        let file = file
+        let taken = await blocking(until: stop) { () -> Result<State, ClientFailure> in
+            Result { () throws(ClientFailure) in try Self.beginning(of: file, stop) }
+        }
+        guard let taken else { throw .stopped("Interrupted.") }
+        var kept = try taken.get()
+        kept.etag = etag
+        state.withLock { [kept] in $0 = kept }
+        meter.found(kept.bytes)
+    }
+
+    private static func beginning(of file: OpenFile, _ stop: StopFlag) throws(ClientFailure) -> State {
+        var fresh = State()
+        do throws(FileError) {
+            try file.shorten(to: max(0, try file.status.size - 1))
             try file.seek(to: 0)
-            var fresh = State()
-            while case let bytes = try file.read(atMost: 1 << 20), !bytes.isEmpty {
+            while !stop.isSet, case let bytes = try file.read(atMost: 1 << 20), !bytes.isEmpty {
                 fresh.md5.update(bytes)
                 fresh.sha256.update(bytes)
                 fresh.bytes += Int64(bytes.count)
             }
-            fresh.etag = etag
-            let kept = fresh
-            state.withLock { $0 = kept }
-            meter.found(kept.bytes)
         } catch {
             throw .file("The beginning of the download cannot be read.")
         }
+        guard !stop.isSet else { throw .stopped("Interrupted.") }
+        return fresh
     }
 
     /// The headers that ask for what is missing, provided that the object is still the same.
@@ -149,10 +161,10 @@ final class DownloadSink: Sendable {
             guard state.md5.finalize().isSame(as: md5) else { throw changed("MD5") }
             checked = "md5"
         } else {
-            checked = "length"
+            checked = state.total == nil ? "nothing" : "length"
         }
         return ObjectDownload.Outcome(
-            address: address, size: state.bytes, etag: state.etag.map { LinkTransfer.unquoted($0) },
+            address: address, size: state.bytes, etag: state.etag?.withoutQuotes,
             contentType: state.contentType, checked: checked)
     }
 
@@ -239,7 +251,7 @@ struct ExpectedContent: Equatable {
                 || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
                 || name == "x-oss-object-type" && field.value != "Normal"
         }
-        guard !isOther, let tag = head["ETag"].map({ LinkTransfer.unquoted($0) }), tag.utf8.count == 32 else {
+        guard !isOther, let tag = head["ETag"]?.withoutQuotes, tag.utf8.count == 32 else {
             return nil
         }
         return Hex.decode(tag.lowercased())

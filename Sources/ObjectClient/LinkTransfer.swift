@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayTransport
 import LibCurl
@@ -29,7 +30,7 @@ struct LinkTransfer: Sendable {
         do throws(ClientFailure) {
             let answer = try await send(
                 link, fields: [], upload: .stream(length: Int64(range.count), next), kept: ReceivedBody(atMost: 65_536))
-            return answer["ETag"].map { Self.unquoted($0) }
+            return answer["ETag"]?.withoutQuotes
         } catch {
             sent.takeBack()
             throw error
@@ -103,11 +104,6 @@ struct LinkTransfer: Sendable {
     static func origin(of url: String) -> String {
         guard let parts = URLComponents(string: url) else { return "the store" }
         return "\(parts.scheme ?? "")://\(parts.host ?? "")" + (parts.port.map { ":\($0)" } ?? "")
-    }
-
-    /// An entity tag without its quotes.
-    static func unquoted(_ tag: String) -> String {
-        tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.utf8.count > 1 ? String(tag.dropFirst().dropLast()) : tag
     }
 
     /// The bytes of one attempt.

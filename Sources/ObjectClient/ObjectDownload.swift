@@ -1,7 +1,5 @@
-import LibCrypto
 import LibCurl
 public import LocalFiles
-import Synchronization
 
 /// Downloads objects. A download that was cut off goes on where it stopped, in this run or in a later one.
 public struct ObjectDownload: Sendable {
@@ -15,7 +13,8 @@ public struct ObjectDownload: Sendable {
         public var etag: String?
         /// Its content type, if the store told it.
         public var contentType: String?
-        /// What its content was compared with: `md5`, `sha256`, or `length` where the store tells no digest.
+        /// What was compared with what the store tells: `md5`, `sha256`, `length` where it tells no digest, or
+        /// `nothing` where it tells neither.
         public var checked: String
     }
 
@@ -47,7 +46,7 @@ public struct ObjectDownload: Sendable {
         let source = TransferMemory.name(client.origin, address.bucket, address.key)
         let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
         if let begun = memory.read(kept, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
-            try sink.takeUp(etag: begun.etag)
+            try await sink.takeUp(etag: begun.etag, stop: transfer.stop)
         } else {
             memory.forget(kept)
             try part.empty()
@@ -113,7 +112,7 @@ public struct ObjectDownload: Sendable {
         } catch {
             if sink.endAttempt() { return try await attempt(link, sink, began) }
             if let failure = sink.failure { throw failure }
-            // The object is shorter than what is there: it is another one, or all of it is there.
+            // The object is not longer than what is there, so it is another one.
             if case .store(let refusal, _) = error, refusal.status == 416, !fields.isEmpty {
                 try sink.forget()
                 throw .unreachable("The object changed.")

@@ -116,7 +116,7 @@ struct ListedPage {
                 objects.append(
                     ListedObject(
                         key: key, size: size, lastModified: child.text("LastModified"),
-                        etag: child.text("ETag").map(LinkTransfer.unquoted)))
+                        etag: child.text("ETag")?.withoutQuotes))
             case "CommonPrefixes":
                 for prefix in child.children where prefix.name == "Prefix" {
                     guard let folder = Self.key(prefix.text, isEncoded: isEncoded) else { return nil }
@@ -136,6 +136,6 @@ struct ListedPage {
     /// Reads a key; `nil` if it is not UTF-8. Some stores encode a space as `+`, and all encode a plus sign.
     private static func key(_ text: String, isEncoded: Bool) -> String? {
         guard isEncoded else { return text }
-        return PercentEncoding.decode(text.utf8, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
+        return PercentEncoding.text(text.utf8, plusIsSpace: true)
     }
 }

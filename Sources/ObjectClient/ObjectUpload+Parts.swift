@@ -46,7 +46,11 @@ extension ObjectUpload {
         var end = GivenUp.aborted
         do throws(ClientFailure) { try await client.abort(begun.id) } catch {
             guard case .gateway(let problem, _) = error, [404, 409].contains(problem.status) else { throw error }
-            if problem.status == 409 { end = .completed }
+            if problem.status == 409 {
+                // An upload that is being completed may still fail, and another run may go on with it.
+                guard try await client.upload(begun.id).state == "completed" else { throw error }
+                end = .completed
+            }
         }
         memory.forget(name)
         return end
@@ -189,7 +193,6 @@ private actor PartRound {
     private let name: String
     private var begun: BegunUpload
     private var needsSHA256 = false
-    private var statesLength = true
 
     init(
         _ upload: ObjectUpload, _ file: LocalFile, _ parts: ObjectUpload.Partition, _ begun: BegunUpload, _ name: String
@@ -249,17 +252,16 @@ private actor PartRound {
         return all
     }
 
-    /// Asks for links. What the bucket's scheme cannot bind is left out, and what it requires is added.
-    private func links(_ requests: [Digested]) async throws(ClientFailure) -> [Link] {
-        var failure: ClientFailure
-        do throws(ClientFailure) { return try await ask(requests) } catch { failure = error }
-        if failure.asksForSHA256, !needsSHA256 {
+    /// Asks for links, with the SHA-256 of each part if the bucket requires it.
+    private func links(_ requests: [Digested]) async throws(ClientFailure) -> [RenewableLink] {
+        let asked = ContinuousClock.now
+        let links: [Link]
+        do throws(ClientFailure) { links = try await ask(requests) } catch {
+            guard error.asksForSHA256, !needsSHA256 else { throw error }
             needsSHA256 = true
-            do throws(ClientFailure) { return try await ask(requests) } catch { failure = error }
+            return try await self.links(requests)
         }
-        guard failure.bindsNoLength, statesLength else { throw failure }
-        statesLength = false
-        return try await ask(requests)
+        return links.map { RenewableLink($0, now: asked) }
     }
 
     private func ask(_ requests: [Digested]) async throws(ClientFailure) -> [Link] {
@@ -267,15 +269,13 @@ private actor PartRound {
             PartRequest(
                 partNumber: request.number, contentMD5: request.digests.md5.base64,
                 checksumSHA256: needsSHA256 ? request.digests.sha256.base64 : nil,
-                contentLength: statesLength ? Int64(parts.range(request.number).count) : nil)
+                contentLength: Int64(parts.range(request.number).count))
         }
         return try await upload.client.links(wishes, of: begun.id)
     }
 
-    private nonisolated func send(
-        _ request: Digested, _ link: Link
-    ) async -> Sent {
-        var renewable = RenewableLink(link, now: .now)
+    private nonisolated func send(_ request: Digested, _ link: RenewableLink) async -> Sent {
+        var renewable = link
         do throws(ClientFailure) {
             let tag = try await upload.client.retries.run { () async throws(ClientFailure) -> String? in
                 try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in

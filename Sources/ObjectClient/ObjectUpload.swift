@@ -144,33 +144,24 @@ public struct ObjectUpload: Sendable {
         throw .store(refusal, retryAfter: nil)
     }
 
-    /// Asks for a link. What the bucket's scheme cannot bind is left out, and what it requires is added: the client
-    /// does not know the scheme, and the gateway says what is missing.
+    /// Asks for a link. The SHA-256 is added if the bucket requires it: the client does not know the scheme, and the
+    /// gateway says what is missing.
     private func link(
         for request: inout LinkRequest, _ digests: ContentDigests
     ) async throws(ClientFailure) -> Link {
-        var failure: ClientFailure
-        do throws(ClientFailure) { return try await client.link(request) } catch { failure = error }
-        if failure.asksForSHA256 {
-            request.checksumSHA256 = digests.sha256.base64
-            do throws(ClientFailure) { return try await client.link(request) } catch { failure = error }
+        do throws(ClientFailure) { return try await client.link(request) } catch {
+            guard error.asksForSHA256 else { throw error }
         }
-        guard failure.bindsNoLength else { throw failure }
-        request.contentLength = nil
+        request.checksumSHA256 = digests.sha256.base64
         return try await client.link(request)
     }
 
     /// Asks the gateway what arrived.
     ///
-    /// - Returns: `nil` if it cannot tell.
+    /// - Returns: `nil` if it cannot tell, or if the user asks for the end: the store has taken the bytes, and neither
+    ///   changes anything about that.
     func confirmed(_ id: String, size: Int64) async throws(ClientFailure) -> UploadState? {
-        guard options.confirms else { return nil }
-        let state: UploadState
-        do throws(ClientFailure) { state = try await client.confirm(id) } catch {
-            // The store has taken the bytes. A gateway that may not ask the store changes nothing about that.
-            if case .stopped = error { throw error }
-            return nil
-        }
+        guard options.confirms, let state = try? await client.confirm(id) else { return nil }
         guard ["landed", "unverified"].contains(state.state) else {
             let what = (state.mismatches ?? []).joined(separator: ", ")
             throw .different(
@@ -188,11 +179,5 @@ extension ClientFailure {
     var asksForSHA256: Bool {
         guard case .gateway(let problem, _) = self else { return false }
         return problem.status == 400 && problem.field == "checksumSHA256"
-    }
-
-    /// Whether the bucket's scheme cannot bind a length.
-    var bindsNoLength: Bool {
-        guard case .gateway(let problem, _) = self else { return false }
-        return problem.code == "NotEnforceable"
     }
 }

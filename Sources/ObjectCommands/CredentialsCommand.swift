@@ -1,10 +1,10 @@
-public import ArgumentParser
+import ArgumentParser
 import ObjectClient
 
 /// `sluice credentials`: prints temporary credentials for tools that sign their own requests.
-public struct CredentialsCommand: AsyncParsableCommand {
+struct CredentialsCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "credentials",
         abstract: "Print temporary credentials for a bucket, or for a part of it.",
         discussion: """
@@ -39,12 +39,12 @@ public struct CredentialsCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Prints the credentials.
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
-    public func run() async throws {
+    func run() async throws {
         try await options.run { (stop) async throws(ClientFailure) in
             let credentials = try await options.client(stop: stop).credentials(for: scope)
             try writeToStandardOutput(jsonLine(Told(credentials)))

@@ -1,21 +1,21 @@
-public import ArgumentParser
+import ArgumentParser
 import Glibc
 import LocalFiles
 import ObjectClient
 import Terminal
 
 /// `sluice get`: downloads an object.
-public struct GetCommand: AsyncParsableCommand {
+struct GetCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Download an object.",
         discussion: """
             The file appears when it is complete; until then FILE.sluice-part holds its
             beginning. Run the same command again after an interruption: it goes on where it
             stopped, unless the object has changed. Without '--force', a file that exists is
-            never replaced, even if it appears meanwhile. The length is compared, and the MD5
-            or SHA-256 where the store tells one.
+            never replaced, even if it appears meanwhile. The length and the MD5 or SHA-256
+            are compared where the store tells them.
 
             \(GatewayOptions.environmentHelp)
 
@@ -40,12 +40,12 @@ public struct GetCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Downloads the object.
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
-    public func run() async throws {
+    func run() async throws {
         try await options.run { (stop) async throws(ClientFailure) in
             let object = try ObjectAddress(address)
             guard !object.isPlace else { throw .usage("'\(address)' names no object.") }
@@ -66,7 +66,8 @@ public struct GetCommand: AsyncParsableCommand {
                 Told(
                     bucket: object.bucket, key: object.key, file: target, size: outcome.size, etag: outcome.etag,
                     contentType: outcome.contentType, checked: outcome.checked),
-                "\(target): \(ByteCount.text(outcome.size)), \(outcome.checked) agrees")
+                "\(target): \(ByteCount.text(outcome.size)), "
+                    + (outcome.checked == "nothing" ? "not compared" : "\(outcome.checked) agrees"))
         }
     }
 

@@ -1,13 +1,13 @@
-public import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import Glibc
 import ObjectClient
 import Terminal
 
 /// `sluice ls`: lists objects.
-public struct ListCommand: AsyncParsableCommand {
+struct ListCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "ls",
         abstract: "List objects.",
         discussion: """
@@ -40,10 +40,10 @@ public struct ListCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Checks what the parser cannot.
-    public func validate() throws {
+    func validate() throws {
         guard 1...ObjectListing.largestPage ~= pageSize else {
             throw ValidationError("'--page-size' takes a number from 1 to \(ObjectListing.largestPage).")
         }
@@ -52,7 +52,7 @@ public struct ListCommand: AsyncParsableCommand {
     /// Prints the list.
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
-    public func run() async throws {
+    func run() async throws {
         try await options.run { (stop) async throws(ClientFailure) in
             let place = try ObjectAddress(place: address)
             let listing = ObjectListing(client: try options.client(stop: stop), stop: stop, pageSize: pageSize)

@@ -1,12 +1,12 @@
-public import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import ObjectClient
 import Terminal
 
 /// `sluice put`: uploads files.
-public struct PutCommand: AsyncParsableCommand {
+struct PutCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "put",
         abstract: "Upload files.",
         discussion: """
@@ -64,10 +64,10 @@ public struct PutCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Checks what the parser cannot.
-    public func validate() throws {
+    func validate() throws {
         guard arguments.count >= 2 else { throw ValidationError("Name a file and an address, such as photos/cat.png.") }
         guard 1...32 ~= parallel else { throw ValidationError("'--parallel' takes a number from 1 to 32.") }
         let range = ObjectUpload.leastPartSize...(5 << 30)
@@ -79,7 +79,7 @@ public struct PutCommand: AsyncParsableCommand {
     /// Uploads the files.
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
-    public func run() async throws {
+    func run() async throws {
         try await options.run { (stop, stage) async throws(ClientFailure) in
             let files = arguments.dropLast()
             let target = try ObjectAddress(arguments[arguments.count - 1])

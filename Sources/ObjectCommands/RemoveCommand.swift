@@ -1,12 +1,12 @@
-public import ArgumentParser
+import ArgumentParser
 import LocalFiles
 import ObjectClient
 import Terminal
 
 /// `sluice rm`: deletes objects.
-public struct RemoveCommand: AsyncParsableCommand {
+struct RemoveCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Delete objects.",
         discussion: """
@@ -38,12 +38,12 @@ public struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Deletes the objects.
     ///
     /// - Throws: `ExitCode`, after writing the reasons to standard error.
-    public func run() async throws {
+    func run() async throws {
         var firstRefusal: Int32?
         try await options.run { (stop, stage) async throws(ClientFailure) in
             let named = try addresses.map { (text) throws(ClientFailure) in try address(text) }

@@ -1,13 +1,13 @@
-public import ArgumentParser
+import ArgumentParser
 import Glibc
 import LocalFiles
 import ObjectClient
 import Terminal
 
 /// `sluice share`: prints a link that downloads an object.
-public struct ShareCommand: AsyncParsableCommand {
+struct ShareCommand: AsyncParsableCommand {
     /// The name and the text of `--help`.
-    public static let configuration = CommandConfiguration(
+    static let configuration = CommandConfiguration(
         commandName: "share",
         abstract: "Print a link that downloads an object.",
         discussion: """
@@ -38,12 +38,12 @@ public struct ShareCommand: AsyncParsableCommand {
     @OptionGroup var options: GatewayOptions
 
     /// Creates the command, for the parser.
-    public init() {}
+    init() {}
 
     /// Prints the link.
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
-    public func run() async throws {
+    func run() async throws {
         try await options.run { (stop) async throws(ClientFailure) in
             let object = try ObjectAddress(address)
             guard !object.isPlace else { throw .usage("'\(address)' names no object.") }

@@ -326,7 +326,7 @@ async function digested(source, start, end, names, signal) {
   return digests.map((digest) => digest.digest());
 }
 
-// Asks for a link that binds what the bucket can, and what is required. `bound` learns that from refusals.
+// Asks for a link that binds the length and what is required. `bound` learns that from refusals.
 async function adapted(bound, source, start, end, signal, ask) {
   const known = {};
   for (;;) {
@@ -335,7 +335,7 @@ async function adapted(bound, source, start, end, signal, ask) {
     const found = missing.length ? await digested(source, start, end, missing, signal) : [];
     missing.forEach((name, index) => (known[name] = base64(found[index])));
     const members = Object.fromEntries(names.map((name) => [name, known[name]]));
-    if (bound.contentLength) members.contentLength = end - start;
+    members.contentLength = end - start;
     try {
       return await ask(members);
     } catch (error) {
@@ -344,14 +344,13 @@ async function adapted(bound, source, start, end, signal, ask) {
         : error.condition === "requireContentMD5" ? "contentMD5"
         : undefined;
       // Another part may have learned the same meanwhile.
-      if (wanted && !(wanted in members)) bound[wanted] = true;
-      else if (error.code === "NotEnforceable" && "contentLength" in members) bound.contentLength = false;
-      else throw error;
+      if (!wanted || wanted in members) throw error;
+      bound[wanted] = true;
     }
   }
 }
 
-const binding = ({ md5 } = {}) => ({ contentMD5: md5 !== false, contentLength: true });
+const binding = ({ md5 } = {}) => ({ contentMD5: md5 !== false });
 
 const hasXHR = typeof XMLHttpRequest === "function";
 // Browsers write these themselves.

@@ -1,14 +1,12 @@
 import Foundation
 
-/// What links bind of the bytes. It is learned from refusals what grant and bucket need, and what the scheme cannot
-/// bind.
+/// What links bind of the bytes. It is learned from refusals what grant and bucket need.
 struct Binding: Sendable {
     var md5: Bool
     /// The app wants it.
     let sha256: Bool
     /// A refusal said that the bucket needs it.
     var needsSHA256 = false
-    var length = true
 
     init(md5: Bool, sha256: Bool) {
         self.md5 = md5
@@ -40,10 +38,10 @@ final class Piece: Sendable {
         return Bound(
             contentMD5: binding.md5 ? digests.md5?.base64EncodedString() : nil,
             checksumSHA256: binding.bindsSHA256 ? digests.sha256?.base64EncodedString() : nil,
-            contentLength: binding.length ? source.size : nil)
+            contentLength: source.size)
     }
 
-    /// Asks for a link that binds what the bucket can, and what is required.
+    /// Asks for a link that binds the length, what the app wants, and what is required.
     func link(
         _ binding: Locked<Binding>, _ ask: @Sendable (Bound) async throws -> Sluice.Link
     ) async throws -> Sluice.Link {
@@ -62,8 +60,6 @@ final class Piece: Sendable {
                 } else if error.code == .notEnforceable, used.needsSHA256, !hasLearned {
                     // The bucket may have changed. If it still needs the SHA-256, it says so again.
                     binding.withLock { $0.needsSHA256 = false }
-                } else if error.code == .notEnforceable, used.length {
-                    binding.withLock { $0.length = false }
                 } else {
                     throw error
                 }
@@ -76,5 +72,5 @@ final class Piece: Sendable {
 struct Bound: Sendable {
     let contentMD5: String?
     let checksumSHA256: String?
-    let contentLength: Int64?
+    let contentLength: Int64
 }

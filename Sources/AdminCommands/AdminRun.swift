@@ -1,6 +1,5 @@
 import ContractModel
 import Glibc
-import LibCurl
 import LocalFiles
 import Terminal
 

@@ -42,6 +42,24 @@ struct InspectCommandTests {
         }
     }
 
+    @Test func saysWhichMemberCannotBeRead() throws {
+        let wrong: [String: (value: Any, detail: String)] = [
+            "scheme": ("oss-v9", "'scheme' has a value of the wrong kind."),
+            "max_presign_ttl": ("3600", "'max_presign_ttl' has a value of the wrong kind."),
+            "addressing": ("host", "'addressing' has a value of the wrong kind."),
+            "now": (NSNull(), "'now' has a value of the wrong kind."),
+        ]
+        for (member, (value, detail)) in wrong {
+            let (status, answers) = try inspect([line("GET", [member: value])])
+            #expect(status == 1)
+            let answer = try #require(answers.first)
+            #expect(answer["name"] as? String == "n")
+            #expect(answer["error"] as? [String: String] == ["code": "InvalidInput", "detail": detail])
+        }
+        let absent = try #require(try inspect([["name": "n", "now": "2024-05-17T08:30:00Z"]]).answers.first)
+        #expect((absent["error"] as? [String: String])?["detail"] == "'max_presign_ttl' is absent.")
+    }
+
     @Test func readsTheInteroperabilityOfGoogle() throws {
         let string = "PUT\n1B2M2Y8AsgTpgAmY7PhCfg==\nimage/jpeg\nFri, 17 May 2024 17:30:00 +0900\n/photos/a%20b.jpg"
         let answer = try #require(try inspect([line(string, ["scheme": "aws-v2"])]).answers.first)

@@ -286,7 +286,7 @@ import Testing
         Mistake(
             #"admin whoami"#, 64,
             #"""
-            error: There is no command 'admin whoami'. Did you mean 'gateways'?
+            error: There is no command 'admin whoami'. Did you mean 'caller'?
             See 'sluice admin --help'.
             """#),
         Mistake(

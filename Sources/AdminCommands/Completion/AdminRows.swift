@@ -1,6 +1,5 @@
 import Bytes
 import ContractModel
-import LibCurl
 
 /// The list of a gateway whose rows have the names that fit at a place of the command line.
 struct AdminRows: Sendable {

@@ -60,7 +60,7 @@ struct AdminHelp {
         Set SLUICE_ADMIN_KEY to the key of an admin or an auditor, or SLUICE_ADMIN_KEY_FILE
         to the name of a file that holds it. The key is never printed. The gateway's URL
         comes from '--url', then from SLUICE_ADMIN_URL; the default is
-        http://127.0.0.1:8080. 'sluice admin gateways' checks the URL and the key.
+        http://127.0.0.1:8080. 'sluice admin caller' checks the URL and the key.
 
         Answers are printed as tables, or as JSON with '--json'. Options may be anywhere on
         the line. A command that changes a row reads it first; the change is refused if

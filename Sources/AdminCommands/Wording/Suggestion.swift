@@ -7,7 +7,7 @@ public enum Suggestion {
         "set": ["update", "replace"], "edit": ["update"], "patch": ["update"], "change": ["update"],
         "rm": ["delete"], "remove": ["delete"], "del": ["delete"], "rb": ["delete"], "revoke": ["delete"],
         "check": ["validate"], "test": ["validate"], "keys": ["api-keys"], "tokens": ["api-keys"],
-        "whoami": ["gateways"], "users": ["api-keys", "groups"], "permissions": ["grants"], "policies": ["grants"],
+        "whoami": ["caller"], "users": ["api-keys", "groups"], "permissions": ["grants"], "policies": ["grants"],
         "why": ["explain"],
         "logs": ["issuances", "audit"], "ledger": ["issuances"], "format": ["file-type"],
     ]

@@ -55,9 +55,9 @@ public struct InspectCommand: ParsableCommand {
     }
 
     private static func answer(to line: Data) throws(JSONLines.ErrorAnswer) -> InspectOutput {
-        guard let input = try? JSONDecoder().decode(InspectInput.self, from: line) else {
-            let detail = "The line is not a JSON object with 'name', 'now', 'max_presign_ttl' and 'string_to_sign'."
-            throw JSONLines.ErrorAnswer(name: nil, error: LineFailure(code: "MalformedLine", detail: detail))
+        let input: InspectInput
+        do { input = try JSONDecoder().decode(InspectInput.self, from: line) } catch {
+            throw JSONLines.ErrorAnswer(name: LineName.read(from: line), error: LineFailure(error))
         }
         do {
             return InspectOutput(name: input.name, try permitted(input, by: input.rules).permission)

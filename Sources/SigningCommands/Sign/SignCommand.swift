@@ -1,6 +1,5 @@
 public import ArgumentParser
 import FoundationEssentials
-import Signing
 
 /// `sluice sign`: signs descriptions of requests offline, and shows each stage.
 public struct SignCommand: ParsableCommand {
@@ -28,12 +27,13 @@ public struct SignCommand: ParsableCommand {
             addressing    'virtual', 'path', or 'cname' for a host that is the
             .             bucket's own
             region
-            service       default 's3' or 'oss'
+            service       default 's3', 'oss' or 'sts', by the scheme
             method, now   'now' as 2024-05-17T08:30:00Z
             expires_in    seconds; not for 'header' schemes
             access_key_id, secret_access_key, security_token
-            .             'gcs-v4-rsa-query', 'gcs-v4-post' and 'cloudfront' schemes
-            .             take private_key_pem instead of secret_access_key
+            .             'gcs-v2-rsa-query', 'gcs-v4-rsa-query', 'gcs-v4-post' and
+            .             'cloudfront' schemes take private_key_pem instead of
+            .             secret_access_key
             content_type, content_md5, content_length, payload_sha256, headers
             .             headers of the request; the signature binds them
             additional_headers
@@ -87,7 +87,7 @@ public struct SignCommand: ParsableCommand {
         to line: Data
     ) throws(JSONLines.ErrorAnswer) -> SignOutput {
         let decoder = JSONDecoder()
-        let name = try? decoder.decode(LineName.self, from: line).name
+        let name = LineName.read(from: line)
         do {
             let scheme = try SignScheme.named(decoder.decode(LineHead.self, from: line).scheme)
             var output = try scheme.sign(decoder.decode(SignInput.self, from: line).inputs)
@@ -96,11 +96,6 @@ public struct SignCommand: ParsableCommand {
         } catch {
             throw JSONLines.ErrorAnswer(name: name, error: LineFailure(error))
         }
-    }
-
-    /// The name alone. The answer repeats it if the rest of the line cannot be read.
-    private struct LineName: Decodable {
-        let name: String
     }
 
     /// The members that every line has, in any scheme.

@@ -3,8 +3,6 @@ import Signing
 
 /// One line of `sluice sign`: a scheme, and the request that it signs.
 struct SignInput: Decodable {
-    let name: String
-    let scheme: String
     let inputs: Inputs
 
     /// The inputs. A scheme ignores those that it does not use.

@@ -1,5 +1,3 @@
-import Signing
-
 /// A scheme of `sluice sign`: its name, and the function that signs a line's inputs.
 struct SignScheme: Sendable {
     let name: String

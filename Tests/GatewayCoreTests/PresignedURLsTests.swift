@@ -154,9 +154,9 @@ struct CacheAuthenticator: Authenticator {
         #expect(ledger.denials.isEmpty)
     }
 
-    @Test func `identifiers are UUIDs of version 7 of the instant of signing`() async throws {
+    @Test func `identifiers are UUIDs of version 7 of the instant of the decision`() async throws {
         let issued = try await issue(try Fixture.get(), ScriptedLedger(), now: Fixture.now.addingTimeInterval(0.5))
-        #expect(issued.id.uuidString == "018F85AC-1B40-7FFF-BFFF-FFFFFFFFFFFF")
+        #expect(issued.id.uuidString == "018F85AC-1D34-7FFF-BFFF-FFFFFFFFFFFF")
     }
 
     @Test(arguments: [GatewayError.unavailable(retryAfter: 1), .slowDown(retryAfter: 2)])

@@ -54,6 +54,22 @@ extension IdempotencyTests {
         }
     }
 
+    @Test(.database(.migrated)) func `a claim that was given up is not renewed, also by a round that has begun`()
+        async throws
+    {
+        let world = try World()
+        let claim = try fresh(await world.store.begin(try request()))
+        try await world.run("UPDATE idempotency_keys SET changed_at = clock_timestamp()")
+        try await world.store.abandon(claim)
+        // A round that listed the claim before.
+        try await world.admin.connection.perform(IdempotencyKeyTable.renew, [claim])
+        #expect(try await secondsLeft(claim, world) <= 0)
+        guard case .interrupted = try await world.store.begin(try request()) else {
+            Issue.record("the key is still in use")
+            return
+        }
+    }
+
     /// Why a request gets no claim; `nil` if it gets one.
     private func refusal(of request: IdempotentRequest, _ world: World) async -> GatewayError? {
         do throws(GatewayError) {

@@ -1,23 +1,23 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// Rows behind the rules for delegated admins. It changes nothing that lies outside the authority of whoever asks for
 /// the change, whichever endpoint or use case asks.
 ///
 /// A row outside is not there; a row that may be seen but not changed, and a new state outside, are refused. The old
 /// state is checked by its revision, so that no other change slips in between check and change.
-public struct DelegatedRows<Resource: ValidatedRow>: AdminStore {
+struct DelegatedRows<Resource: ValidatedRow>: AdminStore {
     private let rows: any AdminStore<Resource>
 
     /// Number of attempts to remove a row that others keep changing.
     private static var attempts: Int { 5 }
 
     /// Puts the rules before a store.
-    public init(_ rows: any AdminStore<Resource>) {
+    init(_ rows: any AdminStore<Resource>) {
         self.rows = rows
     }
 
     /// Adds a row that lies inside.
-    public func create(
+    func create(
         _ resource: Validated<Resource>, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         try check(resource.row, change)
@@ -25,17 +25,17 @@ public struct DelegatedRows<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Reads a row, wherever it lies. Where an admin asks, use ``AdminStore/get(_:within:)``.
-    public func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
+    func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
         try await rows.get(id)
     }
 
     /// Reads a page of the rows that the query reaches.
-    public func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
         try await rows.list(query)
     }
 
     /// Replaces a row if both states lie inside.
-    public func update(
+    func update(
         _ resource: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         guard change.authority != .unlimited else {
@@ -49,7 +49,7 @@ public struct DelegatedRows<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Removes a row that lies inside.
-    public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
+    func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard change.authority != .unlimited else {
             return try await rows.delete(id, revision: revision, by: change)
         }

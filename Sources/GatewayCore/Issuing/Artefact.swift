@@ -1,6 +1,5 @@
 import Bytes
 import FoundationEssentials
-import LibCrypto
 import Signing
 
 /// A signed credential before it leaves the gateway, read back from the data that was signed. It describes the limits

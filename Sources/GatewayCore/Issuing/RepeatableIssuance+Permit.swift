@@ -20,10 +20,10 @@ extension RepeatableIssuance? {
     func permit<Permitted: EndingPermit>(
         _ permit: Permitted, at instant: Date, _ decideAt: (Date) -> Verdict<Permitted>
     ) throws(GatewayError) -> Permitted {
-        guard let decidedAt = self?.decidedAt else { return permit }
-        guard case .permit(let then) = decideAt(decidedAt), then.expiresAt > instant else {
-            throw .idempotency(.answerGone)
-        }
-        return then
+        guard let self, let decidedAt = self.decidedAt else { return permit }
+        if case .permit(let then) = decideAt(decidedAt), then.expiresAt > instant { return then }
+        // A part whose identifier was fixed, and which was not permitted yet or has expired before it was decided on.
+        guard self.isRecorded else { return permit }
+        throw .idempotency(.answerGone)
     }
 }

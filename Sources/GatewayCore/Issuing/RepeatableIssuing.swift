@@ -34,7 +34,8 @@ public final class RepeatableIssuing: Sendable {
     /// because the reservation for the part refers to it.
     func part(at place: Int, now: Date) -> RepeatableIssuance {
         let issuance = issuance(at: place)
-        return RepeatableIssuance(tag: issuance.tag, fixed: issuance.id(at: now))
+        let id = issuance.id(at: now)
+        return RepeatableIssuance(tag: issuance.tag, fixed: id, isRecorded: isRecorded(id))
     }
 
     /// Returns whether an issuance was recorded by an earlier attempt.

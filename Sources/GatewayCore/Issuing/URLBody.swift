@@ -35,7 +35,7 @@ struct URLBody: ProvenBody {
             let permit = try request.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
-            let proposal = try IssuanceProposal(request, permit, policy, attempt, for: issuing)
+            let proposal = try IssuanceProposal(request, permit, policy, attempt, at: instant, for: issuing)
             return .draft(
                 Draft(
                     proposal, Content(url: try signer.url(for: request, by: permit), permit: permit),
@@ -72,16 +72,18 @@ extension RefusalTarget {
 extension IssuanceProposal {
     /// Creates the proposal for an issuance, including the inputs that its decision is based on.
     ///
-    /// - Parameter form: The form that the issuance is for, if any. Its key may be a beginning, and it may name several
-    ///   content types.
+    /// - Parameters:
+    ///   - instant: The time of the decision. A repetition decides at the same millisecond.
+    ///   - form: The form that the issuance is for, if any. Its key may be a beginning, and it may name several content
+    ///     types.
     convenience init(
-        _ request: IssueRequest, _ permit: Permit, _ policy: AccessPolicy, _ attempt: ProofAttempt,
+        _ request: IssueRequest, _ permit: Permit, _ policy: AccessPolicy, _ attempt: ProofAttempt, at instant: Date,
         for issuing: ProvenIssuing, form: PostPolicyRequest? = nil
     ) throws(GatewayError) {
         let caller = attempt.caller
         let id =
             if let fixed = request.issuance { fixed } else {
-                try issuing.id(of: request.repeatable, at: permit.decidedAt)
+                try issuing.id(of: request.repeatable, at: instant)
             }
         self.init(
             id: id,

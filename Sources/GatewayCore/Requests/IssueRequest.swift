@@ -1,6 +1,5 @@
 import Bytes
 public import FoundationEssentials
-import LibCrypto
 
 /// A valid request of `POST /v1/presigned-urls`.
 ///

@@ -6,6 +6,8 @@ import Synchronization
 final class RepeatableIssuance: Sendable, Equatable {
     let tag: [UInt8]
     private let fixed: UUID?
+    /// Whether an earlier attempt recorded the issuance.
+    let isRecorded: Bool
     /// What earlier attempts recorded; `nil` for an issuance whose identifier is known from elsewhere.
     private let earlier: EarlierIssuances?
 
@@ -14,12 +16,14 @@ final class RepeatableIssuance: Sendable, Equatable {
         self.tag = tag
         self.earlier = earlier
         fixed = earlier.issuances.first { $0.hasTag(of: tag) }
+        isRecorded = fixed != nil
     }
 
     /// Makes an issuance whose identifier is known.
-    init(tag: [UInt8], fixed: UUID) {
+    init(tag: [UInt8], fixed: UUID, isRecorded: Bool) {
         self.tag = tag
         self.fixed = fixed
+        self.isRecorded = isRecorded
         earlier = nil
     }
 

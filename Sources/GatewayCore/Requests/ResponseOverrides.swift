@@ -1,5 +1,4 @@
 import Bytes
-import Signing
 
 /// Headers that the response to a download must have, in place of the object's own.
 ///

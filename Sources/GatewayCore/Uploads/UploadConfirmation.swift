@@ -141,8 +141,11 @@ extension UploadRecord {
     }
 
     /// The earliest time at which the upload could begin, by the gateway's clock. The issuance id contains it; for a
-    /// repeated request, it is the time of the first one. The database's clock may differ.
-    private var begins: Date { max(id.version7Instant, issuedAt.addingTimeInterval(-30)) }
+    /// repeated request, it is the time of the first one. The database's clock may differ. Stores tell whole seconds.
+    private var begins: Date {
+        let begins = max(id.version7Instant, issuedAt.addingTimeInterval(-30))
+        return Date(timeIntervalSince1970: begins.timeIntervalSince1970.rounded(.down))
+    }
 
     /// Returns the state of the upload after a finding.
     func state(after finding: UploadFinding) -> UploadState {

@@ -51,9 +51,9 @@ extension Span<UInt8> {
     }
 }
 
-extension ObjectKey {
-    /// Every literal prefix that covers this key, shortest first: empty, each text up to a `/`, and the key itself.
-    /// The prefix of a listing may be one of the former.
+extension ByteExact {
+    /// Every literal prefix that covers this key or prefix, shortest first: empty, each text up to a `/`, and the whole
+    /// text. The prefix of a listing may be one of the former.
     public var candidatePrefixes: [ExactText] {
         let bytes = rawValue.utf8
         var candidates = [ExactText("")]

@@ -105,7 +105,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Ends a claim whose request had no effect.
     public func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
-        defer { claims.remove(claim) }
+        claims.remove(claim)
         try await endings.perform(IdempotencyKeyTable.abandon, claim)
     }
 

@@ -68,14 +68,15 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.id, $0.attempt] }
 
-    /// Extends claims that are still in use. It skips locked rows, since their claims are being used at this moment.
+    /// Extends claims that are still in use. It skips locked rows, since their claims are being used at this moment,
+    /// and claims that were given up or ran out.
     static let renew = Statement<[IdempotencyClaim], Void>(
         """
         UPDATE idempotency_keys k SET claimed_until = idempotency_claim_end()
         WHERE k.id = ANY (ARRAY(
             SELECT o.id FROM unnest($1::uuid[], $2::uuid[]) AS c (id, attempt)
             JOIN idempotency_keys o ON o.id = c.id AND o.attempt = c.attempt
-            WHERE o.answered_at IS NULL
+            WHERE o.answered_at IS NULL AND o.claimed_until > clock_timestamp()
             FOR UPDATE OF o SKIP LOCKED
         ))
         """

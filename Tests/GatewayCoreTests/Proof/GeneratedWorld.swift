@@ -1,5 +1,4 @@
 import Foundation
-import Signing
 import TestSupport
 
 @testable import GatewayCore

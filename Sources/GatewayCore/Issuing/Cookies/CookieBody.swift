@@ -34,7 +34,7 @@ struct CookieBody: ProvenBody {
                 decided(under: policy, in: attempt, at: decidedAt)
             }
             let signed = try signer.cookies(by: permit)
-            let id = try issuing.id(of: repeatable, at: permit.decidedAt)
+            let id = try issuing.id(of: repeatable, at: instant)
             return .draft(
                 Draft(
                     IssuanceProposal(id, permit, for: request.actions, policy, attempt),

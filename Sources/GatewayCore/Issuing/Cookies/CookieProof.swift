@@ -1,6 +1,5 @@
 import Bytes
 import FoundationEssentials
-import LibCrypto
 import Signing
 
 /// The policy of cookies, parsed the way CloudFront reads it.
@@ -75,19 +74,7 @@ extension CookiePolicy.Statement {
         guard !bytes.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else { return false }
         let front = Array("\(address.origin)\(address.path)/".utf8)
         guard bytes.starts(with: front) else { return false }
-        var rest = bytes.dropFirst(front.count).makeIterator()
-        var decoded: [UInt8] = []
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                decoded.append(byte)
-                continue
-            }
-            guard let high = rest.next().flatMap(Hex.value(of:)), let low = rest.next().flatMap(Hex.value(of:)) else {
-                return false
-            }
-            decoded.append(high << 4 | low)
-        }
-        return decoded == Array(prefix.utf8)
+        return PercentEncoding.decode(bytes.dropFirst(front.count), plusIsSpace: false) == Array(prefix.utf8)
     }
 }
 

@@ -1,6 +1,5 @@
 import Bytes
 import FoundationEssentials
-import LibCrypto
 import Signing
 import StrictJSON
 

@@ -58,7 +58,8 @@ struct FormBody: ProvenBody {
             let permit = try upload.repeatable.permit(permit, at: instant) { decidedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: decidedAt)
             }
-            let proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing, form: request)
+            let proposal = try IssuanceProposal(
+                upload, permit, policy, attempt, at: instant, for: issuing, form: request)
             return .draft(
                 Draft(
                     proposal, Content(form: try signer.form(for: request, by: permit), permit: permit),

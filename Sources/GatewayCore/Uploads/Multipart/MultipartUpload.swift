@@ -83,11 +83,7 @@ public struct UploadedPart: Sendable, Equatable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `partNumber` or `etag`.
     public init(number: Int, etag: String) throws(GatewayError) {
         try Self.check(number: number)
-        var bytes = etag.utf8[...]
-        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
-            bytes = bytes.dropFirst().dropLast()
-        }
-        let tag = String(Substring(bytes))
+        let tag = etag.withoutQuotes
         // Excludes markup characters and quotes.
         guard tag.consists(of: .alphanumeric.union("-_+/=.:"), count: 1...128) else {
             throw .invalidArgument(field: "etag", reason: "Send the entity tag that the store answered for the part.")

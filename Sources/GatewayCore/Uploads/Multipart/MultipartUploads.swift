@@ -55,8 +55,8 @@ public struct MultipartUploads: Sendable {
         guard let contentType = wanted.contentType else {
             throw .unavailable(retryAfter: 1, cause: "an upload has no content type")
         }
-        // If the idempotency key recorded it, a request could not be repeated after the store failed. The name comes
-        // from the key, so the repetition starts an upload of the same object, and the answer to a success is kept.
+        // If the idempotency key recorded it, a request could not be repeated after the store failed. A repetition
+        // starts another upload, and the answer to a success is kept.
         let issued = try await urls.issue(wanted, in: context.withoutKey())
         let startedAt = now()
         var upload = MultipartUpload(

@@ -1,6 +1,7 @@
 import CLibPQ
 import Dispatch
 import Glibc
+import Synchronization
 
 extension Session {
     /// A statement that was sent and whose answer is awaited.
@@ -28,13 +29,17 @@ extension Session {
     /// Why a statement is being cancelled, and when that must be confirmed.
     struct Interruption {
         fileprivate let deadline: ContinuousClock.Instant
-        /// Set when the cancel request is sent.
+        /// Set when the statement is to be cancelled.
         fileprivate(set) var reason: PostgresError?
+        fileprivate var target: CancelTarget?
+        /// When the call gives up: no request to cancel has helped.
+        fileprivate var end: ContinuousClock.Instant
+        /// When something is to be done next.
         fileprivate var limit: ContinuousClock.Instant
 
         fileprivate init(deadline: ContinuousClock.Instant) {
             self.deadline = deadline
-            limit = deadline
+            (end, limit) = (deadline, deadline)
         }
     }
 
@@ -95,32 +100,43 @@ extension Session {
             } else {
                 return
             }
-            interruption.limit = now + cancelTimeout
-            let target = unsafe CancelTarget(pointer: PQgetCancel(handle.pointer))
-            // Sending blocks until the server has closed the connection used for it. On a queue of its own, a dead host
-            // delays no one else.
-            DispatchQueue(label: "postgres-cancel").async { target.send() }
-        } else if now >= interruption.limit {
+            interruption.end = now + cancelTimeout
+            interruption.target = unsafe CancelTarget(pointer: PQgetCancel(handle.pointer))
+        } else if now >= interruption.end {
             abandon()
             throw .connectionLost(reason: "the server did not answer in time, nor to the request to cancel")
+        } else if now < interruption.limit {
+            return
         }
+        // A request that reaches a busy server before the statement has begun there is lost.
+        interruption.target?.ask()
+        interruption.limit = min(now + cancelTimeout / 8, interruption.end)
     }
 }
 
 /// Owns a `PGcancel`.
 ///
-/// - Invariant: The session's thread sets the pointer in `init` and releases it. After that, one closure on its own
-///   queue uses it, and it is freed when that closure has returned.
+/// - Invariant: The session's thread sets the pointer in `init`. After that, closures on one serial queue use it, and
+///   it is freed when the last of them has returned.
 @safe
 private final class CancelTarget: @unchecked Sendable {
     private let pointer: OpaquePointer?
+    private let isAsking = Atomic(false)
+    /// Sending blocks until the server has closed the connection used for it. On a queue of its own, a dead host delays
+    /// no one else.
+    private let queue = DispatchQueue(label: "postgres-cancel")
 
     init(pointer: OpaquePointer?) { unsafe self.pointer = pointer }
     deinit { unsafe PQfreeCancel(pointer) }
 
-    func send() {
-        var message = [CChar](repeating: 0, count: 256)
-        // Success or failure shows in whether the statement ends.
-        _ = unsafe PQcancel(pointer, &message, Int32(message.count))
+    /// Asks the server to cancel the statement, unless a request is under way. Whether it helps shows in whether the
+    /// statement ends.
+    func ask() {
+        guard !isAsking.exchange(true, ordering: .relaxed) else { return }
+        queue.async { [self] in
+            var message = [CChar](repeating: 0, count: 256)
+            _ = unsafe PQcancel(pointer, &message, Int32(message.count))
+            isAsking.store(false, ordering: .relaxed)
+        }
     }
 }

@@ -84,6 +84,24 @@ struct StatementTests {
         #expect(past == .deadlineExceeded)
     }
 
+    @Test func aRequestToCancelThatIsLostIsRepeated() async throws {
+        let connection = try connect()
+        let stubborn = Statement<Void, Void>(
+            """
+            DO $$ BEGIN
+                BEGIN
+                    PERFORM pg_sleep(31);
+                EXCEPTION WHEN query_canceled THEN
+                END;
+                PERFORM pg_sleep(31);
+            END $$
+            """)
+        let error = await postgresError {
+            try await connection.perform(stubborn, (), deadline: .now + .milliseconds(20))
+        }
+        #expect(error == .deadlineExceeded)
+    }
+
     @Test func cancellingTheTaskCancelsTheStatement() async throws {
         let connection = try connect()
         let observer = try connect()

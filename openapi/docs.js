@@ -53,11 +53,14 @@ document.addEventListener("keydown", (event) => {
 const key = document.getElementById("key");
 key.hidden = false;
 
-/** Returns the path with the values of a form in place of its parameters; slashes of a key stay. */
+/** The parameters of paths that may have slashes, which stay as they are. */
+const withSlashes = ["key", "path", "scope", "file"];
+
+/** Returns the path with the values of a form in place of its parameters. */
 function filled(path, form) {
   const whole = path.replace(/\{(\w+)\}/g, (_, name) => {
     const value = encodeURIComponent(form.elements[`path-${name}`].value);
-    return name === "key" ? value.replace(/%2F/g, "/") : value;
+    return withSlashes.includes(name) ? value.replace(/%2F/g, "/") : value;
   });
   const query = form.elements.query.value.trim().replace(/^\?/, "");
   return query ? `${whole}?${query}` : whole;
@@ -130,7 +133,7 @@ function formOf({ method, path, headers }, contents) {
 
 for (const article of articles) {
   const samples = article.querySelector(".samples");
-  if (!samples) continue;
+  if (!samples?.dataset.path) continue;
   const box = make("details", {}, make("summary", {}, "Try it"));
   box.addEventListener("toggle", () => {
     const contents = [...article.querySelectorAll("[data-request] > .content")].map((content) => ({

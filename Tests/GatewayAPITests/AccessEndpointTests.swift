@@ -3,8 +3,6 @@ import HTTPServing
 import HTTPTypes
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("A caller's own access")
 struct AccessEndpointTests {
     @Test(

@@ -5,8 +5,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("Reviews of access, rows that say the same, and offboarding")
 struct AccessReviewEndpointTests {
     private static let grant =

@@ -4,8 +4,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("POST /admin/v1/buckets/{bucket}:validate")
 struct BucketValidationTests {
     private static let path = "/admin/v1/buckets/photos:validate"

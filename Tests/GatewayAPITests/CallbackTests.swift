@@ -1,7 +1,5 @@
-import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Logging
 import Synchronization
 import Testing
 

@@ -8,6 +8,7 @@ import InMemoryLogging
 import LibZ
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -464,6 +465,28 @@ import Testing
             #expect(found.first?.endpoints == nil)
             #expect(documents.urls.count == count, "\(pause)")
         }
+    }
+
+    @Test func `who asks while a document is fetched waits for it, and it is fetched once`() async throws {
+        let directory = ShakyDirectory()
+        let row = SignInIssuer(
+            id: UUID(), issuer: "https://id.example", console: ConsoleSignIn(clientID: "c", send: .idToken))
+        directory.state.withLock { $0.rows = ConsoleSurroundings(issuers: [row]) }
+        let answered = Latch()
+        let documents = StubIssuerDocuments([Self.discovery: Self.document]) { _ in await answered.wait() }
+        let logs = InMemoryLogHandler()
+        let offers = SignInOffers(
+            directory: directory, documents: documents, now: { Date(timeIntervalSince1970: IssuerFixture.start) },
+            logger: Logger(label: "test") { _ in logs })
+        async let first = offers.offers()
+        await answered.arrival()
+        async let second = offers.offers()
+        // Time enough for an answer without the document.
+        try await Task.sleep(for: .milliseconds(50))
+        answered.open()
+        let found = try await [first, second].map { $0.first?.endpoints?.token }
+        #expect(found == Array(repeating: "https://token.id.example:8443/token?x=1", count: 2))
+        #expect(documents.urls.count == 1)
     }
 
     /// Those who have an API key wait too, and the page and its configuration ask one after the other.

@@ -75,6 +75,42 @@ import Testing
         #expect(texts[0].text.contains("-d '\(example)'"))
     }
 
+    @Test("offers to call from the page what is beside it, on each listener")
+    func listeners() async throws {
+        let contract = try ContractDocument.shared.get()
+        for listener in [APIListener.everything, .inner] {
+            let gateway = TestGateway(on: listener)
+            let articles = await gateway.send(.get, "/docs").text.components(separatedBy: "<article id=\"")
+            for operation in contract.operations {
+                let id = try #require(operation.body.operationId?.text)
+                let article = try #require(articles.first { $0.hasPrefix(id + "\"") })
+                let method = try #require(HTTPRequest.Method(rawValue: operation.method.uppercased()))
+                let target = operation.path.replacing(/{[^}]*}/, with: "x")
+                let isHere = gateway.responder.router.match(method, target).route != nil
+                #expect(article.contains(" data-path=\"") == isHere, "\(listener) \(id)")
+                #expect(article.contains("At the address for apps") != isHere, "\(listener) \(id)")
+            }
+        }
+    }
+
+    @Test("shows how a form is sent, and which secret a store sends")
+    func formsAndSecrets() throws {
+        let model = try ContractModel.embedded()
+        func samples(_ id: String) throws -> [String: String] {
+            let operation = try #require(model.operations.first { $0.id == id })
+            return Dictionary(uniqueKeysWithValues: CallSample(operation).all.map { ($0.language, $0.text) })
+        }
+        let forms = try samples("assumeRoleWithWebIdentity")
+        for (language, text) in forms {
+            #expect(
+                text.contains("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn:aws:iam"), "\(language)")
+            #expect(text.contains("application/x-www-form-urlencoded"), "\(language)")
+        }
+        #expect(forms["JavaScript"]?.contains("body: \"Action=") == true)
+        #expect(try samples("takeS3Events")["curl"]?.contains("$SLUICE_EVENT_SECRET") == true)
+        #expect(try samples("batchGitLFSObjects")["curl"]?.contains("/lfs/photos/objects/batch") == true)
+    }
+
     @Test("shows the contract's lists as lists")
     func lists() async throws {
         #expect(
@@ -155,7 +191,7 @@ import Testing
                 get: { operationId: x, tags: [app], summary: "<s>", x-sluice-access: user, parameters: [{ name: "<p>", in: query,
                   description: "'\\"<q>", schema: { type: string, pattern: "^<&>$", default: "<d>" } }], responses: {} }
             """
-        let html = DocsPage(model: try ContractModel(yaml: yaml)).html
+        let html = DocsPage(model: try ContractModel(yaml: yaml), servesApps: true).html
         for text in ["<b>&", "<i>", "<u>", "<s>", "<p>\"", "<q>", "<d>", "^<&>$"] {
             #expect(!html.contains(">" + text))
         }

@@ -4,8 +4,6 @@ import GatewayCore
 import HTTPTypes
 import Testing
 
-@testable import GatewayAPI
-
 /// The rows that the documentation tells readers to make, and what it then does with them.
 @Suite("The documents' rows") struct DocumentedRowsTests {
     /// The bodies that a page of the documentation posts to a collection, in order.

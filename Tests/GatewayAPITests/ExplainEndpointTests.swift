@@ -3,8 +3,6 @@ import GatewayCore
 import HTTPTypes
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("An explanation")
 struct ExplainEndpointTests {
     private func explain(_ json: String, token: String = "auditor-token") async -> TestAnswer {

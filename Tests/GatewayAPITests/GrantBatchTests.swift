@@ -5,8 +5,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("A batch of grants")
 struct GrantBatchTests {
     private static let path = "/admin/v1/grants:apply"

@@ -4,8 +4,6 @@ import HTTPServing
 import HTTPTypes
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("The ledger as auditors read it")
 struct LedgerEndpointTests {
     private func get(_ path: String) async -> TestAnswer {

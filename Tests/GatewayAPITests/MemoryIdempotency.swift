@@ -1,5 +1,4 @@
 import Foundation
-import GatewayAPI
 import GatewayCore
 import Synchronization
 

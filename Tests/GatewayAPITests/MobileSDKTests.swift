@@ -1,19 +1,13 @@
 import Foundation
-import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
 import SigningTesting
+import TestSupport
 import Testing
-
-@testable import GatewayAPI
 
 /// Runs Alibaba's own SDK for Python on the gateway's answers. Our verifiers of both versions judge the result.
 private struct OSS2 {
-    static let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"]
-    static var isAvailable: Bool { python != nil }
-    static var isRequired: Bool { ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
-
     /// The output of the SDK.
     struct Output: Decodable {
         struct Remote: Decodable {
@@ -65,18 +59,8 @@ private struct OSS2 {
             "endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "bucket": "oss-photos", "region": "cn-hangzhou",
             "key": key,
         ]
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(python, "SLUICE_TEST_PYTHON"))
-        process.arguments = ["-c", script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: JSONSerialization.data(withJSONObject: job))
-        try input.fileHandleForWriting.close()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try JSONDecoder().decode(Output.self, from: bytes)
+        let output = try Python.run(script, input: Array(JSONSerialization.data(withJSONObject: job)))
+        return try JSONDecoder().decode(Output.self, from: Data(output.utf8))
     }
 }
 
@@ -108,25 +92,11 @@ private enum CredentialsLibrary {
         """#
 
     static func read(_ body: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(OSS2.python, "SLUICE_TEST_PYTHON"))
-        process.arguments = ["-c", script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        // The library logs refusals.
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(body.utf8))
-        try input.fileHandleForWriting.close()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        try Python.run(script, input: Array(body.utf8))
     }
 }
 
-@Suite(
-    "An OSS SDK", .enabled(if: OSS2.isAvailable || OSS2.isRequired, "SLUICE_TEST_PYTHON names no Python that has oss2"))
+@Suite("An OSS SDK", .python(with: "oss2"))
 struct MobileSDKTests {
     private static let key = "uploads/é a.png"
 

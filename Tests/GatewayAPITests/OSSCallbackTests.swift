@@ -5,8 +5,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 /// Callbacks without a secret, signed with a key in place of Alibaba OSS's. The `openssl` command makes the signatures.
 @Suite("Callbacks that OSS signed")
 struct OSSCallbackTests {

@@ -1,11 +1,8 @@
 import Foundation
-import GatewayCore
 import HTTPServing
 import HTTPTypes
 import TestSupport
 import Testing
-
-@testable import GatewayAPI
 
 @Suite("Buckets and credentials of each provider")
 struct ProviderTests {

@@ -5,8 +5,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("POST /v1/aws/s3/sign")
 struct RemoteSigningTests {
     private func sign(

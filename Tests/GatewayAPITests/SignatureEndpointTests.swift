@@ -6,8 +6,6 @@ import LibCrypto
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 /// A store without remote uploads.
 struct NoRemoteUploads: RemoteUploadStore {
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {}

@@ -1,9 +1,6 @@
 import Foundation
-import GatewayCore
 import HTTPTypes
 import Testing
-
-@testable import GatewayAPI
 
 @Suite("A simulation")
 struct SimulateEndpointTests {

@@ -6,8 +6,6 @@ import PrometheusMetrics
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("POST /v1/events/…")
 struct StoreEventTests {
     private static let time = "2030-03-17T17:46:40.123Z"

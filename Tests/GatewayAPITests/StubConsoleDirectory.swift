@@ -1,5 +1,4 @@
 import GatewayCore
-import Synchronization
 
 /// Takes the rows from the stores in memory.
 struct StubConsoleDirectory: ConsoleDirectory {

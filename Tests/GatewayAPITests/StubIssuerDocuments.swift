@@ -1,14 +1,12 @@
 import GatewayCore
 import Synchronization
 
-@testable import GatewayAPI
-
 /// Answers with documents that the test sets. Other URLs answer 404.
 final class StubIssuerDocuments: IssuerDocuments {
     private let documents: [String: Result<[UInt8], ProbeFailure>]
     private let requested = Mutex<[String]>([])
     private let exchanged = Mutex<[String]>([])
-    private let wait: @Sendable (Duration?) -> Void
+    private let wait: @Sendable (Duration?) async -> Void
     /// What token endpoints answer.
     let tokenAnswer: TokenEndpointAnswer
 
@@ -20,7 +18,7 @@ final class StubIssuerDocuments: IssuerDocuments {
 
     init(
         _ documents: [String: String] = [:], failures: [String: ProbeFailure] = [:],
-        tokenAnswer: TokenEndpointAnswer = .sample(), wait: @escaping @Sendable (Duration?) -> Void = { _ in }
+        tokenAnswer: TokenEndpointAnswer = .sample(), wait: @escaping @Sendable (Duration?) async -> Void = { _ in }
     ) {
         self.wait = wait
         self.tokenAnswer = tokenAnswer
@@ -29,7 +27,7 @@ final class StubIssuerDocuments: IssuerDocuments {
     }
 
     func document(at url: String, within limit: Duration?) async -> IssuerDocument {
-        wait(limit)
+        await wait(limit)
         requested.withLock { $0.append(url) }
         let content = documents[url] ?? .failure(.refused(status: 404, code: nil))
         var status: Int? = 200

@@ -36,7 +36,7 @@ struct TestGateway {
     let callbackKeys = StubCallbackKeys()
 
     init(
-        _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
+        _ settings: APISettings = APISettings(), on listener: APIListener = .everything,
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
         authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
         validator: any BucketValidator = StubValidator(),

@@ -2,7 +2,6 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Synchronization
 import Testing
 
 @testable import GatewayAPI

@@ -5,8 +5,6 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import GatewayAPI
-
 @Suite("POST /v1/issuances/{id}:confirm")
 struct UploadTests {
     private func confirm(_ gateway: TestGateway, _ id: UUID) async -> TestAnswer {

@@ -11,16 +11,6 @@ import Logging
 ///
 /// This type and the steps that every request takes are classes, so that none of them is copied for a request.
 public final class APIResponder: HTTPResponder {
-    /// The routes that a listener serves.
-    public enum Listener: Sendable {
-        /// All routes, where there is only one listener.
-        case everything
-        /// The routes for app users.
-        case app
-        /// The routes for admins and operators.
-        case inner
-    }
-
     /// How often an operation is repeated for a caller whose credential may have been changed meanwhile.
     private static let maxAttempts = 10
 
@@ -37,13 +27,13 @@ public final class APIResponder: HTTPResponder {
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
 
     /// Puts together the API of one listener.
-    public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
+    public init(_ parts: APIParts, _ settings: APISettings, on listener: APIListener) {
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
-        let routes = Routes(parts, settings, limitRate)
+        let routes = Routes(parts, settings, limitRate, on: listener)
         switch listener {
-        case .everything: router = Router(routes.app + routes.inner + routes.everywhere(hasDocs: true))
-        case .app: router = Router(routes.app + routes.everywhere(hasDocs: false))
-        case .inner: router = Router(routes.inner + routes.everywhere(hasDocs: true))
+        case .everything: router = Router(routes.app + routes.inner + routes.everywhere)
+        case .app: router = Router(routes.app + routes.everywhere)
+        case .inner: router = Router(routes.inner + routes.everywhere)
         }
         self.settings = settings
         observe = Observe(

@@ -3,7 +3,7 @@ import GatewayCore
 
 extension Routes {
     /// Builds the endpoints from their parts.
-    init(_ parts: APIParts, _ settings: APISettings, _ rate: LimitRate) {
+    init(_ parts: APIParts, _ settings: APISettings, _ rate: LimitRate, on listener: APIListener) {
         let metrics = parts.metrics
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
@@ -82,6 +82,7 @@ extension Routes {
             signIn: SignInOffers(
                 directory: stores.console, documents: parts.issuerDocuments, now: parts.now, logger: parts.logger),
             version: settings.version)
-        service = ServiceEndpoints(checks: parts.readinessChecks, metricsText: parts.metricsText)
+        service = ServiceEndpoints(
+            listener: listener, checks: parts.readinessChecks, metricsText: parts.metricsText)
     }
 }

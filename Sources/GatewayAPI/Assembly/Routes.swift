@@ -32,10 +32,8 @@ struct Routes {
     let service: ServiceEndpoints
 
     /// Routes that every listener serves: a problem's `type` is an address beside that of the request.
-    ///
-    /// - Parameter hasDocs: Whether the listener also serves `/docs`.
-    func everywhere(hasDocs: Bool) -> [Route] {
-        [Route(public: .get, "/problems/{kind}", hasDocs ? service.problem : service.problemWithoutDocs)]
+    var everywhere: [Route] {
+        [Route(public: .get, "/problems/{kind}", service.problem)]
     }
 
     /// Routes for app users.

@@ -54,12 +54,6 @@ final class IssuerKeys: Sendable {
 private final class Shelf: Sendable {
     /// Age in seconds after which a key set is fetched again.
     private static let renewalAge: TimeInterval = 540
-    /// Age in seconds after which a key set counts only if no newer one can be fetched: a key may have been withdrawn.
-    private static let maxAge: TimeInterval = 600
-    /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
-    private static let minInterval: TimeInterval = 60
-    /// Seconds until a fetch that failed is repeated for a token whose key is not held.
-    private static let retry: TimeInterval = 5
 
     private struct State {
         var keys: KeySet?
@@ -90,12 +84,13 @@ private final class Shelf: Sendable {
         let now = now()
         return state.withLock { state in
             guard let keys = state.keys else { return (nil, true) }
-            guard case .url = issuer.keys, hasPassed(Self.renewalAge, since: state.fetchedAt, at: now) else {
+            guard case .url = issuer.keys, Refetching.hasPassed(Self.renewalAge, since: state.fetchedAt, at: now) else {
                 return (keys, false)
             }
             // Without a failure, a fetch of a key set this old is under way or has yet to begin.
-            let isTooOld = state.failure == nil && hasPassed(Self.maxAge, since: state.fetchedAt, at: now)
-            return (keys, isTooOld || hasPassed(Self.minInterval, since: state.triedAt, at: now))
+            let isTooOld =
+                state.failure == nil && Refetching.hasPassed(Refetching.maxAge, since: state.fetchedAt, at: now)
+            return (keys, isTooOld || Refetching.hasPassed(Refetching.minInterval, since: state.triedAt, at: now))
         }
     }
 
@@ -115,7 +110,9 @@ private final class Shelf: Sendable {
             let (isTurn, failure) = state.withLock { state -> (Bool, GatewayError?) in
                 guard mayTry(state, at: start) else { return (false, state.failure) }
                 // A failure of a while ago does not tell that this fetch will fail, so nobody gets old keys meanwhile.
-                if hasPassed(2 * Self.minInterval, since: state.triedAt, at: start) { state.failure = nil }
+                if Refetching.hasPassed(2 * Refetching.minInterval, since: state.triedAt, at: start) {
+                    state.failure = nil
+                }
                 state.triedAt = start
                 return (true, nil)
             }
@@ -164,7 +161,7 @@ private final class Shelf: Sendable {
     /// Nobody whom the issuer vouches for can be known until its keys are there.
     private func missing(_ reason: String) -> GatewayError {
         .unavailable(
-            retryAfter: Int(Self.retry.rounded(.up)),
+            retryAfter: Int(Refetching.retry.rounded(.up)),
             cause: "the keys of issuer \(issuer.id.lowercaseText) \(reason)")
     }
 
@@ -181,13 +178,7 @@ private final class Shelf: Sendable {
     }
 
     private func mayTry(_ state: State, at time: Date) -> Bool {
-        hasPassed(state.failure == nil ? Self.minInterval : Self.retry, since: state.triedAt, at: time)
-    }
-
-    /// Whether an interval has passed. A clock that was set back counts as passed; otherwise it would stop fetches
-    /// until it had caught up.
-    private func hasPassed(_ interval: TimeInterval, since start: Date?, at time: Date) -> Bool {
-        guard let start else { return true }
-        return !(0..<interval ~= time.timeIntervalSince(start))
+        Refetching.hasPassed(
+            state.failure == nil ? Refetching.minInterval : Refetching.retry, since: state.triedAt, at: time)
     }
 }

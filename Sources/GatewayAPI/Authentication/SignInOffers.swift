@@ -6,7 +6,7 @@ import Synchronization
 /// The issuers where people sign in to the console, with their endpoints.
 ///
 /// Anybody may ask for them, so rows and discovery documents are kept. Rows are read again after
-/// `rowsMaxAge`; until that succeeds, those read last remain in force. Documents are fetched as key sets are.
+/// `rowsMaxAge`; until that succeeds, those read last remain in force. Documents are fetched as ``Refetching`` says.
 final class SignInOffers: Sendable {
     /// An issuer, and where people sign in.
     struct Offer: Sendable, Equatable {
@@ -17,12 +17,6 @@ final class SignInOffers: Sendable {
 
     /// Age in seconds after which rows are read again.
     private static let rowsMaxAge: TimeInterval = 2
-    /// Age in seconds after which a document is fetched again.
-    private static let documentMaxAge: TimeInterval = 600
-    /// Shortest time in seconds between two fetches of a document that is there.
-    private static let documentMinInterval: TimeInterval = 60
-    /// Seconds until a document that was never read is fetched again.
-    private static let documentRetry: TimeInterval = 5
     /// Time for a document. The page waits for it, also for those who enter with an API key.
     private static let patience = Duration.seconds(2)
 
@@ -73,11 +67,14 @@ final class SignInOffers: Sendable {
                         let document = await Self.document(of: name.rawValue, documents, logger)
                         let time = now()
                         shelf.state.withLock { state in
-                            // The console asks twice for each page, so the pause begins only now.
-                            state.documents[name]?.triedAt = time
-                            guard let document else { return }
-                            state.documents[name, default: Held()].document = document
-                            state.documents[name]?.fetchedAt = time
+                            // Until now, whoever asks for the document joins this fetch.
+                            var held = state.documents[name] ?? Held()
+                            held.triedAt = time
+                            if let document {
+                                held.document = document
+                                held.fetchedAt = time
+                            }
+                            state.documents[name] = held
                         }
                     }
                 }
@@ -91,7 +88,7 @@ final class SignInOffers: Sendable {
     func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
         let time = now()
         let (held, isDue) = shelf.state.withLock { state in
-            (state.surroundings, Self.hasPassed(Self.rowsMaxAge, since: state.readAt, at: time))
+            (state.surroundings, Refetching.hasPassed(Self.rowsMaxAge, since: state.readAt, at: time))
         }
         if let held, !isDue { return held }
         do throws(GatewayError) {
@@ -117,7 +114,7 @@ final class SignInOffers: Sendable {
         }
     }
 
-    /// Chooses the documents that are to be fetched now, and notes that they are.
+    /// Chooses the documents that are to be fetched now. They are due until their fetch ends.
     private func dueDocuments(of issuers: [SignInIssuer]) -> Set<ExactText> {
         let time = now()
         return shelf.state.withLock { state in
@@ -125,10 +122,9 @@ final class SignInOffers: Sendable {
             for issuer in issuers where !issuer.console.hasEndpoints {
                 let name = ExactText(issuer.issuer)
                 let held = state.documents[name] ?? Held()
-                let isOld = Self.hasPassed(Self.documentMaxAge, since: held.fetchedAt, at: time)
-                let pause = held.document == nil ? Self.documentRetry : Self.documentMinInterval
-                guard isOld, Self.hasPassed(pause, since: held.triedAt, at: time) else { continue }
-                state.documents[name, default: Held()].triedAt = time
+                let isOld = Refetching.hasPassed(Refetching.maxAge, since: held.fetchedAt, at: time)
+                let pause = held.document == nil ? Refetching.retry : Refetching.minInterval
+                guard isOld, Refetching.hasPassed(pause, since: held.triedAt, at: time) else { continue }
                 due.insert(name)
             }
             return due
@@ -153,12 +149,6 @@ final class SignInOffers: Sendable {
         }
         logger.warning("no sign-in by the discovery document", metadata: ["url": "\(url)", "reason": "\(reason)"])
         return nil
-    }
-
-    /// Whether an interval has passed. A clock that was set back counts as passed.
-    private static func hasPassed(_ interval: TimeInterval, since start: Date?, at time: Date) -> Bool {
-        guard let start else { return true }
-        return !(0..<interval ~= time.timeIntervalSince(start))
     }
 }
 

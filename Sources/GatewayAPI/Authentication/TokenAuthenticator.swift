@@ -12,7 +12,7 @@ import Synchronization
 /// Every call looks up the row of the issuer or key, even for a token that was verified before, so a change or removal
 /// of the row takes effect at once. Before a signature is verified, a refusal says only that the token is not accepted.
 public final class TokenAuthenticator: Authenticator {
-    /// Default for the longest bearer token, in bytes: half the limit for a request head.
+    /// The longest token that is read, in bytes, also where heads of requests may be longer.
     public static let longestTokenBytes = 8192
 
     /// Number of seconds by which `nbf` and `iat` may lie ahead of the gateway's clock. `exp` has no such allowance.

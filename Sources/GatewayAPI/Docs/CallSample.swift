@@ -5,20 +5,32 @@ struct CallSample {
     private let method: String
     private let path: String
     private let type: String
-    private let body: ContractValue?
+    /// The body as it is sent.
+    private let body: String?
+    /// The same, laid out for readers where that is JavaScript too.
+    private let literal: String
     private let needsKey: Bool
-    private let isForAdmins: Bool
+    /// What the variables of the shell are called that hold the address and the credential.
+    private let urlName, keyName: String
     private let requiredFields: [(name: String, value: String)]
 
     /// Reads the operation and the first example of its body.
     init(_ operation: ContractModel.Operation) {
         method = operation.method
         path = Self.filled(operation)
-        let content = operation.request.first { $0.type.hasSuffix("json") && !$0.examples.isEmpty }
+        let content = operation.request.first { ($0.type.hasSuffix("json") || $0.isForm) && !$0.examples.isEmpty }
+        let example = content?.examples.first?.value
         type = content?.type ?? ""
-        body = content?.examples.first?.value
+        body = content.flatMap { content in example.map { content.body($0) } }
+        literal =
+            content?.isForm == true
+            ? Self.quoted(body ?? "") : "JSON.stringify(\(example?.json(isIndented: true) ?? ""))"
         needsKey = !["public", "ticket", "web-identity"].contains(operation.access)
-        isForAdmins = ["admin", "auditor"].contains(operation.access)
+        let isForAdmins = ["admin", "auditor"].contains(operation.access)
+        urlName = isForAdmins ? "SLUICE_ADMIN_URL" : "SLUICE_URL"
+        keyName =
+            operation.access == "store"
+            ? "SLUICE_EVENT_SECRET" : isForAdmins ? "SLUICE_ADMIN_KEY" : "SLUICE_KEY"
         requiredFields = operation.parameters.filter { $0.place == "header" && $0.isRequired }
             .map { (name: $0.name, value: Self.example($0)) }
     }
@@ -49,6 +61,8 @@ struct CallSample {
         case "group": "group:staff"
         case "member", "principal": "user:alice"
         case "kind": "access-denied"
+        case "path": "objects/batch"
+        case "scope": "photos/uploads/"
         default: parameter.schema["enum"]?.items.first?.text ?? parameter.name.uppercased()
         }
     }
@@ -58,11 +72,10 @@ struct CallSample {
     }
 
     private var curl: String {
-        let names = isForAdmins ? "SLUICE_ADMIN" : "SLUICE"
-        var lines = ["curl -sS \(method == "GET" ? "" : "-X \(method) ")\"$\(names)_URL\"\(Self.shell(path))"]
-        if needsKey { lines.append(#"-H @<(printf 'Authorization: Bearer %s\n' "$\#(names)_KEY")"#) }
+        var lines = ["curl -sS \(method == "GET" ? "" : "-X \(method) ")\"$\(urlName)\"\(Self.shell(path))"]
+        if needsKey { lines.append(#"-H @<(printf 'Authorization: Bearer %s\n' "$\#(keyName)")"#) }
         lines += fields.map { "-H \(Self.shell("\($0.name): \($0.value)"))" }
-        if let body { lines.append("-d \(Self.shell(body.json()))") }
+        if let body { lines.append("-d \(Self.shell(body))") }
         return lines.joined(separator: " \\\n  ")
     }
 
@@ -72,7 +85,7 @@ struct CallSample {
             + fields.map { "\"\($0.name.lowercased())\": \"\($0.value)\"" }
         var options: [String] = method == "GET" ? [] : ["method: \"\(method)\""]
         if !headers.isEmpty { options.append("headers: { \(headers.joined(separator: ", ")) }") }
-        if let body { options.append("body: JSON.stringify(\(body.json(isIndented: true)))") }
+        if body != nil { options.append("body: \(literal)") }
         let rest = options.isEmpty ? "" : ", {\n  \(options.joined(separator: ",\n  ")),\n}"
         return """
             const answer = await fetch(gateway + \(Self.quoted(path))\(rest));
@@ -84,7 +97,7 @@ struct CallSample {
         let headers =
             (needsKey ? ["\"Authorization\": f\"Bearer {key}\""] : [])
             + fields.map { "\"\($0.name)\": \"\($0.value)\"" }
-        let data = body.map { ", data=\(Self.quoted(Self.escaped($0.json()))).encode()" } ?? ""
+        let data = body.map { ", data=\(Self.quoted(Self.escaped($0))).encode()" } ?? ""
         return """
             request = urllib.request.Request(
                 gateway + \(Self.quoted(path)), method="\(method)"\(data),
@@ -101,7 +114,7 @@ struct CallSample {
         ]
         if needsKey { lines.append(#"request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")"#) }
         lines += fields.map { "request.setValue(\"\($0.value)\", forHTTPHeaderField: \"\($0.name)\")" }
-        if let body { lines.append("request.httpBody = Data(#\"\(body.json())\"#.utf8)") }
+        if let body { lines.append("request.httpBody = Data(#\"\(body)\"#.utf8)") }
         return (lines + ["let (data, answer) = try await URLSession.shared.data(for: request)"])
             .joined(separator: "\n")
     }

@@ -18,7 +18,8 @@ enum DocsGuide {
                 Operations below `/v1` are for app users; those below `/admin/v1` require the role of an admin or, for
                 reading, of an auditor. Clients that cannot send a header use a ticket, which `POST /v1/tickets`
                 creates. In the lines for curl, `SLUICE_URL` and `SLUICE_KEY` hold the address and the credential of an
-                app user, `SLUICE_ADMIN_URL` and `SLUICE_ADMIN_KEY` those of an admin.
+                app user, `SLUICE_ADMIN_URL` and `SLUICE_ADMIN_KEY` those of an admin, and `SLUICE_EVENT_SECRET` the
+                secret by which a store reports its events.
 
                 The gateway answers 401 `Unauthenticated` to a credential that it does not accept, and 401
                 `ExpiredToken` to one that has ended: fetch a new one and repeat the request.

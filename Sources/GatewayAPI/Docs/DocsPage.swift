@@ -5,6 +5,8 @@ import LibCrypto
 /// resources. The script, `openapi/docs.js`, adds a search and requests with the reader's own key.
 struct DocsPage: Sendable {
     let model: ContractModel
+    /// Whether the operations for apps are at the address of the page, so that they can be called from it.
+    let servesApps: Bool
 
     /// The `Content-Security-Policy` of the pages: it allows their own style, and a script that sends requests to the
     /// gateway.
@@ -15,16 +17,12 @@ struct DocsPage: Sendable {
             + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     }()
 
-    /// The page for the contract built into the program, rendered once.
-    static let bytes: [UInt8] = {
+    /// Renders the page for the contract built into the program.
+    static func bytes(servesApps: Bool) -> [UInt8] {
         guard let model = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")
         }
-        return Array(DocsPage(model: model).html.utf8)
-    }()
-
-    init(model: ContractModel) {
-        self.model = model
+        return Array(DocsPage(model: model, servesApps: servesApps).html.utf8)
     }
 
     /// The whole document.
@@ -123,10 +121,16 @@ struct DocsPage: Sendable {
             """
         }
         let headers = operation.parameters.filter { $0.place == "header" }.map(\.name).joined(separator: " ")
+        let isHere = servesApps || ["admin", "auditor", "public"].contains(operation.access)
+        let target =
+            isHere
+            ? """
+             data-method="\(operation.method)" data-path="\(HTML.text(operation.path))" data-headers="\(HTML.text(headers))"
+            """ : ""
         return """
-            <div class="samples" data-method="\(operation.method)" data-path="\(HTML.text(operation.path))" \
-            data-headers="\(HTML.text(headers))">\
-            <h4>Call it</h4>\(samples.joined(separator: "\n"))</div>
+            <div class="samples"\(target)>\
+            <h4>Call it</h4>\(isHere ? "" : "<p>At the address for apps, which has a listener of its own.</p>")\
+            \(samples.joined(separator: "\n"))</div>
             """
     }
 
@@ -193,7 +197,7 @@ struct DocsPage: Sendable {
         let examples = content.examples.map { example in
             """
             <details><summary>Example: \(HTML.text(example.name))</summary>\
-            <pre><code>\(HTML.text(example.value.text ?? example.value.json(isIndented: isIndented)))</code></pre></details>
+            <pre><code>\(HTML.text(content.body(example.value, isIndented: isIndented)))</code></pre></details>
             """
         }
         return """

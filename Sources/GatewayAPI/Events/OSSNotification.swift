@@ -79,7 +79,7 @@ enum OSSNotification {
         guard var object = try oss.object("object") else { return event }
         event.key = try object.string("key")
         event.size = (try? object.integer("size")) ?? nil
-        event.etag = try object.string("eTag").map { FormText.unquoted($0) }
+        event.etag = try object.string("eTag")?.withoutQuotes
         return event
     }
 
@@ -94,7 +94,7 @@ enum OSSNotification {
     ) -> StoreEvent {
         StoreEvent(
             bucket: bucket, isCreation: true, key: key, madeAt: madeAt, size: size,
-            etag: etag.map { FormText.unquoted($0) }, callbackID: mark)
+            etag: etag?.withoutQuotes, callbackID: mark)
     }
 
     /// Returns the mark of a callback. OSS request identifiers have 24 hexadecimal digits, but any visible ASCII text

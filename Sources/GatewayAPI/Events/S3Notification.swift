@@ -1,3 +1,4 @@
+import Bytes
 import FoundationEssentials
 import GatewayCore
 import StrictJSON
@@ -52,7 +53,7 @@ enum S3Notification {
         event.size = (try? object.integer("size")) ?? nil
         // Ceph wrote it in small letters once.
         let formerTag = try object.string("etag")
-        event.etag = (try object.string("eTag") ?? formerTag).map { FormText.unquoted($0) }
+        event.etag = (try object.string("eTag") ?? formerTag)?.withoutQuotes
         return event
     }
 }

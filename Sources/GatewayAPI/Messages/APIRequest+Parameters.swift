@@ -1,6 +1,5 @@
 import FoundationEssentials
 import GatewayCore
-import StrictJSON
 
 extension APIRequest {
     /// Parses a query parameter. What the parser refuses is named after the parameter.

@@ -1,12 +1,9 @@
 import Bytes
-import Signing
 
 /// Decodes text as forms and notifications encode it.
 enum FormText {
     /// Decodes `%XX` and `+`; `nil` where the text is not validly encoded, or its bytes are not UTF-8.
-    static func decode(_ text: Substring) -> String? {
-        PercentEncoding.decode(text.utf8, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
-    }
+    static func decode(_ text: Substring) -> String? { PercentEncoding.text(text.utf8, plusIsSpace: true) }
 
     /// Reads `name=value&…`; `nil` for a text that repeats a name or cannot be decoded.
     static func fields(in text: String) -> [String: String]? {
@@ -19,12 +16,5 @@ enum FormText {
             fields[name] = value
         }
         return fields
-    }
-
-    /// Removes the quotes of an entity tag.
-    static func unquoted(_ text: String) -> String {
-        let quote = UInt8(ascii: "\"")
-        return text.utf8.count >= 2 && text.utf8.first == quote && text.utf8.last == quote
-            ? String(Substring(text.utf8.dropFirst().dropLast())) : text
     }
 }

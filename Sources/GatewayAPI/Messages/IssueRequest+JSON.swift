@@ -1,5 +1,4 @@
 import GatewayCore
-import StrictJSON
 
 extension IssueRequest.Fields {
     /// Reads the members of a body.

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import GatewayCore
-import StrictJSON
 
 extension JSONObject {
     /// Takes a principal.

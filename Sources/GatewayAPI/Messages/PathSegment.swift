@@ -1,5 +1,4 @@
 import Bytes
-import Signing
 
 /// Encodes text as one segment of a path.
 enum PathSegment {

@@ -1,4 +1,3 @@
-import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto

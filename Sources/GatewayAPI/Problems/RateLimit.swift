@@ -1,8 +1,6 @@
 import Bytes
 import FoundationEssentials
 import GatewayCore
-import HTTPTypes
-import LibCrypto
 
 /// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers. They are structured fields, with one item for each
 /// quota, named by its id, or one item for the request rate.

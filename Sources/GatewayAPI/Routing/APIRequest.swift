@@ -2,7 +2,6 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import StrictJSON
 
 /// A request on its way through the steps to its endpoint. It is a class, since every step holds it.
 final class APIRequest: Sendable {
@@ -105,6 +104,15 @@ final class APIRequest: Sendable {
         guard let id = UUID(uuidString: parameter(0)) else { throw .notFound(kind) }
         if route.access.isOfAdmins { notes.note(row: id.lowercaseText) }
         return id
+    }
+
+    /// The bucket that the path names first. It is noted as the row.
+    ///
+    /// - Throws: ``GatewayError/notFound(_:)`` for a text that is no name of any bucket.
+    func bucketName() throws(GatewayError) -> BucketName {
+        guard let name = try? BucketName(parameter(0)) else { throw .notFound(.bucket) }
+        notes.note(row: name.rawValue)
+        return name
     }
 
     // MARK: The query

@@ -20,6 +20,8 @@ public struct ReadinessCheck: Sendable, Equatable {
 
 /// Endpoints for health, readiness, metrics, the contract and its pages.
 struct ServiceEndpoints: Sendable {
+    /// The listener that serves the pages, which lead only to what is beside them.
+    let listener: APIListener
     let checks: @Sendable () async -> [ReadinessCheck]
     let metricsText: @Sendable () -> [UInt8]
 
@@ -85,7 +87,7 @@ struct ServiceEndpoints: Sendable {
 
     /// `GET /docs`: the contract as a page for people.
     @Sendable func docs(_ request: APIRequest) async -> ServerResponse {
-        await Self.page().answer(to: request, with: Self.pageFields)
+        await Self.docsPage(on: listener).answer(to: request, with: Self.pageFields)
     }
 
     /// `GET /docs/docs.js`: the script of that page.
@@ -95,17 +97,8 @@ struct ServiceEndpoints: Sendable {
 
     /// `GET /problems/{kind}`: what a problem means, at the address that its `type` names.
     @Sendable func problem(_ request: APIRequest) async throws -> ServerResponse {
-        try Self.answer(to: request, with: await Self.problemPage(request.parameter(0)))
-    }
-
-    /// `GET /problems/{kind}` on a listener that does not serve `/docs`: the same without links to it.
-    @Sendable func problemWithoutDocs(_ request: APIRequest) async throws -> ServerResponse {
-        try Self.answer(to: request, with: await Self.problemPageWithoutDocs(request.parameter(0)))
-    }
-
-    private static func answer(to request: APIRequest, with page: StaticContent?) throws -> ServerResponse {
-        guard let page else { throw APIError.noSuchRoute }
-        return page.answer(to: request, with: pageFields)
+        guard let page = await Self.problemPage(request.parameter(0), on: listener) else { throw APIError.noSuchRoute }
+        return page.answer(to: request, with: Self.pageFields)
     }
 
     private static let pageFields: HeaderFields = [
@@ -113,20 +106,25 @@ struct ServiceEndpoints: Sendable {
         .xContentTypeOptions: "nosniff",
     ]
 
-    private static let docsPage = StaticContent(DocsPage.bytes, type: "text/html; charset=utf-8")
-    private static let script = StaticContent(
-        EmbeddedFile.docsScript.bytes, type: "text/javascript; charset=utf-8")
-    private static let problemPages = problemPages(hasDocs: true)
-    private static let problemPagesWithoutDocs = problemPages(hasDocs: false)
-
-    private static func problemPages(hasDocs: Bool) -> [String: StaticContent] {
-        ProblemPage.all(hasDocs: hasDocs).mapValues { StaticContent($0, type: "text/html; charset=utf-8") }
+    private static func page(_ bytes: [UInt8]) -> StaticContent {
+        StaticContent(bytes, type: "text/html; charset=utf-8")
     }
 
+    private static let docs = page(DocsPage.bytes(servesApps: true))
+    private static let docsWithoutApps = page(DocsPage.bytes(servesApps: false))
+    private static let script = StaticContent(
+        EmbeddedFile.docsScript.bytes, type: "text/javascript; charset=utf-8")
+    private static let problems = ProblemPage.all(hasDocs: true).mapValues(page)
+    private static let problemsWithoutDocs = ProblemPage.all(hasDocs: false).mapValues(page)
+
     /// The first call renders the pages, which takes longer than the thread of a connection may be held up.
-    @concurrent private static func page() async -> StaticContent { docsPage }
-    @concurrent private static func problemPage(_ name: String) async -> StaticContent? { problemPages[name] }
-    @concurrent private static func problemPageWithoutDocs(_ name: String) async -> StaticContent? {
-        problemPagesWithoutDocs[name]
+    @concurrent private static func docsPage(on listener: APIListener) async -> StaticContent {
+        listener == .everything ? docs : docsWithoutApps
+    }
+
+    @concurrent private static func problemPage(
+        _ name: String, on listener: APIListener
+    ) async -> StaticContent? {
+        (listener == .app ? problemsWithoutDocs : problems)[name]
     }
 }

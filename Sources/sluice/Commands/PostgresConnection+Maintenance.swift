@@ -1,4 +1,3 @@
-import GatewayCore
 import GatewayPostgres
 import LibPQ
 import Logging

@@ -4,7 +4,6 @@ import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 import LibPQ
-import Logging
 import MicroHTTPD
 
 extension Settings {

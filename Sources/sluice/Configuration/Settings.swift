@@ -4,7 +4,6 @@ import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 import LibPQ
-import Logging
 import MicroHTTPD
 
 /// The settings of a gateway, checked as a whole. Nothing reads the environment after this.

@@ -64,10 +64,10 @@ private struct WeekParts {
         let dice = DemoWeek.dice()
         gateway = WeekGateway(
             clock: clock, store: store,
-            stores: AdminStores(
-                PostgresAdminStores(pool: pool, keys: settings.masterKeys, logger: logger, now: now),
-                PostgresGrantBulk(
-                    connections: BulkConnections(try configuration([]), limit: 1, logger: logger), logger: logger)),
+            stores: PostgresAdminStores(pool: pool, keys: settings.masterKeys, logger: logger, now: now)
+                .all(
+                    grantBulk: PostgresGrantBulk(
+                        connections: BulkConnections(try configuration([]), limit: 1, logger: logger), logger: logger)),
             issuing: ProvenIssuing(
                 cache: cache, authenticator: authenticator, ledger: ledger, denials: denials, now: now,
                 randomBytes: { dice.bytes(count: $0) }),

@@ -2,7 +2,6 @@ import FoundationEssentials
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
-import LibPQ
 import MicroHTTPD
 import StrictJSON
 

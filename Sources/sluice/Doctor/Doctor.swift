@@ -1,8 +1,6 @@
 import FoundationEssentials
 import GatewayCloud
-import GatewayCore
 import GatewayPostgres
-import LibPQ
 import LineLogging
 import Logging
 

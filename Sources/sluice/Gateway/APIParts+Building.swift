@@ -26,7 +26,7 @@ extension APIParts {
             stores: useCases.stores,
             idempotency: useCases.idempotency,
             bucketValidator: BucketProbe(
-                client: parts.cloud, maxClockDifference: parts.clock.maxDifference, now: now),
+                client: parts.cloud, signer: parts.signer, maxClockDifference: parts.clock.maxDifference, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
             readinessChecks: { watch.flaws().checks + [draining.check] },

@@ -1,6 +1,5 @@
 import Figures
 import FoundationEssentials
-import GatewayCore
 import GatewayPostgres
 import LibPQ
 import Logging

@@ -18,7 +18,7 @@ extension Gateway {
             ticketMaxAge: settings.ticketsMaxAge, publicURL: settings.publicURL, version: ProgramVersion.current)
         let drain = DrainPeriod(.seconds(settings.http.drainDeadline))
         func server(
-            _ address: ListenAddress, _ socket: Int32?, _ listener: APIResponder.Listener, _ name: String,
+            _ address: ListenAddress, _ socket: Int32?, _ listener: APIListener, _ name: String,
             loops: [EventLoop] = []
         ) throws -> HTTPServer {
             var logger = logger

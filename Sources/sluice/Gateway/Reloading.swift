@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
-import LibPQ
 import Logging
 import MicroHTTPD
 import ServiceLifecycle

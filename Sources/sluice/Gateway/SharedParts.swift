@@ -41,6 +41,10 @@ struct SharedParts {
     let watch: LedgerWatch
     /// Reads what metrics show of the database.
     let figures: DatabaseFigures
+    /// Signs for all uses, so that each signing key is derived and kept once.
+    let signer: URLSigner
+    /// Asks stores.
+    let storeCalls: StoreCalls
     /// Looks at the objects that clients uploaded.
     let stored: StoredUploads
 
@@ -86,7 +90,9 @@ struct SharedParts {
         figures = DatabaseFigures(
             pool: connections.ledgerPool, version: ProgramVersion.current, logger: logger, now: now,
             policySequence: { [cache] in cache.position?.sequence })
-        stored = StoredUploads(client: cloud, cache: cache, now: now)
+        signer = URLSigner()
+        storeCalls = StoreCalls(client: cloud, cache: cache, signer: signer, now: now)
+        stored = StoredUploads(storeCalls)
     }
 
     private static func authenticator(

@@ -54,7 +54,7 @@ struct StopSignals: Sendable {
                 case .made(let result):
                     // What was cancelled may have failed in any way.
                     if isTold { return }
-                    let made = ServiceGroup(running: try result.get(), stoppedBy: [], logger: logger)
+                    let made = ServiceGroup(running: try result.get(), logger: logger)
                     group = made
                     tasks.addTask { continuation.yield(.ended(await Self.result(of: made.run))) }
                 case .ended(let result): return try result.get()

@@ -28,22 +28,20 @@ struct UseCases {
     /// Builds the use cases on the shared parts.
     init(_ settings: Settings, _ parts: SharedParts) {
         let (connections, now, logger) = (parts.connections, parts.now, parts.logger)
-        stores = AdminStores(
-            PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now),
-            PostgresGrantBulk(connections: connections.bulk, logger: logger))
+        stores = PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now)
+            .all(grantBulk: PostgresGrantBulk(connections: connections.bulk, logger: logger))
         let issuing = ProvenIssuing(
             cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, denials: parts.denials,
             now: now, randomBytes: parts.random)
         issued = issuing.issued
-        // One signer, so that each signing key is derived and kept once.
-        let signer = URLSigner()
+        let signer = parts.signer
         presignedURLs = PresignedURLs(issuing, signer: signer)
         browserForms = BrowserForms(issuing, signer: signer)
         cdnCookies = CDNCookies(issuing, signer: signer)
         multipartUploads = MultipartUploads(
             issuing, urls: presignedURLs, cache: parts.cache,
             rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
-            store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
+            store: MultipartCalls(parts.storeCalls),
             life: .seconds(settings.multipartMaxAge), now: now)
         missingUploads = MissingUploads(
             issuing, urls: presignedURLs, cache: parts.cache, objects: parts.stored,
@@ -100,17 +98,5 @@ extension SharedParts {
     /// Reads single issuances.
     var issuances: PostgresIssuances {
         PostgresIssuances(pool: connections.ledgerPool, logger: logger, now: now)
-    }
-}
-
-extension AdminStores {
-    /// Collects the stores in PostgreSQL.
-    init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
-        self.init(
-            buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
-            members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
-            tickets: stores.tickets, ticketRevocation: stores.tickets, offboarding: stores.offboarding,
-            groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency,
-            gateways: stores.gateways, audit: stores.audit, console: stores.console)
     }
 }

@@ -2,8 +2,6 @@ import Foundation
 import GatewayCore
 import Testing
 
-@testable import GatewayAPI
-
 @Suite struct ClaimTests {
     private let start = Int(IssuerFixture.start)
 

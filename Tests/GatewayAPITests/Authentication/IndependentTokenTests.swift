@@ -2,8 +2,6 @@ import GatewayCore
 import JOSE
 import Testing
 
-@testable import GatewayAPI
-
 @Suite struct IndependentTokenTests {
     @Test(arguments: IndependentTokens.tokens.keys.sorted())
     func tokensOfAnotherLibraryAreAccepted(algorithm: String) async throws {

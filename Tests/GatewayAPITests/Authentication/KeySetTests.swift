@@ -1,10 +1,7 @@
 import Foundation
 import GatewayCore
 import JOSE
-import Synchronization
 import Testing
-
-@testable import GatewayAPI
 
 private let notAccepted = GatewayError.unauthenticated(reason: "The token is not accepted.")
 private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)

@@ -1,7 +1,6 @@
 import Foundation
 import GatewayCore
 import InMemoryLogging
-import Logging
 import Testing
 
 @testable import GatewayAPI

@@ -2,8 +2,6 @@ import Foundation
 import GatewayCore
 import Testing
 
-@testable import GatewayAPI
-
 private let everyAlgorithm = [
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 ]

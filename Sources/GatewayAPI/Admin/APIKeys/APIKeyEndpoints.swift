@@ -2,7 +2,6 @@ import FoundationEssentials
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import StrictJSON
 
 /// Endpoints for API keys. They work as for other rows, but the answer to a creation shows the key itself, once.
 struct APIKeyEndpoints: Sendable {
@@ -30,9 +29,7 @@ struct APIKeyEndpoints: Sendable {
     /// delay.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        var body = try request.jsonObjectIfAny()
-        let overlap = try RotationOverlap(seconds: body.integer("overlapSeconds"))
-        try body.end()
+        let overlap = try RotationOverlap(request)
         let stored = try await rows.store.get(rows.identifier(in: request))
         guard try request.ifMatch().admits(stored.revision) else { throw GatewayError.preconditionFailed }
         let rotated = try await changes.rotate(stored, overlap: overlap, by: caller.change(in: request))

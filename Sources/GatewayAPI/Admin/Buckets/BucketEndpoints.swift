@@ -1,5 +1,4 @@
 import GatewayCore
-import StrictJSON
 
 extension AdminEndpoints<Bucket> {
     /// `/admin/v1/buckets`: works as for other rows, but a use case writes the bucket. Where a change needs proof of

@@ -12,9 +12,7 @@ struct BucketValidationEndpoints: Sendable {
     @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
-        guard let name = try? BucketName(request.parameter(0)) else { throw GatewayError.notFound(.bucket) }
-        request.notes.note(row: name.rawValue)
-        let validation = try await useCase.validate(name, by: caller.change(in: request))
+        let validation = try await useCase.validate(request.bucketName(), by: caller.change(in: request))
         return .json(.ok, capacity: 2048) { validation.write(to: &$0) }
     }
 }

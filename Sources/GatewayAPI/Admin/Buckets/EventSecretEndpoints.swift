@@ -11,10 +11,8 @@ struct EventSecretEndpoints: Sendable {
     /// Makes or rotates the secret. The answer shows it, once.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        var body = try request.jsonObjectIfAny()
-        let overlap = try RotationOverlap(seconds: body.integer("overlapSeconds"))
-        try body.end()
-        let made = try await useCase.rotate(bucket(in: request), overlap: overlap, by: caller.change(in: request))
+        let overlap = try RotationOverlap(request)
+        let made = try await useCase.rotate(request.bucketName(), overlap: overlap, by: caller.change(in: request))
         return .json(.created) { json in
             made.secret.write(to: &json)
             json.member("secret", made.text.reveal())
@@ -24,21 +22,15 @@ struct EventSecretEndpoints: Sendable {
     /// Shows what is known about the secret, but not the secret itself.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let secret = try await useCase.secret(of: bucket(in: request))
+        let secret = try await useCase.secret(of: request.bucketName())
         return .json(.ok) { secret.write(to: &$0) }
     }
 
     /// Removes the secret and its predecessor.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try await useCase.remove(of: bucket(in: request), by: caller.change(in: request))
+        try await useCase.remove(of: request.bucketName(), by: caller.change(in: request))
         return .noContent
-    }
-
-    private func bucket(in request: APIRequest) throws(GatewayError) -> BucketName {
-        guard let name = try? BucketName(request.parameter(0)) else { throw .notFound(.bucket) }
-        request.notes.note(row: name.rawValue)
-        return name
     }
 }
 

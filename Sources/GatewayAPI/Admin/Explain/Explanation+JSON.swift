@@ -1,6 +1,5 @@
 import FoundationEssentials
 import GatewayCore
-import HTTPTypes
 import Signing
 import StrictJSON
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import GatewayCore
-import LibCrypto
 import StrictJSON
 
 extension Usage {

@@ -2,7 +2,6 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Bytes
-import Signing
 
 /// The form of `AssumeRoleWithWebIdentity`, API version 2011-06-15.
 ///
@@ -128,7 +127,7 @@ struct FormFields {
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
         guard bytes.allSatisfy(ByteSet.visible.contains) else { return nil }
-        return PercentEncoding.decode(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
+        return PercentEncoding.text(bytes, plusIsSpace: true)
     }
 
     private static func refusal(_ reason: String) -> GatewayError {

@@ -1,7 +1,6 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
 import StrictJSON
 
 /// The forms of answers that Git LFS defines.

@@ -1,7 +1,6 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Signing
 import StrictJSON
 
 /// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.

@@ -1,4 +1,5 @@
-// Creates and changes rows: a dialog at the side with a form made from the contract, its JSON and the commands.
+// Dialogs with a form made from the contract and the commands: one that creates and changes rows, and one that asks for
+// what a call needs.
 
 import { repeatable } from "./api.js";
 import { openDialog } from "./dialog.js";
@@ -180,6 +181,58 @@ export function editRow(page, options) {
     return {
       body: [intro, form.element, judged, disclosure("Show command", {}, commands), trouble],
       footer: [button("Cancel", { run: dismiss }), save],
+    };
+  });
+}
+
+/**
+ * Asks for what a call needs, shows the commands that do the same, and makes the call.
+ *
+ * @param {Page} page
+ * @param {string} title
+ * @param {object} options
+ * @param {object} [options.schema] What the form asks for. Without it, the dialog has no form.
+ * @param {object} [options.labels] Labels by name of a member.
+ * @param {object} [options.suggest] Functions for `schemaForm`.
+ * @param {Node|Array} [options.intro] What stands above the form.
+ * @param {boolean} [options.side] Whether the dialog is at the edge of the window.
+ * @param {string} options.operation The `operationId` of the call.
+ * @param {function(object): object} options.call Returns the call for a value of the form.
+ * @param {string} options.word The word on the button.
+ * @param {string} [options.saved] What is said when it is done.
+ * @returns {Promise<*>} The data of the answer; `undefined` if the dialog was dismissed.
+ */
+export function formDialog(page, title, { schema, labels, suggest, intro, side, operation, call, word, saved }) {
+  return openDialog(title, { side }, (close, { dismiss, hold }) => {
+    const trouble = h("div");
+    const commands = h("div", { class: "stack" });
+    const once = repeatable();
+    const written = () => call(form?.value() ?? {});
+    const show = () => fill(commands, commandLines(page.lines(operation, written())));
+    const form = schema
+      ? schemaForm(page.contract, schema, { labels, suggest, showsJSON: false, onChange: show })
+      : null;
+    show();
+    return {
+      body: [intro, form?.element, commands, trouble],
+      footer: [
+        button("Cancel", { run: dismiss }),
+        button(word, {
+          tone: "primary",
+          run: async () => {
+            fill(trouble);
+            if (form && !form.check()) return;
+            try {
+              const { data } = await hold(() => page.call(operation, once(written())));
+              if (saved) toast(saved);
+              close(data);
+            } catch (error) {
+              form?.refuse(error);
+              fill(trouble, problemBox(error));
+            }
+          },
+        }),
+      ],
     };
   });
 }

@@ -157,6 +157,10 @@ static const unsigned char views_audit_js[] = {
 #embed "../../console/views/audit.js"
 };
 
+static const unsigned char views_bucket_test_js[] = {
+#embed "../../console/views/bucket-test.js"
+};
+
 static const unsigned char views_bucket_wizard_js[] = {
 #embed "../../console/views/bucket-wizard.js"
 };
@@ -340,6 +344,7 @@ static const struct {
     FILE("views/ask.js", views_ask_js),
     FILE("views/attention.js", views_attention_js),
     FILE("views/audit.js", views_audit_js),
+    FILE("views/bucket-test.js", views_bucket_test_js),
     FILE("views/bucket-wizard.js", views_bucket_wizard_js),
     FILE("views/buckets.js", views_buckets_js),
     FILE("views/changes.js", views_changes_js),

@@ -9,6 +9,7 @@ import { address } from "../router.js";
 import { suggestions } from "../suggest.js";
 import { dataTable } from "../table.js";
 import { grantLink } from "../values.js";
+import { askForm } from "./ask.js";
 
 const questions = [
   { name: "may", label: "May it?", text: "Asks the function that decides about URLs, now or at a time in the past." },
@@ -49,30 +50,6 @@ export async function open(page) {
     ),
     await part(page),
   ];
-}
-
-/** Returns a form that writes what a person asks into the address. */
-function askForm(page, properties, value, { required = [], submit, more, take = (asked) => asked }) {
-  const schema = { type: "object", required, properties };
-  const form = schemaForm(page.contract, schema, { value, suggest: suggestions(page), showsJSON: false });
-  form.element.firstElementChild.classList.add("form-grid");
-  const element = h(
-    "form",
-    { class: "card", novalidate: true },
-    h(
-      "div",
-      { class: "card-body" },
-      form.element,
-      more?.element,
-      h("div", { class: "actions" }, button(submit, { tone: "primary", type: "submit" })),
-    ),
-  );
-  element.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const isGood = more?.check() ?? true;
-    if (form.check() && isGood) page.setQuery(take(form.value()));
-  });
-  return element;
 }
 
 function schemaOf(page, id, name, changes = {}) {
@@ -121,23 +98,25 @@ async function mayIt(page) {
   const form = askForm(
     page,
     {
-      principal: schemaOf(page, "explain", "principal", { description: "The user who asks, such as user:alice." }),
-      bucket: schemaOf(page, "explain", "bucket", { "x-name": "BucketName", pattern: undefined }),
-      key: schemaOf(page, "explain", "key", {
-        description: "The key of the object; to list, the prefix of the keys, empty for the whole bucket.",
-      }),
-      action: {
-        type: "string",
-        enum: page.contract.schema("Action").enum,
-        default: "GetObject",
-        description: "What the request asks for.",
+      type: "object",
+      required: ["bucket", "key"],
+      properties: {
+        principal: schemaOf(page, "explain", "principal", { description: "The user who asks, such as user:alice." }),
+        bucket: schemaOf(page, "explain", "bucket", { "x-name": "BucketName", pattern: undefined }),
+        key: schemaOf(page, "explain", "key", {
+          description: "The key of the object; to list, the prefix of the keys, empty for the whole bucket.",
+        }),
+        action: {
+          type: "string",
+          enum: page.contract.schema("Action").enum,
+          default: "GetObject",
+          description: "What the request asks for.",
+        },
+        at: schemaOf(page, "explain", "at"),
       },
-      at: schemaOf(page, "explain", "at"),
     },
-    { ...query, action: query.action },
     {
       submit: "Ask",
-      required: ["bucket", "key"],
       more: {
         element: box,
         check: () => {
@@ -147,9 +126,9 @@ async function mayIt(page) {
           return more.check();
         },
       },
-      take: (asked) => {
+      ask: (asked) => {
         const extra = more.value();
-        return {
+        page.setQuery({
           ask: "may",
           principal: asked.principal,
           bucket: asked.bucket,
@@ -157,7 +136,7 @@ async function mayIt(page) {
           action: asked.action ?? "GetObject",
           at: asked.at,
           more: Object.keys(extra).length ? JSON.stringify(extra) : "",
-        };
+        });
       },
     },
   );
@@ -215,11 +194,14 @@ async function whatMay(page) {
   const form = askForm(
     page,
     {
-      principal: schemaOf(page, "reviewAccess", "principal", principalHelp),
-      bucket: schemaOf(page, "reviewAccess", "bucket", { description: "Only grants in this bucket." }),
+      type: "object",
+      required: ["principal"],
+      properties: {
+        principal: schemaOf(page, "reviewAccess", "principal", principalHelp),
+        bucket: schemaOf(page, "reviewAccess", "bucket", { description: "Only grants in this bucket." }),
+      },
     },
-    { principal: who, bucket },
-    { submit: "List", required: ["principal"], take: (asked) => ({ ask: "principal", key: "", bucket: "", ...asked }) },
+    { submit: "List", ask: (asked) => page.setQuery({ ask: "principal", key: "", bucket: "", ...asked }) },
   );
   if (!who)
     return h(
@@ -348,23 +330,27 @@ async function whoMay(page) {
   const form = askForm(
     page,
     {
-      bucket: schemaOf(page, "reviewAccess", "bucket", { description: "The bucket of the object." }),
-      key: { type: "string", description: "A key, or a prefix that ends with `/`. Empty: the whole bucket." },
-      expandGroups: schemaOf(page, "reviewAccess", "expandGroups", {
-        description: "Lists the members of groups as well. For a key only.",
-      }),
+      type: "object",
+      required: ["bucket"],
+      properties: {
+        bucket: schemaOf(page, "reviewAccess", "bucket", { description: "The bucket of the object." }),
+        key: { type: "string", description: "A key, or a prefix that ends with `/`. Empty: the whole bucket." },
+        expandGroups: schemaOf(page, "reviewAccess", "expandGroups", {
+          description: "Lists the members of groups as well. For a key only.",
+        }),
+      },
     },
-    { bucket, key, expandGroups: expands },
     {
       submit: "List",
-      required: ["bucket"],
-      take: (asked) => ({
-        ask: "object",
-        principal: "",
-        bucket: asked.bucket,
-        key: asked.key ?? "",
-        expandGroups: asked.expandGroups ? "true" : "",
-      }),
+      value: { bucket, key, expandGroups: expands },
+      ask: (asked) =>
+        page.setQuery({
+          ask: "object",
+          principal: "",
+          bucket: asked.bucket,
+          key: asked.key ?? "",
+          expandGroups: asked.expandGroups ? "true" : "",
+        }),
     },
   );
   if (!bucket)

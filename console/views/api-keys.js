@@ -9,8 +9,7 @@ import { editRow } from "../resource.js";
 import { address } from "../router.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { showObject } from "../values.js";
-import { rotateDialog } from "./buckets.js";
-import { showOnce } from "./secrets.js";
+import { rotateDialog, showOnce } from "./secrets.js";
 
 export function open(page) {
   const [id] = page.path;

@@ -11,14 +11,19 @@ import { suggestions } from "../suggest.js";
  *
  * @param {Page} page
  * @param {object} schema The members to ask for.
- * @param {object} options `submit` is the word on the button; `keep` are filters that stay as they are.
+ * @param {object} options
+ * @param {string} options.submit The word on the button.
+ * @param {object} [options.value] The values to begin with. Default: the filters of the address.
+ * @param {{element: Node, check(): boolean}} [options.more] Another form, below this one.
+ * @param {function(object): void} [options.ask] Receives what the person asks. Default: it becomes the filters.
+ * @param {object} [options.keep] Filters that then stay as they are.
  */
-export function askForm(page, schema, { submit, keep = {}, above }) {
-  const form = schemaForm(page.contract, schema, {
-    value: page.query,
-    suggest: suggestions(page),
-    showsJSON: false,
-  });
+export function askForm(
+  page,
+  schema,
+  { submit, value = page.query, more, keep, ask = (asked) => go(address(page.view, { ...keep, ...asked })) },
+) {
+  const form = schemaForm(page.contract, schema, { value, suggest: suggestions(page), showsJSON: false });
   form.element.firstElementChild.classList.add("form-grid");
   const element = h(
     "form",
@@ -26,14 +31,15 @@ export function askForm(page, schema, { submit, keep = {}, above }) {
     h(
       "div",
       { class: "card-body" },
-      above,
       form.element,
+      more?.element,
       h("div", { class: "actions" }, button(submit, { tone: "primary", type: "submit" })),
     ),
   );
   element.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.check()) go(address(page.view, { ...keep, ...form.value() }));
+    const isGood = more?.check() ?? true;
+    if (form.check() && isGood) ask(form.value());
   });
   return element;
 }

@@ -10,7 +10,7 @@ import { address } from "../router.js";
 import { commandLines } from "../shell.js";
 import { suggestions } from "../suggest.js";
 import { toast } from "../toast.js";
-import { testCard } from "./buckets.js";
+import { testCard } from "./bucket-test.js";
 import { corsRules } from "./cors.js";
 import { callWithSecret, withSecrets } from "./secrets.js";
 

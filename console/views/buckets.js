@@ -1,43 +1,18 @@
 // Buckets: where they are, whether they work, the rules their stores need, and the secrets of their notifications.
 
-import { repeatable } from "../api.js";
-import { confirmDelete, openDialog } from "../dialog.js";
+import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
-import { schemaForm } from "../form.js";
-import { code, duration, time } from "../format.js";
+import { code, time } from "../format.js";
 import { bindKey } from "../keys.js";
-import { button, card, deletion, emptyState, facts, message, moreMenu, pageHead, problemBox } from "../parts.js";
+import { button, card, deletion, emptyState, facts, moreMenu, pageHead, problemBox } from "../parts.js";
 import { editRow } from "../resource.js";
 import { address, go } from "../router.js";
-import { commandLines } from "../shell.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { showObject } from "../values.js";
+import { testCard } from "./bucket-test.js";
 import { bucketWizard } from "./bucket-wizard.js";
-import { stepList, testing, verdict } from "./checks.js";
 import { corsRules } from "./cors.js";
-import { showOnce, withSecrets } from "./secrets.js";
-
-/** The words for the steps of a test. */
-const stepTitles = {
-  put: "Upload with a link",
-  get: "Download with a link",
-  head: "Read what the store says about the object",
-  "write-time": "Compare the time of the object with the clock",
-  endpoint: "Download through this endpoint",
-  "unsigned-link": "Refuse a download without a signature",
-  "expired-link": "Refuse a link that has ended",
-  "upload-by-link": "Refuse an upload by a link for a download",
-  "added-parameter": "Drop a parameter that the link does not name",
-  "unsigned-acl": "Refuse an access rule that the link does not name",
-  "unsigned-copy": "Refuse a copy that the link does not name",
-  "unsigned-times": "Ignore times that the link does not name",
-  "unsigned-type": "Guess no type in place of the one that the link names",
-  checksum: "Refuse bytes that do not match their digest",
-  delete: "Remove the probe",
-  absent: "Find the probe gone",
-  preflight: "Permit pages of this origin",
-  clock: "Compare the clocks",
-};
+import { rotateDialog, showOnce, withSecrets } from "./secrets.js";
 
 export function open(page) {
   const [name] = page.path;
@@ -195,45 +170,6 @@ async function showBucket(page, name) {
   ];
 }
 
-/** Returns a card that tests a bucket at its store. */
-export function testCard(page, bucket) {
-  const place = h("div", { class: "stack" });
-  const element = card("Test at the store", { text: "Writes, reads and removes a probe object with links." }, place);
-  element.hidden = true;
-  async function run() {
-    element.hidden = false;
-    fill(place, testing("The store is being asked. This takes up to 14 seconds."));
-    element.scrollIntoView({ block: "nearest" });
-    try {
-      const { data } = await page.call("validateBucket", { path: { bucket: bucket.name }, body: {} });
-      fill(place, validation(data), h("div", { class: "actions" }, button("Test again", { icon: "refresh", run })));
-      return data;
-    } catch (error) {
-      if (!isAbort(error)) fill(place, problemBox(error, { retry: run }));
-      return null;
-    }
-  }
-  if (page.query.test && page.may("validateBucket")) run();
-  return { element, run };
-}
-
-function validation(data) {
-  return [
-    verdict(data, { good: "Links to this bucket work", bad: "Links to this bucket do not work" }),
-    stepList(data.steps, stepTitles),
-    data.clockDifference
-      ? h("p", { class: "faint" }, `The store's clock differs by ${duration(data.clockDifference)}.`)
-      : null,
-    data.probeLeft
-      ? message(
-          "warn",
-          "The probe may still be there, or arrive yet",
-          h("p", {}, "Look in a while for keys that begin with this one, and remove them at the store: ", code(data.probeKey)),
-        )
-      : null,
-  ];
-}
-
 /** Returns a card about the secret with which the store sends its notifications. */
 function eventSecretCard(page, bucket) {
   const place = h("div", { class: "stack" });
@@ -312,47 +248,6 @@ async function rotate(page, path, hasOne, bucket) {
     ],
   });
   return true;
-}
-
-/** Asks how long the previous secret shall stay valid, and rotates. Returns the answer. */
-export function rotateDialog(page, { title, operation, path, hasOverlap = true, word = "Rotate", intro, ifMatch }) {
-  return openDialog(title, {}, (close, { dismiss, hold }) => {
-    const trouble = h("div");
-    const commands = h("div", { class: "stack" });
-    const once = repeatable();
-    const call = () => ({ path, body: hasOverlap ? form.value() : {}, ifMatch });
-    const show = () => fill(commands, commandLines(page.lines(operation, call())));
-    const form = schemaForm(page.contract, page.contract.bodyOf(operation), {
-      showsJSON: false,
-      labels: { overlapSeconds: "The previous secret stays valid for" },
-      onChange: () => show(),
-    });
-    show();
-    return {
-      body: [
-        intro,
-        hasOverlap ? form.element : h("p", {}, "The secret is shown once, right after it is made."),
-        commands,
-        trouble,
-      ],
-      footer: [
-        button("Cancel", { run: dismiss }),
-        button(word, {
-          tone: "primary",
-          run: async () => {
-            fill(trouble);
-            if (hasOverlap && !form.check()) return;
-            try {
-              close((await hold(() => page.call(operation, once(call())))).data);
-            } catch (error) {
-              form.refuse(error);
-              fill(trouble, problemBox(error));
-            }
-          },
-        }),
-      ],
-    };
-  });
 }
 
 function remove(page, name) {

@@ -1,8 +1,7 @@
 // Storage credentials: which buckets depend on each, and how to replace a key without breaking a link.
 
-import { confirmDelete, openDialog } from "../dialog.js";
+import { confirmDelete } from "../dialog.js";
 import { fill, h, isAbort } from "../dom.js";
-import { schemaForm } from "../form.js";
 import { code, number, relative, time } from "../format.js";
 import { bindKey } from "../keys.js";
 import {
@@ -18,14 +17,12 @@ import {
   skeleton,
   tile,
 } from "../parts.js";
-import { editRow } from "../resource.js";
+import { editRow, formDialog } from "../resource.js";
 import { address } from "../router.js";
-import { commandLines } from "../shell.js";
 import { blastRadiusCard } from "../simulation.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
-import { toast } from "../toast.js";
 import { showObject } from "../values.js";
-import { callWithSecret, withSecrets } from "./secrets.js";
+import { withSecrets } from "./secrets.js";
 
 export function open(page) {
   const [id] = page.path;
@@ -266,54 +263,24 @@ function rotate(page, row, etag) {
   const names = whole ? [whole, "expiresAt"] : [...must, "sessionToken", "expiresAt"];
   const { properties, if: _, then: __, ...schema } = page.contract.bodyOf("createStorageCredential");
   const own = Object.fromEntries(names.map((name) => [name, properties[name]]));
-  return openDialog("Rotate the key", { side: true }, (close, { dismiss, hold }) => {
-    const trouble = h("div");
-    const commands = h("div", { class: "stack" });
-    const call = () => {
-      const written = form.value();
+  return formDialog(withSecrets(page), "Rotate the key", {
+    schema: { ...schema, required: must, properties: own },
+    intro: h(
+      "ol",
+      { class: "plain" },
+      h("li", {}, "1. Make a second key for the same user at the provider."),
+      h("li", {}, "2. Enter it here. The next link is signed with it."),
+      h("li", {}, "3. Test a bucket of this credential."),
+      h("li", {}, "4. Remove the old key at the provider, once this page says that nothing needs it."),
+    ),
+    side: true,
+    operation: "patchStorageCredential",
+    call: (written) => {
       // A time at which the old key ended says nothing about the new one.
       const end = row.expiresAt && !written.expiresAt ? { expiresAt: null } : {};
       return { path: { id: row.id }, body: { ...written, ...end }, ifMatch: etag };
-    };
-    const show = () => fill(commands, commandLines(page.lines("patchStorageCredential", call())));
-    const form = schemaForm(
-      page.contract,
-      { ...schema, required: must, properties: own },
-      { showsJSON: false, onChange: () => show() },
-    );
-    show();
-    return {
-      body: [
-        h(
-          "ol",
-          { class: "plain" },
-          h("li", {}, "1. Make a second key for the same user at the provider."),
-          h("li", {}, "2. Enter it here. The next link is signed with it."),
-          h("li", {}, "3. Test a bucket of this credential."),
-          h("li", {}, "4. Remove the old key at the provider, once this page says that nothing needs it."),
-        ),
-        form.element,
-        commands,
-        trouble,
-      ],
-      footer: [
-        button("Cancel", { run: dismiss }),
-        button("Sign with the new key", {
-          tone: "primary",
-          run: async () => {
-            fill(trouble);
-            if (!form.check()) return;
-            try {
-              const { data } = await hold(() => callWithSecret(page, "patchStorageCredential", call()));
-              toast("The next link is signed with the new key");
-              close(data);
-            } catch (error) {
-              form.refuse(error);
-              fill(trouble, problemBox(error));
-            }
-          },
-        }),
-      ],
-    };
+    },
+    word: "Sign with the new key",
+    saved: "The next link is signed with the new key",
   });
 }

@@ -1,14 +1,12 @@
 // Groups and their members, as rows say. Tokens may name further groups.
 
-import { repeatable } from "../api.js";
-import { confirmEach, openDialog } from "../dialog.js";
-import { fill, h } from "../dom.js";
-import { schemaForm } from "../form.js";
+import { confirmEach } from "../dialog.js";
+import { h } from "../dom.js";
 import { count, number, principal } from "../format.js";
 import { bindKey } from "../keys.js";
-import { button, message, pageHead, problemBox } from "../parts.js";
+import { button, message, pageHead } from "../parts.js";
+import { formDialog } from "../resource.js";
 import { address } from "../router.js";
-import { commandLines } from "../shell.js";
 import { suggestions } from "../suggest.js";
 import { columnsOf, dataTable, filterBar } from "../table.js";
 import { toast } from "../toast.js";
@@ -162,49 +160,14 @@ function addMember(page, group) {
           ...body.properties,
         },
   };
-  return openDialog(group ? "Add a member" : "New group", {}, (close, { dismiss, hold }) => {
-    const trouble = h("div");
-    const commands = h("div", { class: "stack" });
-    const once = repeatable();
-    const call = () => {
-      const { group: named, ...member } = form.value();
-      return { path: { group: group ?? named }, body: member };
-    };
-    const show = () => {
-      const { path, body } = call();
-      fill(commands, commandLines(page.lines("createGroupMember", { path: { group: path.group || "GROUP" }, body })));
-    };
-    const form = schemaForm(page.contract, schema, {
-      showsJSON: false,
-      suggest: { group: suggestions(page).principal },
-      onChange: () => show(),
-    });
-    show();
-    return {
-      body: [
-        group ? null : message("info", null, h("p", {}, "A group begins with its first member.")),
-        form.element,
-        commands,
-        trouble,
-      ],
-      footer: [
-        button("Cancel", { run: dismiss }),
-        button("Add", {
-          tone: "primary",
-          run: async () => {
-            fill(trouble);
-            if (!form.check()) return;
-            try {
-              const { data } = await hold(() => page.call("createGroupMember", once(call())));
-              toast("Added on every gateway");
-              close(data);
-            } catch (error) {
-              form.refuse(error);
-              fill(trouble, problemBox(error));
-            }
-          },
-        }),
-      ],
-    };
+  return formDialog(page, group ? "Add a member" : "New group", {
+    schema,
+    suggest: { group: suggestions(page).principal },
+    intro: group ? null : message("info", null, h("p", {}, "A group begins with its first member.")),
+    operation: "createGroupMember",
+    // The form demands a group. Until the person names it, the commands call it GROUP.
+    call: ({ group: named = "GROUP", ...member }) => ({ path: { group: group ?? named }, body: member }),
+    word: "Add",
+    saved: "Added on every gateway",
   });
 }

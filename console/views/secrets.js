@@ -1,9 +1,10 @@
-// Secrets: shown once after the gateway made one, and not kept after they were sent.
+// Secrets: rotated, shown once after the gateway made one, and not kept after they were sent.
 
 import { redacted } from "../commands.js";
 import { openDialog } from "../dialog.js";
 import { fill, h } from "../dom.js";
 import { button, codeBlock, disclosure, message } from "../parts.js";
+import { formDialog } from "../resource.js";
 
 /** Calls an operation whose body holds a secret. "Show command" lists it, and the page does not keep the secret. */
 export function callWithSecret(page, id, call) {
@@ -64,4 +65,16 @@ export function showOnce(title, { secret, text, more }) {
       return { body, footer: [button("I have kept it", { tone: "primary", run: () => close(true) })] };
     },
   ).finally(() => fill(body));
+}
+
+/** Asks how long the previous secret shall stay valid, and rotates. Returns the answer. */
+export function rotateDialog(page, { title, operation, path, hasOverlap = true, word = "Rotate", intro }) {
+  return formDialog(page, title, {
+    schema: hasOverlap ? page.contract.bodyOf(operation) : null,
+    labels: { overlapSeconds: "The previous secret stays valid for" },
+    intro: [intro, hasOverlap ? null : h("p", {}, "The secret is shown once, right after it is made.")],
+    operation,
+    call: (body) => ({ path, body }),
+    word,
+  });
 }

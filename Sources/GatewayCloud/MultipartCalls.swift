@@ -1,5 +1,5 @@
 import Bytes
-public import FoundationEssentials
+import FoundationEssentials
 public import GatewayCore
 import LibCurl
 import Signing
@@ -7,36 +7,23 @@ import StrictXML
 
 /// Starts, completes and aborts multipart uploads at stores, by signed URLs in the scheme of the bucket.
 public struct MultipartCalls: MultipartStore {
-    private let client: OutboundClient
-    private let cache: PolicyCache
-    private let now: @Sendable () -> Date
-    private let signer = URLSigner()
+    private let calls: StoreCalls
 
     /// Seconds by which the time of an object may differ, in the gateway's clock.
     private static let clockTolerance: TimeInterval = 2
-    private static let urlLife = 60
-    private static let maxAnswerBytes = 65_536
     private static let maxListBytes = 1 << 20
     // Stores copy the bytes of large objects before they answer.
     private static let completionTimeout = Duration.seconds(12)
     private static let completionPauses = [200, 400, 800, 1600].map(Duration.milliseconds)
 
-    /// Makes an adapter.
-    ///
-    /// - Parameters:
-    ///   - client: The client for requests to stores.
-    ///   - cache: The cached rows of buckets and credentials.
-    ///   - now: The clock of the signatures.
-    public init(client: OutboundClient, cache: PolicyCache, now: @escaping @Sendable () -> Date) {
-        self.client = client
-        self.cache = cache
-        self.now = now
+    /// Makes an adapter on the requests to stores.
+    public init(_ calls: StoreCalls) {
+        self.calls = calls
     }
 
     /// Starts an upload with a URL that was issued for it.
     public func start(_ issued: IssuedURL) async throws(GatewayError) -> String {
-        let answer = try await send(
-            .post(body: []), issued.url, fields: issued.headers.map { .init($0.name, $0.value) })
+        let answer = try await send([], by: issued)
         guard answer.status == 200 else { throw Self.refusal(answer) }
         guard let root = XMLElement.read(answer.body), root.name == "InitiateMultipartUploadResult",
             let id = root.text("UploadId"), Self.isUploadID(id)
@@ -73,8 +60,12 @@ public struct MultipartCalls: MultipartStore {
         var query = [NamedValue("max-parts", String(count))]
         if number > 0 { query.append(NamedValue("part-number-marker", String(number))) }
         query.append(NamedValue("uploadId", storeUploadID))
-        let url = try await url("GET", of: upload.key, query: query, in: upload.bucket)
-        let answer = try await send(.get, url, maxBytes: Self.maxListBytes)
+        let answer: HTTPTransfer.Answer
+        do throws(StoreCallError) {
+            answer = try await ask("GET", .get, about: upload, query: query, maxBytes: Self.maxListBytes)
+        } catch {
+            throw error.asGatewayError
+        }
         guard answer.status == 200 else {
             throw StoreErrorCode.read(answer) == "NoSuchUpload" ? .notFound(.multipartUpload) : Self.refusal(answer)
         }
@@ -86,7 +77,10 @@ public struct MultipartCalls: MultipartStore {
 
     /// Aborts an upload; returns whether the store knew it.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) -> Bool {
-        let answer = try await send(.delete, try await deletion(of: storeUploadID, upload))
+        let answer: HTTPTransfer.Answer
+        do throws(StoreCallError) { answer = try await delete(storeUploadID, of: upload) } catch {
+            throw error.asGatewayError
+        }
         if [200, 204].contains(answer.status) { return true }
         // A bucket that was removed has no uploads.
         guard Self.lacks(["NoSuchUpload", "NoSuchBucket"], answer) else { throw Self.refusal(answer) }
@@ -95,16 +89,8 @@ public struct MultipartCalls: MultipartStore {
 
     /// Discards what the store still holds of an aborted upload.
     public func discard(_ storeUploadID: String, of upload: MultipartUpload) async throws(StoreFailure) {
-        let url: Secret<String>
-        do throws(GatewayError) {
-            url = try await deletion(of: storeUploadID, upload)
-        } catch {
-            throw StoreFailure(unasked: error)
-        }
         let answer: HTTPTransfer.Answer
-        do throws(OutboundError) {
-            answer = try await client.send(.delete, url.reveal(), maxBytes: Self.maxAnswerBytes)
-        } catch {
+        do throws(StoreCallError) { answer = try await delete(storeUploadID, of: upload) } catch {
             throw error.asStoreFailure
         }
         guard [200, 204].contains(answer.status) || Self.lacks(["NoSuchUpload"], answer) else {
@@ -121,16 +107,16 @@ public struct MultipartCalls: MultipartStore {
     public func etag(
         of upload: MultipartUpload, mayBeComplete: Bool
     ) async throws(GatewayError) -> String? {
-        let url = try await url("HEAD", of: upload.key, in: upload.bucket)
-        let answer = try await send(.head, url)
-        switch answer.status {
-        case 200: break
-        case 404: return nil
-        default: throw Self.refusal(answer)
+        let head: (look: StoreLook, answer: HTTPTransfer.Answer)
+        do throws(StoreCallError) {
+            let (bucket, credential) = try await location(of: upload.bucket)
+            head = try await calls.head(upload.key, in: bucket, with: credential)
+        } catch {
+            throw error.asGatewayError
         }
-        guard let object = StoredObject(answer, at: now()), let etag = object.etag else { return nil }
+        guard let object = head.look.object, let etag = object.etag else { return nil }
         if let expected = upload.expectedETag, etag.lowercased() == expected { return etag }
-        guard mayBeComplete, answer.hidesContentFromETag,
+        guard mayBeComplete, head.answer.hidesContentFromETag,
             etag.utf8.reversed().starts(with: "-\(upload.parts.count)".utf8.reversed()),
             let modifiedAt = object.modifiedAt, modifiedAt > upload.createdAt.addingTimeInterval(-Self.clockTolerance),
             object.size <= upload.contentLength ?? .max
@@ -140,21 +126,29 @@ public struct MultipartCalls: MultipartStore {
 }
 
 extension MultipartCalls {
-    private func url(
-        _ method: String, of key: ObjectKey, query: [NamedValue] = [], in name: BucketName
-    ) async throws(GatewayError) -> Secret<String> {
-        guard let (bucket, credential) = try await cache.presentLocation(of: name) else {
+    private func location(
+        of name: BucketName
+    ) async throws(StoreCallError) -> (bucket: Bucket, credential: StorageCredential) {
+        guard let location = try await calls.location(of: name) else {
             // Only an admin can fix this.
-            throw .unavailable(retryAfter: 60, cause: "bucket \(name) is gone")
+            throw .unasked(.unavailable(retryAfter: 60, cause: "bucket \(name) is gone"))
         }
-        return try signer.url(
-            method, of: key, in: bucket, with: credential, query: query, expiresIn: Self.urlLife, at: now())
+        return location
     }
 
-    private func deletion(
-        of storeUploadID: String, _ upload: MultipartUpload
-    ) async throws(GatewayError) -> Secret<String> {
-        try await url("DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
+    private func ask(
+        _ name: String, _ method: HTTPTransfer.Method, about upload: MultipartUpload, query: [NamedValue],
+        maxBytes: Int = StoreCalls.maxAnswerBytes
+    ) async throws(StoreCallError) -> HTTPTransfer.Answer {
+        let (bucket, credential) = try await location(of: upload.bucket)
+        return try await calls.ask(
+            name, method, for: upload.key, in: bucket, with: credential, query: query, maxBytes: maxBytes)
+    }
+
+    private func delete(
+        _ storeUploadID: String, of upload: MultipartUpload
+    ) async throws(StoreCallError) -> HTTPTransfer.Answer {
+        try await ask("DELETE", .delete, about: upload, query: [NamedValue("uploadId", storeUploadID)])
     }
 
     /// Sends a completion, and again while the store answers `InternalError`: S3 asks clients to repeat it then, and
@@ -162,26 +156,26 @@ extension MultipartCalls {
     private func answer(
         toCompletion body: [UInt8], by issued: IssuedURL
     ) async throws(GatewayError) -> (HTTPTransfer.Answer, wasRepeated: Bool) {
-        let fields = issued.headers.map { HTTPTransfer.Field($0.name, $0.value) }
         let deadline = ContinuousClock.now + Self.completionTimeout
         var pauses = Self.completionPauses[...]
         while true {
-            let answer = try await send(
-                .post(body: body), issued.url, fields: fields, timeout: deadline - ContinuousClock.now)
+            let answer = try await send(body, by: issued, timeout: deadline - ContinuousClock.now)
             guard StoreErrorCode.read(answer) == "InternalError", let pause = pauses.popFirst(),
                 ContinuousClock.now + pause < deadline, (try? await Task.sleep(for: pause)) != nil
             else { return (answer, wasRepeated: pauses.count < Self.completionPauses.count) }
         }
     }
 
+    /// Sends a POST by a URL that was issued for it.
     private func send(
-        _ method: HTTPTransfer.Method, _ url: Secret<String>, fields: [HTTPTransfer.Field] = [],
-        maxBytes: Int = Self.maxAnswerBytes, timeout: Duration? = nil
+        _ body: [UInt8], by issued: IssuedURL, timeout: Duration? = nil
     ) async throws(GatewayError) -> HTTPTransfer.Answer {
         // libcurl sets the length.
-        let own = fields.filter { $0.name.lowercased() != "content-length" }
+        let headers = issued.headers.filter { $0.name.lowercased() != "content-length" }
         do throws(OutboundError) {
-            return try await client.send(method, url.reveal(), fields: own, maxBytes: maxBytes, timeout: timeout)
+            return try await calls.client.send(
+                .post(body: body), issued.url.reveal(), fields: headers.map { .init($0.name, $0.value) },
+                maxBytes: StoreCalls.maxAnswerBytes, timeout: timeout)
         } catch {
             throw error.asGatewayError
         }

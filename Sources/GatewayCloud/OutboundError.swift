@@ -7,8 +7,6 @@ enum OutboundError: Error, Equatable {
     case notPermitted
     /// The whole answer did not arrive.
     case noAnswer(HTTPTransfer.Failure)
-    /// The rows are unusable for signing, so nothing was sent.
-    case notSignable
     /// The answer has an unexpected status.
     case status(Int)
 }
@@ -31,7 +29,6 @@ extension OutboundError {
                 cause: Cause(
                     "the store gave no answer: \(failure.phrase)",
                     advice: "The bucket's store cannot be reached; an admin finds out why with 'validate'."))
-        case .notSignable: .unavailable(retryAfter: 60, cause: "the rows of the bucket cannot be signed with")
         case .status(let status): Self.refusal(status: status, code: nil)
         }
     }
@@ -56,7 +53,7 @@ extension OutboundError {
         case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls):
             .silent(Cause(phrase))
         case .noAnswer(.tooLarge), .noAnswer(.other), .status: .unclear(Cause(phrase))
-        case .noAnswer, .notPermitted, .notSignable: StoreFailure(unasked: asGatewayError)
+        case .noAnswer, .notPermitted: StoreFailure(unasked: asGatewayError)
         }
     }
 
@@ -68,7 +65,6 @@ extension OutboundError {
         switch self {
         case .notPermitted: "the URL is not https, or its address is not public, and \(Self.setting) does not list it"
         case .noAnswer(let failure): failure.phrase
-        case .notSignable: "the rows cannot be signed with"
         case .status(let status): "the answer has status \(status)"
         }
     }

@@ -71,7 +71,7 @@ extension OutboundFigures.Outcome {
         case .noAnswer(.tls): self = .tls
         case .noAnswer(.busy): self = .busy
         case .noAnswer(.cancelled): self = .cancelled
-        case .noAnswer, .notSignable, .status: self = .other
+        case .noAnswer, .status: self = .other
         }
     }
 }

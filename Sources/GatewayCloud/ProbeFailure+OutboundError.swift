@@ -7,7 +7,6 @@ extension ProbeFailure {
         self =
             switch error {
             case .notPermitted: .blocked
-            case .notSignable: .notSignable
             case .noAnswer(.timedOut), .noAnswer(.cancelled): .timedOut
             case .noAnswer(.nameNotFound): .nameNotFound
             case .noAnswer(.notConnected), .noAnswer(.busy): .unreachable

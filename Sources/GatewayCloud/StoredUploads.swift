@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 public import GatewayCore
 import Bytes
 import LibCurl
@@ -7,40 +7,23 @@ import Signing
 /// Asks stores about uploads, by a signed HEAD. A GET confirms that there is no object where bytes of a quota
 /// depend on it.
 public struct StoredUploads: UploadVerifier, StoredObjects {
-    private let client: OutboundClient
-    private let cache: PolicyCache
-    private let now: @Sendable () -> Date
-    private let signer = URLSigner()
+    private let calls: StoreCalls
 
-    private static let urlLife = 60
-    private static let maxRefusalBytes = 65_536
-
-    /// Makes a verifier.
-    ///
-    /// - Parameters:
-    ///   - client: The client for requests to stores.
-    ///   - cache: The cached rows of buckets and credentials.
-    ///   - now: The clock of the signatures.
-    public init(client: OutboundClient, cache: PolicyCache, now: @escaping @Sendable () -> Date) {
-        self.client = client
-        self.cache = cache
-        self.now = now
+    /// Makes a verifier on the requests to stores.
+    public init(_ calls: StoreCalls) {
+        self.calls = calls
     }
 
     /// Asks for the current object at a key.
     public func look(at key: ObjectKey, in bucket: BucketName) async throws(StoreFailure) -> StoreLook? {
-        do {
+        do throws(StoreCallError) {
             // Without its row nobody can ask the store any more.
-            guard let (bucket, credential) = try await cache.presentLocation(of: bucket) else { return nil }
-            let look = try await head(key, in: bucket, with: credential)
+            guard let (bucket, credential) = try await calls.location(of: bucket) else { return nil }
+            let look = try await calls.head(key, in: bucket, with: credential).look
             guard look.object == nil else { return look }
             return try await absence(of: key, in: bucket, with: credential, wasDeleted: look.wasDeleted)
-        } catch let error as OutboundError {
-            throw error.asStoreFailure
-        } catch let error as GatewayError {
-            throw StoreFailure(unasked: error)
         } catch {
-            throw .unasked(Cause("the store could not be asked: \(type(of: error))"))
+            throw error.asStoreFailure
         }
     }
 
@@ -48,40 +31,14 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     public func object(
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject? {
-        guard let (bucket, credential) = try await cache.presentLocation(of: bucket) else {
-            throw .conflict(reason: "The bucket no longer exists here, so its store cannot be asked.")
-        }
-        do {
-            return try await head(key, in: bucket, with: credential, withSHA256: withSHA256).object
-        } catch let error as GatewayError {
-            throw error
-        } catch let error as OutboundError {
-            throw error.asGatewayError
+        do throws(StoreCallError) {
+            guard let (bucket, credential) = try await calls.location(of: bucket) else {
+                throw .unasked(
+                    .conflict(reason: "The bucket no longer exists here, so its store cannot be asked."))
+            }
+            return try await calls.head(key, in: bucket, with: credential, withSHA256: withSHA256).look.object
         } catch {
-            throw .unavailable(retryAfter: 5, cause: "the store could not be asked: \(type(of: error))")
-        }
-    }
-
-    private func head(
-        _ key: ObjectKey, in bucket: Bucket, with credential: StorageCredential, withSHA256: Bool = false
-    ) async throws -> StoreLook {
-        let sentAt = now()
-        let headers = withSHA256 && bucket.scheme == .awsV4 ? [NamedValue("x-amz-checksum-mode", "ENABLED")] : []
-        let url = try signer.url(
-            "HEAD", of: key, in: bucket, with: credential, headers: headers, expiresIn: Self.urlLife, at: sentAt)
-        var fields: [HTTPTransfer.Field] = headers.map { .init($0.name, $0.value) }
-        // Unless the client accepts compressed bytes, Google decompresses them and tells no length (Cloud Storage,
-        // "Transcoding of gzip-compressed files").
-        if bucket.provider == .gcs { fields.append(.init("accept-encoding", "gzip")) }
-        let answer = try await client.send(.head, url.reveal(), fields: fields, maxBytes: 0)
-        let answeredAt = now()
-        let difference = Self.clockDifference(answer, between: sentAt, and: answeredAt)
-        switch answer.status {
-        case 200:
-            guard let object = StoredObject(answer, at: answeredAt) else { throw OutboundError.status(200) }
-            return StoreLook(object: object, clockDifference: difference)
-        case 404: return StoreLook(object: nil, wasDeleted: answer.tellsDeletion, clockDifference: difference)
-        default: throw OutboundError.status(answer.status)
+            throw error.asGatewayError
         }
     }
 
@@ -89,37 +46,35 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     ///
     /// The answer to a HEAD has no body, so it may also come from a proxy, from a store that lacks the bucket, or from
     /// a symbolic link to nothing.
-    /// - Throws: `OutboundError`, also if the answer is any other than `NoSuchKey`.
+    /// - Throws: ``StoreCallError``, also if the answer is any other than `NoSuchKey`.
     private func absence(
         of key: ObjectKey, in bucket: Bucket, with credential: StorageCredential, wasDeleted: Bool
-    ) async throws -> StoreLook {
-        let sentAt = now()
-        let url = try signer.url("GET", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: sentAt)
-        let answer = try await client.send(
-            .get, url.reveal(), fields: [.init("range", "bytes=0-0")], maxBytes: Self.maxRefusalBytes)
+    ) async throws(StoreCallError) -> StoreLook {
+        let sentAt = calls.now()
+        let answer = try await calls.ask(
+            "GET", .get, for: key, in: bucket, with: credential, fields: [.init("range", "bytes=0-0")])
         guard answer.status == 404, StoreErrorCode.read(answer) == "NoSuchKey" else {
-            throw OutboundError.status(answer.status)
+            throw .failed(.status(answer.status))
         }
         return StoreLook(
             object: nil, wasDeleted: wasDeleted || answer.tellsDeletion,
-            clockDifference: Self.clockDifference(answer, between: sentAt, and: now()))
-    }
-
-    /// How far the store's time, in whole seconds, lies outside the time between request and answer.
-    private static func clockDifference(
-        _ answer: HTTPTransfer.Answer, between sentAt: Date, and answeredAt: Date
-    ) -> TimeInterval? {
-        guard let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) }) else { return nil }
-        let earliest = TimeInterval(date.epochSeconds)
-        return max(
-            0, sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
+            clockDifference: answer.clockDifference(by: "date", between: sentAt, and: calls.now()))
     }
 }
 
 extension HTTPTransfer.Answer {
     /// Whether the store tells that the object was deleted.
-    fileprivate var tellsDeletion: Bool {
+    var tellsDeletion: Bool {
         ["x-amz-delete-marker", "x-oss-delete-marker"].contains { field($0)?.lowercased() == "true" }
+    }
+
+    /// How far the time in a field, in whole seconds, lies outside the time between a request and its answer; `nil` if
+    /// the field has no time.
+    func clockDifference(by field: String, between sentAt: Date, and answeredAt: Date) -> TimeInterval? {
+        guard let instant = self.field(field).flatMap({ SigningInstant(httpDate: $0) }) else { return nil }
+        let earliest = TimeInterval(instant.epochSeconds)
+        return max(
+            0, sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
     }
 
     /// Whether the entity tag is no digest of the bytes, because of the object's encryption, or because Alibaba OSS
@@ -138,20 +93,16 @@ extension StoredObject {
     /// Reads the answer to a HEAD; `nil` for one without a length.
     init?(_ answer: HTTPTransfer.Answer, at now: Date) {
         guard let length = answer.contentLength else { return nil }
-        var tag = answer.field("etag")?[...]
-        if let text = tag, text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
-            tag = text.dropFirst().dropLast()
-        }
-        let etag = tag.flatMap { Self.plain($0, 128) }
+        let etag = answer.field("etag").flatMap { Self.plain($0.withoutQuotes, 128) }
         self.init(
-            size: length, etag: etag, contentType: answer.field("content-type").flatMap { Self.plain($0[...], 255) },
+            size: length, etag: etag, contentType: answer.field("content-type").flatMap { Self.plain($0, 255) },
             md5: Self.md5(answer, etag), sha256: Self.sha256(answer, etag),
             modifiedAt: Self.modification(answer, at: now))
     }
 
     /// Whether a text may go into answers and rows: visible ASCII and spaces only.
-    private static func plain(_ text: Substring, _ most: Int) -> String? {
-        text.consists(of: .printable, count: 1...most) ? String(text) : nil
+    private static func plain(_ text: String, _ most: Int) -> String? {
+        text.consists(of: .printable, count: 1...most) ? text : nil
     }
 
     /// The MD5 that the store reports: OSS in a field of its own, Google in a field for several digests, S3 as the

@@ -1,11 +1,7 @@
-import Bytes
 import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import LibCrypto
-import Signing
-import Synchronization
 import Testing
 
 @testable import GatewayCloud
@@ -31,7 +27,8 @@ import Testing
             id: UUID(), name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("the-secret"),
             createdAt: .distantPast)
         let client = OutboundClient(policy: try OutboundPolicy(origins: origins), timeout: .seconds(20))
-        var probe = BucketProbe(client: client, maxClockDifference: 5, now: { Date().addingTimeInterval(ahead) })
+        var probe = BucketProbe(
+            client: client, signer: URLSigner(), maxClockDifference: 5, now: { Date().addingTimeInterval(ahead) })
         if let patience { probe.patience = patience }
         return await probe.validate(bucket, with: credential, cdnCredential, probe: try ObjectKey(key))
     }

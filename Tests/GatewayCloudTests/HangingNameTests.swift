@@ -1,5 +1,4 @@
 import Dispatch
-import GatewayCore
 import LibCurl
 import Logging
 import Synchronization

@@ -1,7 +1,6 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Synchronization
 import Testing
 
 @testable import GatewayCloud

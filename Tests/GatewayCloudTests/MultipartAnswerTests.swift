@@ -482,9 +482,9 @@ import Testing
             let upload = try await desk.openUpload("store-1")
             try await desk.abort(upload.id)
             let barred = MultipartCalls(
-                client: OutboundClient(policy: try OutboundPolicy(origins: [])),
-                cache: PolicyCache(source: StoreRows(endpoint: origin))
-            ) { Date() }
+                StoreCalls(
+                    client: OutboundClient(policy: try OutboundPolicy(origins: [])),
+                    cache: PolicyCache(source: StoreRows(endpoint: origin)), signer: URLSigner(), now: { Date() }))
             await #expect(throws: StoreFailure.unasked("")) { try await barred.discard("store-1", of: upload) }
             #expect(peer.requests.count == 1)
         }

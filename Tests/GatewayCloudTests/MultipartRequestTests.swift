@@ -199,6 +199,21 @@ import Testing
         }
     }
 
+    @Test func `Google is asked for the object of an upload so that it tells the length`() async throws {
+        let encodings: [(Bucket.Provider, Bucket.Scheme, String?)] = [(.gcs, .gcsV4HMAC, "gzip"), (.s3, .awsV4, nil)]
+        for (provider, scheme, expected) in encodings {
+            let peer = TestPeer { _ in .bytes("") }
+            try await peer.serve { origin in
+                let rows = StoreRows(endpoint: origin, provider: provider, scheme: scheme)
+                let desk = try UploadDesk(rows, reachedAt: origin)
+                let upload = try await desk.openUpload(Self.storeUploadID)
+                #expect(try await desk.calls.etag(of: upload, mayBeComplete: true) == nil)
+            }
+            #expect(peer.requests.map(\.method) == [.head])
+            #expect(peer.requests.map { $0.headerFields[.acceptEncoding] } == [expected])
+        }
+    }
+
     /// Origin and path unchanged, and the decoded parameters, sorted by name.
     private static func parts(of url: String) throws -> [String] {
         let halves = url.split(separator: "?", maxSplits: 1)

@@ -4,8 +4,6 @@ import HTTPServing
 import HTTPTypes
 import Testing
 
-@testable import GatewayCloud
-
 /// Lists of parts, in the form of each store.
 @Suite(.timeLimit(.minutes(2))) struct StoredPartsTests {
     private static let tags = ["5d41402abc4b2a76b9719d911017c592", "7D793037A0760186574B0282F2F435E7"]

@@ -3,7 +3,6 @@ import GatewayCore
 import HTTPServing
 import HTTPTesting
 import HTTPTypes
-import LibCurl
 import Testing
 
 @testable import GatewayCloud
@@ -28,8 +27,9 @@ import Testing
         rows.scheme = scheme
         rows.provider = scheme == .gcsV4HMAC ? .gcs : scheme == .ossV4 ? .oss : .s3
         let uploads = StoredUploads(
-            client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: timeout),
-            cache: PolicyCache(source: rows), now: now)
+            StoreCalls(
+                client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: timeout),
+                cache: PolicyCache(source: rows), signer: URLSigner(), now: now))
         return try await uploads.look(at: ObjectKey("uploads/a b.bin"), in: BucketName(bucket))
     }
 
@@ -133,9 +133,10 @@ import Testing
     private func object(_ answer: ServerResponse) async throws -> StoredObject? {
         try await TestPeer { _ in answer }.serve { origin in
             let uploads = StoredUploads(
-                client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
-                cache: PolicyCache(source: StoreRows(endpoint: origin)),
-                now: { Date(timeIntervalSince1970: 1_900_000_000) })
+                StoreCalls(
+                    client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
+                    cache: PolicyCache(source: StoreRows(endpoint: origin)), signer: URLSigner(),
+                    now: { Date(timeIntervalSince1970: 1_900_000_000) }))
             return try await uploads.object(ObjectKey("uploads/a b.bin"), in: BucketName("photos"), withSHA256: false)
         }
     }

@@ -20,8 +20,9 @@ final class UploadDesk: Sendable {
             principal: try Principal("user:alice"), groups: [], roles: [], claims: [:], expiresAt: nil,
             token: Secret("token"), scope: nil, position: StoreRows.position)
         calls = MultipartCalls(
-            client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)), cache: cache,
-            now: { Self.now })
+            StoreCalls(
+                client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
+                cache: cache, signer: URLSigner(), now: { Self.now }))
         let issuing = ProvenIssuing(
             cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), denials: Recorder(),
             now: { Self.now }, randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } })

@@ -4,9 +4,9 @@ public import GatewayCore
 /// Tests buckets at their stores with the links that users get. Requests go through ``OutboundClient``.
 public struct BucketProbe: BucketValidator {
     let client: OutboundClient
+    let signer: URLSigner
     let maxClockDifference: TimeInterval
     let now: @Sendable () -> Date
-    let signer = URLSigner()
 
     /// Time for everything but removals.
     var patience = Duration.seconds(9)
@@ -24,13 +24,16 @@ public struct BucketProbe: BucketValidator {
     ///
     /// - Parameters:
     ///   - client: The client for requests to stores.
+    ///   - signer: The signer of the links.
     ///   - maxClockDifference: Seconds by which the time that a store notes for an object may differ from the gateway's
     ///     clock, as for the settling of reservations.
     ///   - now: The clock of the signatures.
     public init(
-        client: OutboundClient, maxClockDifference: TimeInterval, now: @escaping @Sendable () -> Date
+        client: OutboundClient, signer: URLSigner, maxClockDifference: TimeInterval,
+        now: @escaping @Sendable () -> Date
     ) {
         self.client = client
+        self.signer = signer
         self.maxClockDifference = maxClockDifference
         self.now = now
     }

@@ -9,13 +9,9 @@ extension ProbeRound {
     mutating func compareWriteTime(
         _ answer: HTTPTransfer.Answer?, between sentAt: Date, and answeredAt: Date
     ) {
-        guard let noted = answer?.field("last-modified").flatMap({ SigningInstant(httpDate: $0) }) else {
-            return skip(.writeTime)
-        }
-        // Whole seconds.
-        let earliest = TimeInterval(noted.epochSeconds)
-        let distance = max(sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
-        let isClose = distance <= probe.maxClockDifference
+        let difference = answer?.clockDifference(by: "last-modified", between: sentAt, and: answeredAt)
+        guard let difference else { return skip(.writeTime) }
+        let isClose = difference <= probe.maxClockDifference
         validation.findings.append(
             BucketValidation.Finding(
                 step: .writeTime, outcome: isClose ? .passed : .warned, failure: isClose ? nil : .clockDifference))

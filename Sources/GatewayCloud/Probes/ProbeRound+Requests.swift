@@ -51,10 +51,15 @@ extension ProbeRound {
     ) async -> Reply {
         let left = min(timeout, ContinuousClock.now.duration(to: end ?? deadline))
         guard left > .milliseconds(10) else { return Reply(failure: .timedOut) }
+        let place = place ?? bucket
+        let url: Secret<String>
+        do throws(ProbeFailure) {
+            url = try self.url(signed, key ?? validation.probeKey, place, headers, query)
+        } catch {
+            return Reply(failure: error)
+        }
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let place = place ?? bucket
-            let url = try url(signed, key ?? validation.probeKey, place, headers, query)
             let sent = probe.now()
             let answer = try await probe.client.send(
                 method, url.reveal(), fields: fields ?? headers.map { .init($0.name, $0.value) },
@@ -69,7 +74,7 @@ extension ProbeRound {
 
     private func url(
         _ signed: Signed, _ key: ObjectKey, _ place: Bucket, _ headers: [NamedValue], _ query: [NamedValue]
-    ) throws(OutboundError) -> Secret<String> {
+    ) throws(ProbeFailure) -> Secret<String> {
         let method: String
         var instant = probe.now()
         var addition: String?

@@ -191,7 +191,8 @@ let package = Package(
         .testTarget(name: "BytesTests", dependencies: ["Bytes"], swiftSettings: strict),
         .testTarget(
             name: "LibCryptoTests", dependencies: ["Bytes", "LibCrypto", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "LibYAMLTests", dependencies: ["LibYAML", "StrictJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "LibYAMLTests", dependencies: ["LibYAML", "StrictJSON", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "LocalFilesTests", dependencies: ["LocalFiles"], swiftSettings: strict),
         .testTarget(name: "LibZTests", dependencies: ["LibZ"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
@@ -239,7 +240,8 @@ let package = Package(
         .testTarget(name: "LibCurlTests", dependencies: ["LibCurl"], swiftSettings: strict),
         .testTarget(
             name: "LibPQTests",
-            dependencies: ["EventLoops", "Figures", "LibPQ", "PostgresTesting", logging], exclude: ["tls_proxy.py"],
+            dependencies: ["EventLoops", "Figures", "LibPQ", "PostgresTesting", "TestSupport", logging],
+            exclude: ["tls_proxy.py"],
             // A test's function runs where its caller wants it to: on a loop.
             swiftSettings: onCallersExecutor
         ),
@@ -269,7 +271,7 @@ let package = Package(
         // Support of tests: whether requests and answers are what the contract describes.
         .target(
             name: "ContractTesting", dependencies: ["LibYAML"], path: "Tests/ContractTesting", swiftSettings: strict),
-        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, the openssl command.
+        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, Python and openssl.
         .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: verifies signatures as stores do, with the stages that signing uses.
         .target(
@@ -281,7 +283,7 @@ let package = Package(
             name: "DevStackTests",
             dependencies: [
                 "Bytes", "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
-                "StoreQualification", httpTypes, logging, serviceLifecycle,
+                "StoreQualification", "TestSupport", httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["SDKs"],
             swiftSettings: strict

@@ -3,12 +3,13 @@ import HTTPServing
 import HTTPTypes
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
 
 @testable import DevStack
 
 /// URLs made by AWS's own SDK for Python, so that the store is not checked against this project's signer alone.
-@Suite(.enabled(if: Boto.isAvailable || Boto.isRequired, "SLUICE_TEST_PYTHON names no Python that has boto3"))
+@Suite(.python(with: "boto3"))
 struct BotoTests {
     @Test func `an upload with type, digests, length and metadata is bound to them`() async throws {
         let fixture = try StoreFixture(now: Boto.now)
@@ -98,10 +99,6 @@ struct BotoTests {
 
 /// Asks boto3 for presigned URLs.
 enum Boto {
-    private static let environment = ProcessInfo.processInfo.environment
-    static var isAvailable: Bool { environment["SLUICE_TEST_PYTHON"] != nil }
-    static var isRequired: Bool { environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
-
     static let now: @Sendable () -> SigningInstant = {
         StoreFixture.instant(Int64(Date().timeIntervalSince1970))
     }
@@ -122,7 +119,7 @@ enum Boto {
     }
 
     static func urls(_ calls: [(method: String, parameters: [String: Any])]) async throws -> [String] {
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+        let python = try Python.path
         let asked: [String: Any] = [
             "endpoint": "http://\(StoreFixture.authority)", "accessKeyID": StoreFixture.credential.accessKeyID,
             "secretAccessKey": StoreFixture.credential.secretAccessKey,

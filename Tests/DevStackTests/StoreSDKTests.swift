@@ -1,16 +1,17 @@
 import Foundation
 import Signing
+import TestSupport
 import Testing
 
 @testable import DevStack
 
 /// The stores' own SDKs against the embedded store, over a socket: every scheme, in the header and in URLs, right and
 /// tampered with. `SDKs/store.py` holds the expectations.
-@Suite(.enabled(if: Boto.isAvailable || Boto.isRequired, "SLUICE_TEST_PYTHON names no Python that has the SDKs"))
+@Suite(.python(with: "the SDKs"))
 struct StoreSDKTests {
     @Test(arguments: [("s3", 259), ("sessions-s3", 31), ("oss", 85), ("sessions-oss", 24)])
     func `the SDKs get what they ask for, and no more`(part: String, leastChecks: Int) async throws {
-        let python = try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"])
+        let python = try Python.path
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "SDKs/store.py").path
         let fixture = try StoreFixture(now: Boto.now)
         try fixture.store.makeBucket("demo-oss")

@@ -27,7 +27,7 @@ struct ConsoleTests {
     {
         try Browser.require()
         let environment = ProcessInfo.processInfo.environment
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+        let python = try Python.path
         let folder = try #require(Bundle.module.url(forResource: "Console", withExtension: nil))
         let provider = try await SignInTests.Provider(["--origin", "*"])
         // The provider has a second name, which makes it another issuer.

@@ -207,7 +207,7 @@ private struct AWSClients: Sendable {
         try Data(job.bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let process = try RunningProcess(
-            [try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"), script.path, file.path], environment: [:])
+            [try Python.path, script.path, file.path], environment: [:])
         let status = await process.exitStatus()
         try #require(status == 0, "\(process.errors.suffix(4000))")
         return try JSONDecoder().decode([String: [String: String]].self, from: Data(process.output.utf8))

@@ -1,13 +1,11 @@
 import ContractTesting
 import Foundation
+import TestSupport
 import Testing
 
 /// Sends what schemathesis derives from the contract to a gateway: requests as described, and requests that break each
 /// rule, alone and in sequences. `Schemathesis` holds its settings.
-@Suite(
-    .enabled(
-        if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has schemathesis"),
-    .serialized, .timeLimit(.minutes(30)))
+@Suite(.python(with: "schemathesis"), .serialized, .timeLimit(.minutes(30)))
 struct SchemathesisTests {
     /// The callers. Each asks for operations that mean something to it: that all others are refused is walked by
     /// `ContractAccessTests`, and generating bodies that nobody reads would take most of the time.
@@ -42,7 +40,7 @@ struct SchemathesisTests {
     @Test("finds no answer that the contract does not describe", arguments: Asker.allCases)
     func holds(asker: Asker) async throws {
         let environment = ProcessInfo.processInfo.environment
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+        let python = try Python.path
         let folder = try #require(
             Bundle.module.url(forResource: "Schemathesis", withExtension: nil), "the hooks are a resource")
         let seed = environment["SLUICE_TEST_SEED"] ?? "\(UInt32.random(in: 0..<1 << 31))"

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTesting
+import TestSupport
 import Testing
 
 /// Temporary credentials of the gateway, used at a store by AWS's own SDK.
@@ -48,18 +48,7 @@ struct SessionStoreTests {
             "bucket": session["bucket"],
             "attempts": .array(attempts.map { .array([.string($0.0), .string($0.1)]) }),
         ]
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"))
-        process.arguments = ["-c", Self.script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(job.bytes))
-        try input.fileHandleForWriting.close()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text.split(separator: "\n").compactMap { Int($0) }
+        return try Python.run(Self.script, input: job.bytes).split(separator: "\n").compactMap { Int($0) }
     }
 
     private func session(_ user: User, _ body: JSON, in deployment: Deployment) async throws -> JSON {
@@ -246,17 +235,7 @@ struct SessionStoreTests {
 
     /// Runs Alibaba Cloud's credentials library on an address; returns its result without secrets.
     private func fetch(_ address: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"))
-        process.arguments = ["-c", Self.library, address]
-        // The library logs refusals, and the address with them.
-        process.standardError = FileHandle.nullDevice
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        try Python.run(Self.library, arguments: [address])
     }
 
     @Test func `Alibaba's credentials library fetches them by a ticket, until the bucket forbids them`() async throws {

@@ -2,13 +2,11 @@ import Bytes
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// Sign-in to the console at a real OpenID provider, by the steps of a browser.
-@Suite(
-    .enabled(
-        if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has a provider"),
-    .timeLimit(.minutes(3)))
+@Suite(.python(with: "a provider"), .timeLimit(.minutes(3)))
 struct SignInTests {
     private static let console = "https://console.example"
 
@@ -20,8 +18,7 @@ struct SignInTests {
         let port: UInt16
 
         init(_ options: [String]) async throws {
-            let python = try #require(
-                ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+            let python = try Python.path
             let folder = try #require(
                 Bundle.module.url(forResource: "SignIn", withExtension: nil), "the provider is a resource")
             let process = try RunningProcess(

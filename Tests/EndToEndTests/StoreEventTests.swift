@@ -23,20 +23,9 @@ import Testing
         """
 
     private func run(_ job: JSON) throws -> String {
-        let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"] ?? ""
-        try Surroundings.require(!python.isEmpty, orElse: "SLUICE_TEST_PYTHON names no Python that has boto3")
-        let process = Process()
-        process.executableURL = URL(filePath: python)
-        process.arguments = ["-c", Self.script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(job.bytes))
-        try input.fileHandleForWriting.close()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        try Surroundings.require(
+            Python.isAvailable, orElse: "SLUICE_TEST_PYTHON names no Python that has boto3")
+        return try Python.run(Self.script, input: job.bytes)
     }
 
     @Test("an upload that nobody confirms is known by the store's own word")

@@ -1,11 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Links and forms for stores that cannot run here. They must equal those that the stores' own SDKs for Python make of
 /// the same request at the same instant; `StoreSDKs` makes and compares them.
-@Suite(
-    .enabled(if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has the SDKs"),
-    .timeLimit(.minutes(3)))
+@Suite(.python(with: "the SDKs"), .timeLimit(.minutes(3)))
 struct StoreSDKTests {
     @Test("links and forms for Alibaba OSS are those of oss2 and alibabacloud-oss-v2")
     func oss() async throws {
@@ -95,8 +94,6 @@ enum StoreSDK {
     }
 
     private static let environment = ProcessInfo.processInfo.environment
-    static var isAvailable: Bool { environment["SLUICE_TEST_PYTHON"] != nil }
-    static var isRequired: Bool { Surroundings.areRequired }
 
     /// A private key in the form in which Google issues it with a service account.
     private static func newAccountKey(_ python: String) async throws -> String {
@@ -114,7 +111,7 @@ enum StoreSDK {
     /// Asks a gateway for links and forms for each bucket. Expects all of them to equal those of the SDKs, and none of
     /// them to do so after an alteration.
     static func report(on buckets: [Bucket]) async throws -> Report {
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+        let python = try Python.path
         let script = try #require(
             Bundle.module.url(forResource: "StoreSDKs/compare", withExtension: "py"), "the script is a resource")
         let seed = environment["SLUICE_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0..<1 << 32)

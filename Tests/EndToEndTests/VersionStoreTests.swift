@@ -36,18 +36,7 @@ struct VersionStoreTests {
 
     /// The report of the store's own SDK.
     private func run(_ job: JSON) throws -> JSON {
-        let process = Process()
-        process.executableURL = URL(filePath: try Self.value("PYTHON"))
-        process.arguments = ["-c", Self.script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(job.bytes))
-        try input.fileHandleForWriting.close()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try JSON(Array(text))
+        try JSON(Array(Python.run(Self.script, input: job.bytes).utf8))
     }
 
     @Test func `are read by links and redirects under grants that allow it, and by no session`() async throws {

@@ -1,13 +1,9 @@
 import Foundation
 import StrictJSON
-import Testing
+import TestSupport
 
 /// PyJWT, which signs and verifies tokens with code of its own.
 enum PyJWT {
-    static let isAvailable = environment["SLUICE_TEST_PYTHON"] != nil
-    static let isRequired = environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-    private static let environment = ProcessInfo.processInfo.environment
-
     /// A token with the key that is to judge it.
     struct Case {
         let name: String
@@ -46,20 +42,7 @@ enum PyJWT {
     }
 
     private static func run(_ command: String, input: [UInt8]) throws -> JSONValue {
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
-        let file = FileManager.default.temporaryDirectory.appending(path: "pyjwt-\(UUID().uuidString)")
-        try Data(input).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: python)
-        process.arguments = ["-W", "ignore", "-c", program, command, file.path]
-        process.standardOutput = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return try JSONReader.read(Array(text))
+        try JSONReader.read(Array(Python.run(program, arguments: [command], input: input).utf8))
     }
 
     private static let program = """
@@ -96,7 +79,7 @@ enum PyJWT {
             names = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
             answer = [sign(name, rsa_key) for name in names]
         else:
-            answer = [verify(case) for case in json.load(open(sys.argv[2]))]
+            answer = [verify(case) for case in json.load(sys.stdin)]
         print(json.dumps(answer))
         """
 }

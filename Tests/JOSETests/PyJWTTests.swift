@@ -1,12 +1,10 @@
 import Bytes
 import JOSE
-import LibCrypto
-import StrictJSON
 import TestSupport
 import Testing
 
 /// PyJWT as a second opinion: what it signs is accepted, and what it refuses is refused.
-@Suite(.enabled(if: PyJWT.isAvailable || PyJWT.isRequired, "SLUICE_TEST_PYTHON names no Python that has PyJWT"))
+@Suite(.python(with: "PyJWT"))
 struct PyJWTTests {
     private func accepts(_ test: PyJWT.Case) throws -> Bool {
         let document = Array("{\"keys\":[\(test.jwk)]}".utf8)

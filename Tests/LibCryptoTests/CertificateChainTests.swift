@@ -1,46 +1,39 @@
 import Foundation
 import LibCrypto
+import TestSupport
 import Testing
 
 @Suite struct CertificateChainTests {
-    /// Made by `openssl req -x509 -newkey ed25519 -not_before 20200101000000Z -not_after TIME`.
+    /// Made by `openssl ca -selfsign -startdate 20200101000000Z -enddate TIME`, with a key of Ed25519.
     private static func made(_ name: String, expiring time: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "chain-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        func openssl(_ arguments: String...) throws {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/openssl")
-            process.arguments = arguments
-            process.standardInput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            process.currentDirectoryURL = folder
-            try process.run()
-            process.waitUntilExit()
-            try #require(process.terminationStatus == 0)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "chain-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func openssl(_ arguments: String...) throws -> [UInt8] {
+            let (status, output) = try OpenSSL.run(arguments)
+            try #require(status == 0, "\(arguments)")
+            return output
         }
-        try openssl("genpkey", "-algorithm", "ed25519", "-out", "key.pem")
-        try openssl("req", "-new", "-key", "key.pem", "-subj", "/CN=\(name)", "-out", "request.pem")
-        try "[ca]\n".write(to: folder.appending(path: "ca.cnf"), atomically: true, encoding: .utf8)
-        for file in ["index.txt", "index.txt.attr"] {
-            try "".write(to: folder.appending(path: file), atomically: true, encoding: .utf8)
-        }
+        let (key, request, settings) = ("\(folder)/key.pem", "\(folder)/request.pem", "\(folder)/ca.cnf")
+        _ = try openssl(
+            "req", "-new", "-newkey", "ed25519", "-nodes", "-keyout", key, "-subj", "/CN=\(name)", "-out", request)
+        try "".write(toFile: "\(folder)/index.txt", atomically: true, encoding: .utf8)
         try """
         [ca]
         default_ca = here
         [here]
-        database = index.txt
-        new_certs_dir = .
+        database = \(folder)/index.txt
+        new_certs_dir = \(folder)
         rand_serial = yes
         default_md = default
         policy = any
         [any]
         commonName = supplied
-        """.write(to: folder.appending(path: "ca.cnf"), atomically: true, encoding: .utf8)
-        try openssl(
-            "ca", "-batch", "-selfsign", "-config", "ca.cnf", "-keyfile", "key.pem", "-in", "request.pem", "-notext",
-            "-startdate", "20200101000000Z", "-enddate", time, "-out", "certificate.pem")
-        return try String(contentsOf: folder.appending(path: "certificate.pem"), encoding: .utf8)
+        """.write(toFile: settings, atomically: true, encoding: .utf8)
+        let certificate = try openssl(
+            "ca", "-batch", "-selfsign", "-config", settings, "-keyfile", key, "-in", request, "-notext",
+            "-startdate", "20200101000000Z", "-enddate", time)
+        return String(decoding: certificate, as: UTF8.self)
     }
 
     @Test func `the first of a chain to expire counts`() throws {

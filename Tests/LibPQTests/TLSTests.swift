@@ -1,6 +1,7 @@
 import Foundation
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct TLSTests {
@@ -10,14 +11,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (certificate, key) = (folder.appending(path: "certificate").path, folder.appending(path: "key").path)
-        let making = try start(
-            "/usr/bin/openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                "/CN=127.0.0.1", "-out", certificate, "-keyout", key,
-            ], Pipe())
-        making.waitUntilExit()
+        let (certificate, key) = try OpenSSL.makeCertificate(in: folder)
 
         let database = try TestDatabase.current
         let fields = Dictionary(
@@ -28,8 +22,13 @@ import Testing
         ) { $1 }
         let socket = "\(try #require(fields["host"]))/.s.PGSQL.\(try #require(fields["port"]))"
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "tls_proxy.py").path
-        let output = Pipe()
-        let proxy = try start("/usr/bin/python3", [script, certificate, key, socket], output)
+        let (proxy, output) = (Process(), Pipe())
+        proxy.executableURL = URL(filePath: "/usr/bin/python3")
+        proxy.arguments = [script, certificate, key, socket]
+        proxy.standardOutput = output
+        proxy.standardError = FileHandle.nullDevice
+        proxy.standardInput = FileHandle.nullDevice
+        try proxy.run()
         defer { proxy.terminate() }
         let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -47,16 +46,5 @@ import Testing
             #expect(rows.count == count && rows.allSatisfy { $0.utf8.count == 7_000 })
         }
         await connection.close()
-    }
-
-    private func start(_ program: String, _ arguments: [String], _ output: Pipe) throws -> Process {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        return process
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import LibYAML
 
-@Suite(.enabled(if: PyYAML.isAvailable || PyYAML.isRequired, "SLUICE_TEST_PYTHON names no Python that has PyYAML"))
+@Suite(.python(with: "PyYAML"))
 struct PyYAMLTests {
     @Test func `The contract is read as PyYAML reads it`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../openapi/sluice.yaml")
@@ -17,26 +18,11 @@ struct PyYAMLTests {
 
 /// PyYAML, which reads YAML with code of its own.
 private enum PyYAML {
-    static let isAvailable = environment["SLUICE_TEST_PYTHON"] != nil
-    static let isRequired = environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-    private static let environment = ProcessInfo.processInfo.environment
-
     static func document(_ file: URL) throws -> JSONValue {
-        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: python)
         // The loader in Python: the faster one is libyaml as well.
-        process.arguments = [
-            "-c", "import json, sys, yaml; print(json.dumps(yaml.load(open(sys.argv[1]), Loader=yaml.SafeLoader)))",
-            file.path(percentEncoded: false),
-        ]
-        process.standardOutput = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return try JSONReader.read(Array(text))
+        let program = "import json, sys, yaml; print(json.dumps(yaml.load(open(sys.argv[1]), Loader=yaml.SafeLoader)))"
+        let text = try Python.run(program, arguments: [file.path(percentEncoded: false)])
+        return try JSONReader.read(Array(text.utf8))
     }
 }
 

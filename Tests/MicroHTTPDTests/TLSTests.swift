@@ -2,6 +2,7 @@ import Foundation
 import HTTPServing
 import HTTPTypes
 import MicroHTTPD
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct TLSTests {
@@ -10,15 +11,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let certificate = folder.appending(path: "certificate.pem").path
-        let key = folder.appending(path: "key.pem").path
-        let (status, _) = try await run(
-            "openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key,
-            ])
-        #expect(status == 0)
+        let (certificate, key) = try OpenSSL.makeCertificate(in: folder)
         try await body(.init(certificateFile: certificate, keyFile: key))
     }
 

@@ -56,8 +56,6 @@ struct TestStore {
         self.credential = credential
     }
 
-    private static var areRequired: Bool { ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
-
     /// Whether a test can find a store, or must.
     static var areExpected: Bool {
         StoreKind.allCases.contains(where: \.isExpected)
@@ -65,7 +63,7 @@ struct TestStore {
 
     private static func variable(_ name: String) throws -> String {
         if let value = ProcessInfo.processInfo.environment[name], !value.isEmpty { return value }
-        guard !areRequired else { throw Missing(variable: name) }
+        guard !StoreKind.areRequired else { throw Missing(variable: name) }
         try Test.cancel("\(name) is not set; CONTRIBUTING.md says how to start a store")
     }
 

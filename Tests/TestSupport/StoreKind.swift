@@ -8,6 +8,9 @@ public enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertib
     /// OpenStack Swift's s3api.
     case swift = "SWIFT"
 
+    /// Whether a test fails where a store is missing, as in `script/test`. Otherwise it is skipped.
+    public static let areRequired = ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+
     /// The name in test reports.
     public var testDescription: String { rawValue.lowercased() }
 
@@ -17,7 +20,5 @@ public enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertib
     }
 
     /// Whether the store runs, or is required to.
-    public var isExpected: Bool {
-        value("ENDPOINT") != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-    }
+    public var isExpected: Bool { value("ENDPOINT") != nil || Self.areRequired }
 }

@@ -28,7 +28,7 @@ DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 # The comparison.
 
-def signed_at(bucket, answer, seconds):
+def signed_at(answer, seconds):
     """When the gateway signed, as its answer says."""
     if "fields" in answer:
         for name, value in answer["fields"].items():
@@ -49,7 +49,7 @@ def compared(found, wanted, name):
 
 def link_differences(bucket, request, answer, asked):
     headers, query, enforced_by, seconds = bound(bucket, request)
-    CLOCK.instant = signed_at(bucket, answer, seconds)
+    CLOCK.instant = signed_at(answer, seconds)
     method = request.get("method") or METHODS[request["action"]]
     named = {name: request[name] for name in ("key", "prefix") if name in request}
     wrong = common_differences(bucket, answer, asked, method, named, enforced_by, seconds)
@@ -75,7 +75,7 @@ def remade(make, bucket, *arguments):
 
 def form_differences(bucket, request, answer, asked):
     seconds = life(bucket, request)
-    CLOCK.instant = signed_at(bucket, answer, seconds)
+    CLOCK.instant = signed_at(answer, seconds)
     fields = dict(answer["fields"])
     url, wanted, document, name, signature = FORMS[bucket["provider"]](
         bucket, request, form_fields(bucket, request), form_conditions(request), seconds, fields["policy"])

@@ -1,10 +1,10 @@
-import Foundation
+import TestSupport
 import Testing
 
 /// What tests need of the machine besides the program: other programs, and rights.
 enum Surroundings {
     /// Whether a test fails where something is missing, as in `script/test`. Otherwise it is skipped.
-    static let areRequired = ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+    static let areRequired = StoreKind.areRequired
 
     /// Cancels the test where something is missing, or fails it where everything is required.
     ///

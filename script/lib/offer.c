@@ -252,8 +252,10 @@ static void *offer(void *argument) {
         }
         int is_over = due >= thread->end;
         if (is_over && (thread->idle_count == thread->connection_count || time >= thread->grace_end)) break;
-        int timeout = is_over ? 10 : due - time > 1000000 ? 1 : 0;
-        int count = epoll_wait(thread->epoll, events, EVENTS, timeout);
+        // Until the next request is due, other processes may have the processor.
+        int64_t left = is_over ? 10000000 : due > time ? due - time : 0;
+        struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+        int count = epoll_pwait2(thread->epoll, events, EVENTS, &timeout, NULL);
         for (int event = 0; event < count; event++) receive(thread, events[event].data.u64);
     }
     thread->unanswered = thread->connection_count - thread->idle_count;

@@ -1877,9 +1877,9 @@ BEGIN
     UPDATE idempotency_keys k
     SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
     WHERE k.id = p_key_id;
-    INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, credential, before, after)
+    INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before, after)
     VALUES (
-        p_entry_id, 'reset', 'Quota', p_quota_id::text, p_actor, p_request_id, p_credential,
+        p_entry_id, p_actor, p_request_id, p_credential, 'reset', 'Quota', p_quota_id::text,
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', released)),
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', 0))
     );

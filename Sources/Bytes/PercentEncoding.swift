@@ -76,6 +76,11 @@ public enum PercentEncoding {
         return decoded
     }
 
+    /// Decodes a text as ``decode(_:plusIsSpace:)`` does; `nil` also if the bytes are not UTF-8.
+    public static func text(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
+        decode(bytes, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
     @usableFromInline
     static func upperHexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Performs the transfers of a process on one thread. Their number is limited, and they share the limits fairly.
 ///
 /// Transfers belong to shares. Each share has its own limits, so that slow transfers of one share do not delay another.

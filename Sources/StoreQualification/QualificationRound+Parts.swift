@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GatewayCore
 import Bytes
-import LibCurl
 import Signing
 
 extension QualificationRound {

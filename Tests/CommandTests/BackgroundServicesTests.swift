@@ -29,7 +29,7 @@ struct BackgroundServicesTests {
 
     private func group(of services: [any Service]) -> ServiceGroup {
         let logger = Logger(label: "sluice.test")
-        return ServiceGroup(running: [BackgroundServices(services: services)], stoppedBy: [], logger: logger)
+        return ServiceGroup(running: [BackgroundServices(services: services)], logger: logger)
     }
 
     @Test func `All are told to stop before any of them has ended`() async throws {

@@ -1,8 +1,6 @@
 import Foundation
 import HTTPServing
 import HTTPTypes
-import Logging
-import MicroHTTPD
 import Signing
 import Testing
 

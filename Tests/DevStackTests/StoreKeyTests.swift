@@ -3,8 +3,6 @@ import HTTPTypes
 import Signing
 import Testing
 
-@testable import DevStack
-
 /// Keys that are easily altered in transit.
 let difficultKeys = [
     "a b", "a+b", "100%", "%41", "文字/鍵.txt", "emoji 🦥👩‍👩‍👧", "quotes '\"`", "~tilde", "star*", "a=b&c;d,e", "a\\b",

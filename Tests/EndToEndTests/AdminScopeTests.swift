@@ -1,8 +1,6 @@
 import Bytes
 import ContractTesting
 import Foundation
-import HTTPTesting
-import LibCrypto
 import Testing
 
 /// Admins whose roles are limited to scopes, at the running program, on every admin operation of the contract.

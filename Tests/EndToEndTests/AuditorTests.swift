@@ -1,6 +1,5 @@
 import ContractTesting
 import Foundation
-import HTTPTesting
 import LibPQ
 import Logging
 import PostgresTesting

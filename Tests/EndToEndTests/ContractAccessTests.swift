@@ -1,5 +1,4 @@
 import ContractTesting
-import HTTPTesting
 import Testing
 
 /// The access rules of the contract, checked at the running program.

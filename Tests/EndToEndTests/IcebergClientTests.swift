@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTesting
 import Signing
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import HTTPTesting
 import LibPQ
 import Testing
 

@@ -1,7 +1,5 @@
 import ContractTesting
 import Foundation
-import HTTPTesting
-import LibPQ
 import PostgresTesting
 import Testing
 

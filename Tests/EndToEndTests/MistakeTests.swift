@@ -1,4 +1,3 @@
-import ContractTesting
 import Foundation
 import Testing
 

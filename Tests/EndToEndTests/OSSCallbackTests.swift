@@ -3,7 +3,6 @@ import Foundation
 import HTTPServing
 import HTTPTesting
 import HTTPTypes
-import LibCrypto
 import PostgresTesting
 import Synchronization
 import TestSupport

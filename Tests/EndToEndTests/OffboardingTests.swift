@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTesting
 import Testing
 
 /// A person leaves: what two gateways issue before and after the offboarding.

@@ -2,7 +2,6 @@ import Foundation
 import HTTPServing
 import HTTPTesting
 import HTTPTypes
-import MicroHTTPD
 import Signing
 import TestSupport
 import Testing

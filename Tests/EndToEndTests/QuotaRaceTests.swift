@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTesting
 import LibPQ
-import PostgresTesting
 import Testing
 
 extension LoadTests {

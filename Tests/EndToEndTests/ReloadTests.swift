@@ -2,8 +2,6 @@ import Foundation
 import Glibc
 import HTTPServing
 import HTTPTypes
-import LibPQ
-import MicroHTTPD
 import PostgresTesting
 import Synchronization
 import Testing

@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import HTTPTesting
-import LibPQ
 import PostgresTesting
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPServing
 import HTTPTypes
-import MicroHTTPD
 import Synchronization
 import Testing
 

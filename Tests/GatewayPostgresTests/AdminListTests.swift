@@ -1,6 +1,5 @@
 import Foundation
 import GatewayCore
-import LibPQ
 import PostgresTesting
 import Testing
 

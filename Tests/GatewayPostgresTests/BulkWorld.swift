@@ -3,7 +3,6 @@ import GatewayCore
 import LibPQ
 import PostgresTesting
 import Synchronization
-import Testing
 
 @testable import GatewayPostgres
 

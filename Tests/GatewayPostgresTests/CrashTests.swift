@@ -2,7 +2,6 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
-import Synchronization
 import Testing
 
 @testable import GatewayPostgres

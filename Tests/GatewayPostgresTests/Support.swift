@@ -2,7 +2,6 @@ import Foundation
 import GatewayCore
 import LibPQ
 import Logging
-import PostgresTesting
 import Testing
 
 @testable import GatewayPostgres

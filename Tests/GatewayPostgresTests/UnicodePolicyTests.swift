@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import GatewayCore
-@testable import GatewayPostgres
 
 /// Keys and prefixes are bytes. The tests compare decisions over rows of a real database with a byte-wise reading of
 /// the rules. They cover principals with few grants, and with so many that grants are looked up by place.

@@ -1,6 +1,5 @@
 import Bytes
 import JOSE
-import LibCrypto
 import StrictJSON
 import Testing
 

@@ -2,7 +2,6 @@ import EventLoops
 import LibPQ
 import Logging
 import PostgresTesting
-import Testing
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

@@ -12,7 +12,7 @@
 --   p_request_id  the request that asked for it; '' if none did
 --   p_attempts    how many times COMMIT may ask for the lock, for two seconds each; recordings continue in between
 -- Result: none. Locks: none now; the policy lock, exclusively, at COMMIT.
--- Callers: the gateway's role; 'sluice migrate'.
+-- Callers: the gateway's role; 'sluice migrate'; offboard_principal.
 -- Errors: invalid_transaction_state outside READ COMMITTED; at COMMIT, lock_not_available.
 CREATE OR REPLACE FUNCTION append_policy_log(
     p_scopes text[], p_actor text, p_request_id text, p_attempts integer DEFAULT 1

@@ -1,8 +1,8 @@
 -- A grant as the audit stores it, in the terms of the API.
 --
 --   g  a row of grants
--- Result: the document; NULL for a row of NULLs, as outer joins give them. Locks: none. Callers: the gateway's role.
--- Errors: none.
+-- Result: the document; NULL for a row of NULLs, as outer joins give them. Locks: none. Callers: the gateway's role;
+-- offboarding_rows. Errors: none.
 CREATE OR REPLACE FUNCTION grant_document(g grants) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$

@@ -7,7 +7,7 @@
 -- Result: for each row its kind, its identifier as the audit has it, its revision (NULL for uploads), a mark that no
 -- other state of a row has, the scopes that its removal touches, and its document for the audit, without secrets and
 -- hashes.
--- Locks: none. Callers: the gateway's role. Errors: none.
+-- Locks: none. Callers: the gateway's role; offboard_principal, write_policy_log. Errors: none.
 CREATE OR REPLACE FUNCTION offboarding_rows(p_principal text)
 RETURNS TABLE (kind text, id text, revision uuid, mark text, scopes text[], document jsonb)
 LANGUAGE sql STABLE

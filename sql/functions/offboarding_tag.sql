@@ -2,7 +2,7 @@
 --
 --   p_marks  the marks of the rows (see offboarding_rows)
 -- Result: SHA-256 in hexadecimal digits; equal for the same rows, in whatever order. Locks: none.
--- Callers: the gateway's role. Errors: none.
+-- Callers: the gateway's role; offboard_principal. Errors: none.
 CREATE OR REPLACE FUNCTION offboarding_tag(p_marks text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$

@@ -5,7 +5,7 @@
 --
 --   p_template  the template of a grant
 --   p_place     a key, or a prefix: empty, or ending in /
--- Result: 'covers', 'below' or NULL. Locks: none. Callers: the gateway's role. Errors: none.
+-- Result: 'covers', 'below' or NULL. Locks: none. Callers: the gateway's role; covering_prefixes. Errors: none.
 CREATE OR REPLACE FUNCTION template_place(p_template text, p_place text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 AS $$

@@ -5,7 +5,8 @@
 --
 --   p_bucket  the bucket
 --   p_place   a key, or a prefix: empty, or ending in /
--- Result: the texts; for each beginning the first 1,000. Locks: none. Callers: the gateway's role. Errors: none.
+-- Result: the texts; for each beginning the first 1,000. Locks: none.
+-- Callers: the gateway's role; covering_prefixes. Errors: none.
 CREATE OR REPLACE FUNCTION templates_at(p_bucket text, p_place text) RETURNS SETOF text
 LANGUAGE sql STABLE
 AS $$

@@ -1,6 +1,6 @@
 -- Makes a UUID of version 7 (RFC 9562, section 5.7).
 --
--- Result: the UUID. Locks: none. Callers: the gateway's role. Errors: none.
+-- Result: the UUID. Locks: none. Callers: the gateway's role; offboard_principal. Errors: none.
 CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid
 LANGUAGE sql VOLATILE
 AS $$

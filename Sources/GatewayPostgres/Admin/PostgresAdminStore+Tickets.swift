@@ -1,17 +1,17 @@
-public import FoundationEssentials
-public import GatewayCore
+import FoundationEssentials
+import GatewayCore
 import LibPQ
 import Logging
 
 extension PostgresAdminStore<Ticket>: TicketRevocation {
     /// Removes the tickets of a principal that a gateway may still accept, in one change. Returns how many there were.
-    public func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
+    func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
         try await revocations.perform(TicketTable.noteRevocation, (principal, change))
         return try await deleteAll(TicketTable.revoke, of: principal.rawValue, by: change)
     }
 
     /// When all tickets of a principal were last revoked; `nil` if they never were.
-    public func lastRevocation(of principal: Principal) async throws(GatewayError) -> Date? {
+    func lastRevocation(of principal: Principal) async throws(GatewayError) -> Date? {
         try await revocations.execute(TicketTable.lastRevocation, principal.rawValue).first
     }
 

@@ -1,5 +1,5 @@
-public import FoundationEssentials
-public import GatewayCore
+import FoundationEssentials
+import GatewayCore
 import LibPQ
 import Logging
 
@@ -8,7 +8,7 @@ import Logging
 /// Each change is one transaction. It writes the row, then its audit row and, last, a line in the log of policy
 /// changes. The commit writes that line. If the gateway stops in between, PostgreSQL ends the session after one second,
 /// which also releases the row locks.
-public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
+struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     private let table: AdminTable<Resource>
     let pool: PostgresPool
     let logger: Logger
@@ -22,7 +22,7 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Adds a row, and returns it as stored.
-    public func create(
+    func create(
         _ validated: Validated<Resource>, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         let resource = validated.row
@@ -43,7 +43,7 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Reads a row by its identifier.
-    public func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
+    func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let rows: [Stored<Resource>]
         do throws(PostgresError) {
@@ -56,7 +56,7 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Reads a page of rows, in a stable order.
-    public func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
         let request = try table.listing.request(query)
         let rows: [Resource]
         do throws(PostgresError) {
@@ -78,7 +78,7 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Replaces the row that has the resource's identifier.
-    public func update(
+    func update(
         _ validated: Validated<Resource>, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         let resource = validated.row
@@ -113,7 +113,7 @@ public struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
     }
 
     /// Removes the row with an identifier, if it still has the given revision. `nil` accepts any revision.
-    public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
+    func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)
         try await perform(change) { transaction in

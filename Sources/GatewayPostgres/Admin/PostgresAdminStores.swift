@@ -6,35 +6,35 @@ public import Logging
 /// The stores of all resources that admins manage.
 public struct PostgresAdminStores: Sendable {
     /// Buckets, with the endpoint, scheme and credential that sign for each.
-    public let buckets: PostgresAdminStore<Bucket>
+    let buckets: PostgresAdminStore<Bucket>
     /// Credentials for object stores.
-    public let credentials: PostgresAdminStore<StorageCredential>
+    let credentials: PostgresAdminStore<StorageCredential>
     /// Grants. Removed grants stay in the database as history.
-    public let grants: PostgresAdminStore<Grant>
+    let grants: PostgresAdminStore<Grant>
     /// Memberships of groups, one row for each member of a group.
-    public let members: PostgresAdminStore<GroupMember>
+    let members: PostgresAdminStore<GroupMember>
     /// Limits on URLs and bytes per principal, bucket and action.
-    public let quotas: PostgresAdminStore<Quota>
+    let quotas: PostgresAdminStore<Quota>
     /// Issuers of JWTs.
-    public let issuers: PostgresAdminStore<Issuer>
+    let issuers: PostgresAdminStore<Issuer>
     /// API keys of principals. The keys themselves are stored as hashes only.
-    public let apiKeys: PostgresAdminStore<APIKey>
+    let apiKeys: PostgresAdminStore<APIKey>
     /// Tickets of principals. Their secrets are stored as hashes only.
-    public let tickets: PostgresAdminStore<Ticket>
+    let tickets: PostgresAdminStore<Ticket>
     /// All that a user has, together.
-    public let offboarding: PostgresOffboarding
+    let offboarding: PostgresOffboarding
     /// Groups that have members or grants.
-    public let groups: PostgresGroups
+    let groups: PostgresGroups
     /// Reads and resets the counters of quotas.
-    public let quotaUses: PostgresQuotaUses
+    let quotaUses: PostgresQuotaUses
     /// Reads the buckets and live issuances that depend on storage credentials.
-    public let dependency: PostgresCredentialDependency
+    let dependency: PostgresCredentialDependency
     /// Gateways that have announced themselves with a ``Heartbeat``.
-    public let gateways: PostgresGateways
+    let gateways: PostgresGateways
     /// The audit of admins' changes, for reading.
-    public let audit: PostgresAudit
+    let audit: PostgresAuditReader
     /// What the pages of the console need.
-    public let console: PostgresConsoleDirectory
+    let console: PostgresConsoleDirectory
 
     /// Settings for the sessions of the pool.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -67,7 +67,16 @@ public struct PostgresAdminStores: Sendable {
         quotaUses = PostgresQuotaUses(pool: pool, logger: logger, now: now)
         dependency = PostgresCredentialDependency(pool: pool, logger: logger)
         gateways = PostgresGateways(pool: pool, logger: logger)
-        audit = PostgresAudit(pool: pool, logger: logger)
+        audit = PostgresAuditReader(pool: pool, logger: logger)
         console = PostgresConsoleDirectory(pool: pool, logger: logger)
+    }
+
+    /// All of them, with the store of many grants at once, which has connections of its own.
+    public func all(grantBulk: any GrantBulkStore) -> AdminStores {
+        AdminStores(
+            buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
+            quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
+            offboarding: offboarding, groups: groups, quotaUses: quotaUses, dependency: dependency, gateways: gateways,
+            audit: audit, console: console)
     }
 }

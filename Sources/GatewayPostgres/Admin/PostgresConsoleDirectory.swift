@@ -1,10 +1,10 @@
 import FoundationEssentials
-public import GatewayCore
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Reads the issuers with sign-in, and the stores of buckets.
-public struct PostgresConsoleDirectory: ConsoleDirectory {
+struct PostgresConsoleDirectory: ConsoleDirectory {
     private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
@@ -12,7 +12,7 @@ public struct PostgresConsoleDirectory: ConsoleDirectory {
     }
 
     /// Reads the rows.
-    public func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
+    func surroundings() async throws(GatewayError) -> ConsoleSurroundings {
         let limit = Int64(ConsoleSurroundings.maxCount)
         return ConsoleSurroundings(
             issuers: try await pool.execute(Self.issuers, limit), stores: try await pool.execute(Self.stores, limit))

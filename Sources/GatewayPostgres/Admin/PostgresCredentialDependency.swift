@@ -1,10 +1,10 @@
-public import FoundationEssentials
-public import GatewayCore
+import FoundationEssentials
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Finds what depends on a storage credential, from the rows of buckets, the ledger and the audit.
-public struct PostgresCredentialDependency: CredentialDependency {
+struct PostgresCredentialDependency: CredentialDependency {
     private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
@@ -13,12 +13,12 @@ public struct PostgresCredentialDependency: CredentialDependency {
     }
 
     /// Reads the buckets and live issuances that depend on a credential.
-    public func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
+    func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
         try await first(Self.read, credential)
     }
 
     /// Reads whether a credential signs for an endpoint, and who is its only maker.
-    public func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse {
+    func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse {
         try await first(Self.readUse, (credential, endpoint))
     }
 

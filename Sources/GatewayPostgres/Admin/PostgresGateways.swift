@@ -1,10 +1,10 @@
 import FoundationEssentials
-public import GatewayCore
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Lists the gateways that ``Heartbeat`` has announced.
-public struct PostgresGateways: GatewayDirectory {
+struct PostgresGateways: GatewayDirectory {
     private static let listing = PagedList(name: "Gateway", filters: [], order: [.uuid("id")])
 
     private let pool: StorePool
@@ -14,7 +14,7 @@ public struct PostgresGateways: GatewayDirectory {
     }
 
     /// Reads a page of gateways, most recently started first.
-    public func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
+    func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
         let rows = try await pool.execute(Self.page, Self.listing.request(query))
         return Self.listing.page(rows, of: query) { [$0.id.lowercaseText] }
     }

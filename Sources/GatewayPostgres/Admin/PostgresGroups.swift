@@ -1,10 +1,10 @@
 import FoundationEssentials
-public import GatewayCore
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Lists the groups that memberships and grants name.
-public struct PostgresGroups: GroupDirectory {
+struct PostgresGroups: GroupDirectory {
     private static let listing = PagedList(name: "Group", filters: [.text("member")], order: [.text("group")])
 
     private let pool: StorePool
@@ -14,7 +14,7 @@ public struct PostgresGroups: GroupDirectory {
     }
 
     /// Reads a page of groups, ordered by the bytes of their names.
-    public func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
+    func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
         let request = try Self.listing.request(query)
         let rows = try await pool.execute(query.filters["member"] == nil ? Self.page : Self.pageOfMember, request)
         return Self.listing.page(rows, of: query) { [$0.group.rawValue] }

@@ -1,9 +1,9 @@
-public import GatewayCore
-public import LibPQ
-public import Logging
+import GatewayCore
+import LibPQ
+import Logging
 
 /// Lists and removes all that a user has in PostgreSQL.
-public struct PostgresOffboarding: OffboardingStore {
+struct PostgresOffboarding: OffboardingStore {
     /// Time for the removal. A user may have more rows than other changes touch, so it may take as long as a connection
     /// waits for an answer.
     private static let statementTimeout = "30s"
@@ -12,13 +12,13 @@ public struct PostgresOffboarding: OffboardingStore {
     private let logger: Logger
 
     /// Creates a store on connections logged in as the gateway, with ``PostgresAdminStores/sessionSettings``.
-    public init(pool: PostgresPool, logger: Logger) {
+    init(pool: PostgresPool, logger: Logger) {
         self.pool = pool
         self.logger = logger
     }
 
     /// Lists the rows that give a user something.
-    public func rows(of user: Principal) async throws(GatewayError) -> OffboardingRows {
+    func rows(of user: Principal) async throws(GatewayError) -> OffboardingRows {
         let found: [FoundRow]
         do throws(PostgresError) {
             found = try await pool.execute(Self.list, user)
@@ -31,7 +31,7 @@ public struct PostgresOffboarding: OffboardingStore {
     }
 
     /// Removes these rows as one change.
-    public func remove(
+    func remove(
         allOf user: Principal, seenAs tag: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int64 {
         do {

@@ -129,14 +129,10 @@ struct BulkWriting {
     /// that the import made.
     static let auditImport = Statement<(id: UUID, change: ChangeContext, summary: String), Void>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after, credential)
-        VALUES (uuid_v7(), $2, $3, 'import', 'Grant', $1::text, $4::text::jsonb, $5)
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, after)
+        VALUES (uuid_v7(), $2, $3, $4, 'import', 'Grant', $1::text, $5::text::jsonb)
         """
-    ) {
-        [
-            $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.summary, $0.change.credential?.rawValue,
-        ]
-    }
+    ) { [$0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue, $0.summary] }
 
     /// Lists the principals that the change affects. It stops at 1,001, one more than the log names singly.
     static let scopes = Statement<Void, String>(

@@ -237,13 +237,7 @@ struct AroundQuestion: Sendable {
         self.limit = limit
         let bytes = prefix.rawValue.utf8
         let isDirectory = bytes.isEmpty || bytes.last == UInt8(ascii: "/")
-        var above: [ExactText] = []
-        if !bytes.isEmpty { above.append(ExactText("")) }
-        for index in bytes.indices.dropLast() where bytes[index] == UInt8(ascii: "/") {
-            above.append(ExactText(String(Substring(bytes[...index]))))
-        }
-        if !isDirectory { above.append(prefix) }
-        self.above = above
+        above = prefix.candidatePrefixes.filter { !isDirectory || $0 != prefix }
         from = isDirectory ? prefix.rawValue : nil
         // The byte after "/" is "0". For the empty prefix, no text of 1,023 bytes sorts after 256 times the last
         // character. Without an end, the index would be read further than needed.

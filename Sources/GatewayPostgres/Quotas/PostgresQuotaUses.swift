@@ -1,10 +1,10 @@
-public import FoundationEssentials
-public import GatewayCore
+import FoundationEssentials
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Reads and resets the counters of quotas in PostgreSQL, for admins.
-public struct PostgresQuotaUses: QuotaUses {
+struct PostgresQuotaUses: QuotaUses {
     private static let maxAttempts = 5
 
     private let pool: PostgresPool
@@ -18,13 +18,13 @@ public struct PostgresQuotaUses: QuotaUses {
     }
 
     /// Sums up the use of quotas. Quotas that do not exist are left out.
-    public func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] {
+    func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] {
         let rows = try await execute(Self.readSummaries, quotas)
         return Dictionary(rows.map { ($0.id, $0.summary) }) { first, _ in first }
     }
 
     /// Reads holders, highest use first.
-    public func uses(
+    func uses(
         of quota: UUID, holder: String?, after place: QuotaUse.Place?, limit: Int
     ) async throws(GatewayError) -> [QuotaUse] {
         try await execute(
@@ -32,7 +32,7 @@ public struct PostgresQuotaUses: QuotaUses {
     }
 
     /// Sets the current period's counters to zero, for one holder or for all.
-    public func reset(
+    func reset(
         _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
         let entry = try UUID.new(at: now())

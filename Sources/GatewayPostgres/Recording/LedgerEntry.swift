@@ -1,5 +1,4 @@
 import GatewayCore
-import LibPQ
 
 /// A proposal on its way into the ledger, with the caller who waits for its verdict. It is answered once, by the code
 /// that took it out of the queue.

@@ -1,7 +1,6 @@
 import Bytes
 import FoundationEssentials
 import GatewayCore
-import LibPQ
 
 /// Proposals in the form that the recording functions take. Shared values appear once, and counters are in the order in
 /// which all recordings lock them.

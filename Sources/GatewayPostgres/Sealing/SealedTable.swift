@@ -40,11 +40,11 @@ struct SealedTable: Sendable {
             """, onlyReads: true, encode: { [$0] }, decode: Self.sealedRow)
         audit = Statement(
             """
-            INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
-            VALUES ($1, 'update', '\(kind)', $2, 'rotate-master-key', $3, jsonb_build_object('masterKeyID', $4::text),
+            INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before, after)
+            VALUES ($1, 'rotate-master-key', $2, 'update', '\(kind)', $3, jsonb_build_object('masterKeyID', $4::text),
                 jsonb_build_object('masterKeyID', $5::text))
             """
-        ) { [$0.id, $0.row.uuidString.lowercased(), $0.requestID, $0.before, $0.after] }
+        ) { [$0.id, $0.requestID, $0.row.uuidString.lowercased(), $0.before, $0.after] }
     }
 
     @Sendable private static func sealedRow(

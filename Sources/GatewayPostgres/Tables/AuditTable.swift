@@ -44,15 +44,16 @@ enum AuditTable {
     /// Records an act of an admin that changes no row.
     static let note = Statement<(id: UUID, act: AuditedAct, change: ChangeContext), UUID>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after, credential)
-        VALUES ($1, $2, $3, $4, $5, $6, jsonb_object($7::text[], $8::text[]), $9)
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, after)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, jsonb_object($8::text[], $9::text[]))
         RETURNING id
         """
     ) {
         let details = $0.act.details.sorted { $0.key < $1.key }
         return [
-            $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.act.operation.rawValue, $0.act.kind.rawValue,
-            $0.act.identifier, details.map(\.key), details.map(\.value), $0.change.credential?.rawValue,
+            $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue,
+            $0.act.operation.rawValue, $0.act.kind.rawValue, $0.act.identifier, details.map(\.key),
+            details.map(\.value),
         ]
     } decode: { row throws(PostgresError) in
         try row.next()

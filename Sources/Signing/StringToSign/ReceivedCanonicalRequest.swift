@@ -82,8 +82,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
     private static func decode(
         _ encoded: some Collection<UInt8>, keeping kept: ByteSet
     ) throws(StringToSignRefusal) -> String {
-        guard let bytes = PercentEncoding.decode(encoded, plusIsSpace: false),
-            let text = String(validating: bytes, as: UTF8.self),
+        guard let text = PercentEncoding.text(encoded, plusIsSpace: false),
             PercentEncoding.encode(text, keeping: kept).elementsEqual(encoded)
         else { throw .invalidPath }
         return text

@@ -113,12 +113,11 @@ enum StringPath {
         let bytes = Array(encoded)
         // Some stores read '+' as a space.
         guard bytes.allSatisfy(ByteSet.path.contains), !bytes.contains(UInt8(ascii: "+")),
-            let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
-            let key = String(validating: decoded, as: UTF8.self)
+            let key = PercentEncoding.text(bytes, plusIsSpace: false)
         else { throw .invalidPath }
         // Some readers take an escaped slash for a separator, others for part of a name.
-        let slashes = { (bytes: [UInt8]) in bytes.count { $0 == UInt8(ascii: "/") } }
-        guard slashes(bytes) == slashes(decoded) else { throw .invalidPath }
+        let slash = UInt8(ascii: "/")
+        guard bytes.count(where: { $0 == slash }) == key.utf8.count(where: { $0 == slash }) else { throw .invalidPath }
         return key
     }
 }

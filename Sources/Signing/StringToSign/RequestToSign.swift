@@ -71,9 +71,7 @@ public struct RequestToSign: Sendable, Hashable {
         if path.isSameBytes(as: address.path) { return "" }
         let front = address.path + "/"
         guard path.utf8.starts(with: front.utf8) else { return nil }
-        let encoded = path.utf8.dropFirst(front.utf8.count)
-        guard let bytes = PercentEncoding.decode(encoded, plusIsSpace: false) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        return PercentEncoding.text(path.utf8.dropFirst(front.utf8.count), plusIsSpace: false)
     }
 
     /// Whether the same signature serves for other requests with the same method and URL: it reads, and it binds no
@@ -138,7 +136,7 @@ public struct RequestToSign: Sendable, Hashable {
     }
 
     private static func text(_ encoded: some Collection<UInt8>) -> String? {
-        PercentEncoding.decode(encoded, plusIsSpace: false).flatMap { String(validating: $0, as: UTF8.self) }
+        PercentEncoding.text(encoded, plusIsSpace: false)
     }
 
     /// Returns the headers that are to be signed: all but those that concern the connection, the part of the object

@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// The names of buckets and the object keys that no client, proxy or store rewrites on the way.
 public enum KeySyntax {

@@ -19,7 +19,6 @@ enum ReceivedQuery {
     }
 
     private static func text(of encoded: ArraySlice<UInt8>) -> String? {
-        guard let bytes = PercentEncoding.decode(encoded, plusIsSpace: true) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        PercentEncoding.text(encoded, plusIsSpace: true)
     }
 }

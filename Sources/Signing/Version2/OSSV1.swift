@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// Signature V1 of Alibaba OSS: HMAC-SHA1, also known as the original signature.
 ///

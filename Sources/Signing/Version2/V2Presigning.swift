@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// A "version 2" signature in the query.
 ///

@@ -1,5 +1,3 @@
-import LibCrypto
-
 /// The headers that a signature binds: those of the request and those that the signer writes. Each occurs once; the
 /// names are in lower case and sorted.
 struct BoundHeaders {

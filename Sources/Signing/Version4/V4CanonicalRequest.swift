@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// The first stage of a "version 4" signature, for requests into whose query the signer writes nothing.
 struct V4CanonicalRequest {

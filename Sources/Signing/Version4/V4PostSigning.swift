@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// A "version 4" signature of the policy of a browser form.
 enum V4PostSigning {

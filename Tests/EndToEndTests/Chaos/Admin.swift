@@ -2,7 +2,6 @@ import Foundation
 import HTTPTesting
 import Synchronization
 import TestSupport
-import Testing
 
 /// Changes policy as a schedule says, and repeats each change until it has a final answer.
 final class Admin {

@@ -1,6 +1,4 @@
 import Foundation
-import PostgresTesting
-import Testing
 
 /// One run: a schedule is carried out on a world while clients ask, and the result is a history to judge.
 enum ChaosRun {

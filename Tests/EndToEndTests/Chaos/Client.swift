@@ -2,7 +2,6 @@ import Foundation
 import HTTPTesting
 import Synchronization
 import TestSupport
-import Testing
 
 /// Asks for links without a pause, as every persona and in every way, and records the results.
 final class Client {

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import LibPQ
 import PostgresTesting
 import Synchronization
 import Testing

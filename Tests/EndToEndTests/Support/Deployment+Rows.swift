@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTesting
 import Testing
 
 /// A user with an API key.

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Testing
 
 /// A real nginx that plays a store and a content delivery network in front of it.
 ///

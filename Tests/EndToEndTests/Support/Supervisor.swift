@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 /// What systemd does for a service, done by Perl: it holds the sockets, and it hears messages.
 enum Supervisor {

@@ -1,4 +1,3 @@
-import Bytes
 import Foundation
 import Signing
 import TestSupport

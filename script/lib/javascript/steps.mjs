@@ -38,13 +38,13 @@ const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const md5 = (kit, bytes) => base64(new kit.module.MD5().update(bytes).digest());
 
-async function stored(kit, client, object) {
+async function stored(client, object) {
   const { blob } = await client.download(object);
   return new Uint8Array(await blob.arrayBuffer());
 }
 
 async function expectSame(kit, client, object, bytes) {
-  expect(md5(kit, await stored(kit, client, object)) === md5(kit, bytes), "the object has other bytes", object);
+  expect(md5(kit, await stored(client, object)) === md5(kit, bytes), "the object has other bytes", object);
 }
 
 /** Uploads until the parts are completed, and stops there: before the gateway is asked, or before it has answered. */

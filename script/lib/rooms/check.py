@@ -17,14 +17,14 @@ def flaws(table_path, sources):
             found.append(f"{folder}: the target has folders, and the table does not list it")
     for target in table.targets:
         if target.folder.is_dir():
-            found += TargetCheck(target, files, table_path).flaws()
+            found += TargetCheck(target, files).flaws()
     return found
 
 
 class TargetCheck:
     """The check of one target."""
 
-    def __init__(self, target, files, table_path):
+    def __init__(self, target, files):
         self._target = target
         self._modules = set(files)
         self._flaws = []

@@ -1,5 +1,4 @@
 import Bytes
-import LibCrypto
 
 /// What a client said about the bytes of a body, to be compared with the bytes.
 struct ContentClaims: Sendable {

@@ -2,7 +2,6 @@ import Bytes
 import FoundationEssentials
 import HTTPServing
 import HTTPTypes
-import LibCrypto
 
 /// The callback that an upload to OSS asks for. OSS calls the address when the object is stored, and answers the upload
 /// with what the address answered.

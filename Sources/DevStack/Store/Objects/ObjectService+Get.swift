@@ -1,7 +1,6 @@
 import Bytes
 import HTTPServing
 import HTTPTypes
-import LibCrypto
 import LocalFiles
 import Signing
 

@@ -1,6 +1,5 @@
 import Bytes
 import HTTPServing
-import LibCrypto
 import Signing
 
 extension ObjectService {

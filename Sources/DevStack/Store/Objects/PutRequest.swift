@@ -1,4 +1,3 @@
-import HTTPTypes
 import Signing
 
 /// The parsed headers of an upload. They are checked before the first byte of the body is read.

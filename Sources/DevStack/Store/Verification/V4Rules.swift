@@ -1,5 +1,3 @@
-import Signing
-
 /// What differs between the version 4 schemes, and what a store expects in their scopes.
 ///
 /// - SeeAlso: AWS, "Create a signed AWS API request"; Alibaba Cloud OSS, "Include a V4 signature".

@@ -1,9 +1,9 @@
-public import GatewayCore
+import GatewayCore
 import LibPQ
 import Logging
 
 /// Reads the audit of admins' changes in PostgreSQL.
-public struct PostgresAudit: AuditReader {
+struct PostgresAuditReader: AuditReader {
     private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
@@ -11,7 +11,7 @@ public struct PostgresAudit: AuditReader {
     }
 
     /// Reads a page of changes, newest first.
-    public func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
+    func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
         let rows = try await pool.execute(AuditTable.page, AuditTable.listing.request(query))
         return AuditTable.listing.page(rows, of: query) { [$0.id.lowercaseText] }
     }

@@ -69,7 +69,7 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
     private static let commandLine = PageWalk(
         world: "file", pages: ["docs/command-line.md"],
         promises: [
-            "sluice admin gateways": ["VERSION", "true"],
+            "sluice admin caller": ["principal", "admin"],
             "sluice help --man": ["SLUICE(1)", "SYNOPSIS"],
         ])
 

@@ -174,13 +174,14 @@ const withOthers = (choices, present) => [...new Set([...choices, ...present])];
 
 /** Returns what every field has: label, help, and the place for what is wrong. */
 function frame(member, options, input, { group } = {}) {
-  const error = h("p", { class: "error", id: unique("error"), hidden: true });
+  const target = input.matches("input, select, textarea") ? input : null;
+  // What is wrong with a group is no property of one of its controls, so it is announced.
+  const error = h("p", { class: "error", id: unique("error"), hidden: true, role: target ? undefined : "alert" });
   const help = member.help ? h("p", { class: "help", id: unique("help") }, shortHelp(member.help)) : null;
   const name = [
     options.labels?.[member.name] ?? member.label,
     member.required ? null : h("span", { class: "faint optional" }, " optional"),
   ];
-  const target = input.matches("input, select, textarea") ? input : null;
   target?.setAttribute("aria-describedby", [help?.id, error.id].filter(Boolean).join(" "));
   if (target && member.required) target.setAttribute("aria-required", "true");
   const element = group

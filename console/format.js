@@ -120,9 +120,14 @@ export function size(value) {
   return h("span", { class: "number", title: `${number(value)} bytes` }, bytes(value));
 }
 
+// Commas separate thousands only: `1,5` is not 15.
+const digits = "[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*";
+const sizeText = new RegExp(`^\\s*((?:${digits})(?:\\.[0-9]+)?)\\s*([kmgtpe]?)(i?)b?\\s*$`, "i");
+const numberText = new RegExp(`^\\s*(?:${digits}|[0-9]{1,3}(?: [0-9]{3})+)\\s*$`);
+
 /** Reads a size: `10 MiB`, `1.5 GB`, `4096`. Returns `null` if the text is none. */
 export function parseBytes(value) {
-  const found = /^\s*([0-9][0-9,_]*(?:\.[0-9]+)?)\s*([kmgtpe]?)(i?)b?\s*$/i.exec(String(value));
+  const found = sizeText.exec(String(value));
   if (!found) return null;
   const power = " kmgtpe".indexOf(found[2].toLowerCase() || " ");
   const base = found[2] && !found[3] && /b\s*$/i.test(String(value)) ? 1000 : 1024;
@@ -132,7 +137,7 @@ export function parseBytes(value) {
 
 /** Reads a whole number: `12,345`. Returns `null` if the text is none. */
 export function parseNumber(value) {
-  const amount = /^\s*[0-9][0-9,_ ]*$/.test(value) ? Number(value.replace(/[,_ ]/g, "")) : null;
+  const amount = numberText.test(value) ? Number(value.replace(/[,_ ]/g, "")) : null;
   return Number.isSafeInteger(amount) ? amount : null;
 }
 

@@ -5,8 +5,9 @@ const kept = new WeakMap();
 /** Returns functions for `schemaForm`. Rows are read once a minute at most. */
 export function suggestions(page) {
   const { session } = page;
-  if (!kept.has(session)) kept.set(session, new Map());
-  const cache = kept.get(session);
+  // Each sign-in has a signal of its own, and may see other rows.
+  if (!kept.has(session.signal)) kept.set(session.signal, new Map());
+  const cache = kept.get(session.signal);
   const list = (id, make) => async () => {
     if (!session.may(id)) return [];
     const old = cache.get(id);

@@ -284,7 +284,7 @@ async function testBuckets(page) {
         {
           tone: "info",
           isTest: true,
-          title: `${count(data.items.length, "bucket")} passed the test`,
+          title: `${count(buckets.length, "bucket")} passed the test`,
           href: "#/buckets",
         },
       ];

@@ -2,7 +2,7 @@
 
 import { repeatable } from "../api.js";
 import { confirm, openDialog } from "../dialog.js";
-import { fill, h, isAbort, unique } from "../dom.js";
+import { fill, h, isAbort, isObject, unique } from "../dom.js";
 import { schemaForm } from "../form.js";
 import { bytes, code, count, duration, number, principal } from "../format.js";
 import { badge, button, disclosure, emptyState, message, problemBox, progressBar, tile } from "../parts.js";
@@ -81,6 +81,24 @@ function sample(rows) {
       "ul",
       { class: "plain" },
       rows.slice(0, 100).map((row) => h("li", {}, grantLine(row))),
+      rows.length > 100 ? h("li", { class: "faint" }, `and ${number(rows.length - 100)} more`) : null,
+    ),
+  );
+}
+
+/** Returns what each grant would lose and get, as no line of a grant tells all of its conditions. */
+function differences(page, rows, writes) {
+  const schema = page.contract.schema("Grant");
+  return disclosure(
+    `The grants (${number(rows.length)})`,
+    { open: rows.length <= 5 },
+    h(
+      "ul",
+      { class: "plain" },
+      rows.slice(0, 100).map((row, index) => {
+        const { id, ifMatch, ...content } = writes[index];
+        return h("li", {}, grantLine(row), showDifference(contentOf(row), content, schema, page.contract));
+      }),
       rows.length > 100 ? h("li", { class: "faint" }, `and ${number(rows.length - 100)} more`) : null,
     ),
   );
@@ -237,6 +255,12 @@ export async function bulkChange(page, rows) {
     async function look() {
       forget();
       if (!removes && !form.check()) return;
+      const next = removes ? undefined : form.value()[choice.value];
+      // Nothing written would widen every grant, and it may be an oversight.
+      if (!removes && optional(choice.value) && (next === "" || (isObject(next) && !Object.keys(next).length))) {
+        fill(trouble, message("warn", "Write a value, or choose to remove it from the grants."));
+        return;
+      }
       const at = changes;
       try {
         const writes = written();
@@ -252,7 +276,7 @@ export async function bulkChange(page, rows) {
               ? `Accepted by the dry run: ${count(data.updated, "grant")} would change, ${number(data.unchanged)} not.`
               : "Nothing would change.",
           ),
-          sample(rows),
+          differences(page, rows, writes),
           aliveCard(page, rows),
           changing.length ? replay(page, { replace: changing.map(({ ifMatch, ...grant }) => grant) }, changing) : null,
           disclosure("Show command", {}, commandLines(page.lines("applyGrants", { body: { writes } }))),

@@ -89,8 +89,10 @@ public actor BackgroundUploads {
         }
     }
 
-    /// Starts an upload. When it returns, the file is not needed any more. The system has all parts, unless the link of
-    /// one was refused: ``events`` then tells that the upload has stopped, and ``resume(_:)`` goes on with it.
+    /// Starts an upload. When it returns, the file has been copied, and the system has all parts, unless the link of one
+    /// was refused: ``events`` then tells that the upload has stopped, and ``resume(_:)`` goes on with it. Keep the file
+    /// until the upload has finished: the gateway ends one that takes longer than a day, unless it is set otherwise, and
+    /// then it has to be started anew.
     ///
     /// - Returns: The identifier of the upload in parts.
     public func start(file: URL, to target: Sluice.Target) async throws -> String {
@@ -305,7 +307,14 @@ public actor BackgroundUploads {
     /// Completes the upload if all of its parts have arrived.
     private func finish(_ id: String) async throws {
         guard let upload = uploads[id], upload.isWhole else { return }
-        let done = try await client.completeParts(id, upload.tags)
+        var tags = upload.tags
+        if tags.values.contains("") {
+            // A store that tells no tags tells them to the gateway.
+            for part in try await client.storedParts(id) where tags[part.partNumber] == "" {
+                tags[part.partNumber] = part.etag
+            }
+        }
+        let done = try await client.completeParts(id, tags)
         uploads[id] = nil
         defer { working[id] = nil }
         try? FileManager.default.removeItem(at: folder(id))

@@ -138,8 +138,11 @@ public final class EventLoop: TaskExecutor {
     }
 
     /// Returns once the thread has been between two turns of its work, and so does not hang in one.
-    public func turn() async {
+    ///
+    /// - Returns: Whether the loop still runs.
+    public func turn() async -> Bool {
         _ = await wait(for: -1, events: 0, orReadable: -1, until: .now)
+        return waits.withLock { $0.isOpen }
     }
 
     // MARK: Tasks

@@ -115,8 +115,12 @@ public final class HTTPServer: Service, Sendable {
     }
 
     /// Returns once each of the event loops has been between two turns of its work: none of them hangs.
-    public func turn() async {
-        for loop in loops { await loop.events.turn() }
+    ///
+    /// - Returns: Whether all of them still run.
+    public func turn() async -> Bool {
+        var allRun = true
+        for loop in loops where await !loop.events.turn() { allRun = false }
+        return allRun
     }
 
     private func warnOfFewDescriptors() {

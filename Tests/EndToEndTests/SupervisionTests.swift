@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HTTPTesting
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// The gateway under systemd: what it tells, the sockets that it gets, and how it stops.
@@ -24,6 +25,26 @@ import Testing
                 // The unit's TimeoutStopSec may be shorter than what the settings allow.
                 #expect(ear.count(of: "EXTEND_TIMEOUT_USEC=30000000") == 1)
                 #expect(ear.count(of: "STOPPING=1") == 1 && ear.count(of: "STATUS=Draining.") == 1)
+            }
+        }
+    }
+
+    @Test func `systemd does not hear that a gateway serves whose certificate has another key`() async throws {
+        try await Supervisor.withFolder { folder in
+            let ear = try await Supervisor.hearing(at: "@\(folder.lastPathComponent)")
+            let places = try ["one", "other"].map { name in
+                let place = folder.appending(path: name)
+                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+                return try OpenSSL.makeCertificate(in: place)
+            }
+            try await Deployment.with(gateways: 1) { site in
+                let error = try await #require(throws: ProgramError.self) {
+                    try await site.startGateway([
+                        "NOTIFY_SOCKET": "@\(folder.lastPathComponent)",
+                        "SLUICE_TLS_CERTIFICATE_FILE": places[0].certificate, "SLUICE_TLS_KEY_FILE": places[1].key,
+                    ])
+                }
+                #expect(error.status == 1 && ear.count(of: "READY=1") == 0, "\(error)")
             }
         }
     }

@@ -62,7 +62,7 @@ struct EventLoopTests {
             let isNoticed = Atomic(false)
         }
         try await withLoop { loop in
-            await loop.turn()
+            #expect(await loop.turn())
             let hang = Hang()
             await withTaskGroup { group in
                 group.addTask(executorPreference: loop) {
@@ -71,7 +71,7 @@ struct EventLoopTests {
                 }
                 while !hang.hasBegun.load(ordering: .sequentiallyConsistent) { await Task.yield() }
                 group.addTask {
-                    await loop.turn()
+                    _ = await loop.turn()
                     hang.isNoticed.store(true, ordering: .sequentiallyConsistent)
                 }
                 let end = ContinuousClock.now + .milliseconds(100)
@@ -81,6 +81,14 @@ struct EventLoopTests {
             }
             #expect(hang.isNoticed.load(ordering: .sequentiallyConsistent) == true)
         }
+    }
+
+    @Test func aLoopThatWasStoppedBeforeItRanHasNoTurn() async throws {
+        let loop = try EventLoop()
+        async let turn = loop.turn()
+        loop.stop()
+        #expect(await !turn)
+        #expect(await !loop.turn())
     }
 
     @Test func itsWorkGetsATurnWheneverItsDescriptorIsReadable() async throws {

@@ -103,7 +103,8 @@ import Testing
         let forms = try samples("assumeRoleWithWebIdentity")
         for (language, text) in forms {
             #expect(
-                text.contains("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn:aws:iam"), "\(language)")
+                text.contains("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam"),
+                "\(language)")
             #expect(text.contains("application/x-www-form-urlencoded"), "\(language)")
         }
         #expect(forms["JavaScript"]?.contains("body: \"Action=") == true)

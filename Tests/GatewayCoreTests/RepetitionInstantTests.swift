@@ -4,7 +4,8 @@ import Testing
 
 @testable import GatewayCore
 
-/// Signatures hold whole seconds, and the times of grants milliseconds. A repetition is decided as the first request was.
+/// Signatures hold whole seconds, and the times of grants milliseconds. A repetition is decided as the first request
+/// was.
 @Suite("Repetitions are decided at the millisecond of the first request", .timeLimit(.minutes(1)))
 struct RepetitionInstantTests {
     /// The end of a credential, and nothing else of it.

@@ -105,9 +105,14 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ]
 
     /// Notes that something was not recorded over a connection that is not the ledger's. Its probes then try everything
-    /// that a recording does, and find out whether the ledger fails too.
+    /// that a recording does, and find out whether the ledger fails too. That another connection cannot be opened says
+    /// nothing about those that are open.
     public func doubt(after error: PostgresError) {
-        guard !error.refusesData, !error.isWait, error != .cancelled else { return }
+        switch error {
+        case .unavailable, .refused, .poolExhausted, .cancelled: return
+        default: break
+        }
+        guard !error.refusesData, !error.isWait else { return }
         for lane in lanes { lane.health.doubt() }
     }
 

@@ -79,7 +79,7 @@ extension MetricsPage {
         addCounter("sluice_database_outages_total", "Outages of PostgreSQL that began.", outage.begun)
         addCounter(
             "sluice_database_connections_opened_total",
-            "Connections to PostgreSQL that were established; after the start, these are reconnects.",
+            "Connections to PostgreSQL that were established, also by upkeep and imports, which open their own each time.",
             outage.connections)
         addCounter(
             "sluice_database_connection_failures_total", "Attempts to connect to PostgreSQL that failed.",

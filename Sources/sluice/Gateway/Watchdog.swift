@@ -11,7 +11,11 @@ struct Watchdog: Service {
     let logger: Logger
 
     func run() async {
-        await turn()
+        // A server that cannot start ends its loops, and the gateway with it.
+        guard await turn() else {
+            try? await gracefulShutdown()
+            return
+        }
         let places = servers.map { "\($0.address) port \($0.port)" }
         if !notifier.send(.ready, .status("Serving on \(places.joined(separator: " and ")).")) {
             logger.warning("systemd cannot be told that the gateway serves")
@@ -23,13 +27,15 @@ struct Watchdog: Service {
         try? await cancelWhenGracefulShutdown {
             while true {
                 try await Task.sleep(for: timeout / 2)
-                await turn()
-                notifier.send(.watchdog)
+                if await turn() { notifier.send(.watchdog) }
             }
         }
     }
 
-    private func turn() async {
-        for server in servers { await server.turn() }
+    /// Whether all event loops run.
+    private func turn() async -> Bool {
+        var allRun = true
+        for server in servers where await !server.turn() { allRun = false }
+        return allRun
     }
 }

@@ -89,10 +89,10 @@ public actor BackgroundUploads {
         }
     }
 
-    /// Starts an upload. When it returns, the file has been copied, and the system has all parts, unless the link of one
-    /// was refused: ``events`` then tells that the upload has stopped, and ``resume(_:)`` goes on with it. Keep the file
-    /// until the upload has finished: the gateway ends one that takes longer than a day, unless it is set otherwise, and
-    /// then it has to be started anew.
+    /// Starts an upload. When it returns, the file has been copied, and the system has all parts, unless the link of
+    /// one was refused: ``events`` then tells that the upload has stopped, and ``resume(_:)`` goes on with it. Keep the
+    /// file until the upload has finished: the gateway ends one that takes longer than a day, unless it is set
+    /// otherwise, and then it has to be started anew.
     ///
     /// - Returns: The identifier of the upload in parts.
     public func start(file: URL, to target: Sluice.Target) async throws -> String {

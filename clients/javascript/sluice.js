@@ -353,6 +353,13 @@ async function adapted(bound, source, start, end, signal, ask) {
 const binding = ({ md5 } = {}) => ({ contentMD5: md5 !== false });
 
 const hasXHR = typeof XMLHttpRequest === "function";
+
+// Service workers have neither. Nothing is asked for that cannot be used.
+function mustSend() {
+  if (!hasXHR && !globalThis.process?.versions?.node)
+    throw failure("client", "NotSupported", "Uploads need XMLHttpRequest or Node.");
+}
+
 // Browsers write these themselves.
 const settable = (headers) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !/^(content-length|host)$/i.test(name)));
@@ -652,6 +659,7 @@ export class Sluice {
   }
 
   async upload(file, { md5, confirm = true, resume = true, signal, onProgress, parallel, partSize, ...target }) {
+    mustSend();
     const source = await sourceOf(file);
     const { size } = source;
     const contentType = target.contentType || source.type || "application/octet-stream";
@@ -853,6 +861,7 @@ export class Sluice {
   }
 
   async sendForm(form, file, { contentType, signal, onProgress } = {}) {
+    mustSend();
     const source = await sourceOf(file);
     const data = new FormData();
     for (const [name, value] of Object.entries(form.fields)) data.append(name, value);

@@ -26,6 +26,7 @@ from checks import options, run  # noqa: E402
 
 # What needs a moment that a real gateway or store seldom gives.
 AT_STUBS = {
+    "neitherXHRNorNode": "where nothing can be sent, no link is asked for",
     "sameFile": "of two uploads of the same file, one ends without the other",
     "stopped": "a signal ends an upload that starts, is completed, confirmed or aborted, and a question for a token",
     "sameTarget": "of two downloads to a file, the second is refused, and a file that another program completes stays",

@@ -53,6 +53,18 @@ async function interrupted(client, isAsked, file) {
 }
 
 const steps = {
+  async neitherXHRNorNode(stub) {
+    const { process } = globalThis;
+    let error;
+    try {
+      globalThis.process = undefined;
+      error = await refused(clientOf(stub).upload(fileOf(KiB), target));
+    } finally {
+      globalThis.process = process;
+    }
+    expect(error.code === "NotSupported" && stub.seen.length === 0, "what is thrown", String(error));
+  },
+
   async sameFile(stub) {
     const file = fileOf(6 * KiB);
     for (const reason of [undefined, PAUSE]) {

@@ -962,7 +962,9 @@ export class Sluice {
           onProgress?.({ loaded: sink.size, total: known.total });
         }
       } catch (error) {
-        throw broken ?? lost(`The answer ended early: ${error.message}`);
+        // If all bytes are there, nothing is left to ask for.
+        if (broken || signal?.aborted || sink.size !== known.total)
+          throw broken ?? lost(`The answer ended early: ${error.message}`);
       }
       if (sink.size < known.total) throw lost("The answer ended early.");
     } finally {

@@ -73,16 +73,13 @@ async function prepare(page, record) {
   const path = pathOf(record);
   const read = () => page.session.api.call(get, { path, signal: page.signal });
   if (operation === "create") {
+    // It may have been changed since: what is removed is the row as it is now.
     const { data: now, etag } = await read();
-    const schema = page.contract.bodyOf(create);
-    const [made, present] = [after, now].map((row) => contractRow(page, schema, kind, row));
-    const names = [...new Set([...Object.keys(made), ...Object.keys(present)])];
     return {
       id: remove,
       call: { path, ifMatch: page.contract.operation(remove).takes("If-Match") ? etag : undefined },
       words: "The row is removed.",
       difference: { kind, before: now, after: null },
-      since: names.filter((name) => !sameValue(made[name], present[name])),
       danger: true,
     };
   }

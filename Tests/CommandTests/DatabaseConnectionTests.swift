@@ -25,8 +25,8 @@ struct DatabaseConnectionTests {
                     + "`SLUICE_DATABASE_POOL_CONNECTIONS` (\(policy)) and \(others) others;"))
         #expect(
             document.contains(
-                "\(recording + policy + others + 1) for each gateway with the default settings: "
-                    + "\(recording) that record, \(policy + others) others, and one for the look at the server."))
+                "\(recording + policy + others + 2) for each gateway with the default settings: "
+                    + "\(recording) that record, \(policy + others) others, and two for the look at the server."))
     }
 
     @Test func `Whatever keeps connections for reuse closes them when the gateway stops`() throws {

@@ -214,6 +214,4 @@ const given = new URLSearchParams(location.hash.slice(1));
 form.elements.gateway.value = given.get("gateway") ?? location.origin;
 form.elements.token.value = given.get("token") ?? "";
 if (location.hash) history.replaceState(null, "", location.pathname);
-// So does one that is entered later in the same tab.
-addEventListener("hashchange", () => location.reload());
 if (given.get("token")) form.requestSubmit();

@@ -89,6 +89,9 @@ class Clients:
                 name = media["schema"].get("$ref", "").rpartition("/")[2]
                 for label, example in media.get("examples", {}).items() if name else ():
                     examples += 1
+                    shared = example.get("$ref", "").rpartition("/")[2]
+                    if shared:
+                        example = self.document["components"]["examples"][shared]
                     try:
                         getattr(models, name).model_validate(example["value"])
                     except Exception as error:  # Each example is told of.

@@ -26,7 +26,7 @@ struct CallSample {
             content?.isForm == true
             ? Self.quoted(body ?? "") : "JSON.stringify(\(example?.json(isIndented: true) ?? ""))"
         needsKey = !["public", "ticket", "web-identity"].contains(operation.access)
-        let isForAdmins = ["admin", "auditor"].contains(operation.access)
+        let isForAdmins = operation.isForAdmins
         urlName = isForAdmins ? "SLUICE_ADMIN_URL" : "SLUICE_URL"
         keyName =
             operation.access == "store"

@@ -121,7 +121,7 @@ struct DocsPage: Sendable {
             """
         }
         let headers = operation.parameters.filter { $0.place == "header" }.map(\.name).joined(separator: " ")
-        let isHere = servesApps || ["admin", "auditor", "public"].contains(operation.access)
+        let isHere = servesApps || !operation.isForApps
         let target =
             isHere
             ? """

@@ -102,6 +102,9 @@ def many_grants_are_changed_at_once(walk):
     for index in range(2):
         visit.page.locator("tbody .tick-cell input").nth(index).check()
     visit.press("Change")
+    visit.dialog.get_by_label("Member", exact=True).select_option("conditions")
+    visit.press("Review", visit.dialog)
+    seen(visit.page, "Write a value, or choose to remove it from the grants.")
     visit.dialog.get_by_label("Member", exact=True).select_option("note")
     fill(visit, Note="Reviewed")
     with visit.unanswered("**/grants:apply*", "Review"):
@@ -111,6 +114,7 @@ def many_grants_are_changed_at_once(walk):
     visit.press("Review", visit.dialog)
     visit.settle()
     visit.judge("a change of many grants")
+    expect(visit.dialog.locator(".diff ins", has_text="Changed together")).to_have_count(2)
     visit.press("Change 2 grants", visit.dialog)
     visit.done("Changed 2 grants")
     notes = [row.get("note") for row in world.gateway.items("grants?principal=user:many")]

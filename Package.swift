@@ -225,7 +225,8 @@ let package = Package(
             name: "StoreQualificationTests",
             dependencies: ["GatewayCore", "Signing", "StoreQualification"], swiftSettings: strict),
         .testTarget(
-            name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
+            name: "LineLoggingTests",
+            dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging, systemPackage],
             swiftSettings: strict
         ),
         .testTarget(

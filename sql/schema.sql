@@ -1307,9 +1307,10 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- Only sessions permit several actions and bind no method. No column alone can tell.
-    IF (strpos(p_action, ',') > 0 OR p_method = '*') AND p_delivery <> 'sts' THEN
-        PERFORM refuse_session_values(p_delivery, p_action);
+    -- Few credentials permit several actions, and only sessions bind no method. No column alone can tell.
+    IF strpos(p_action, ',') > 0 AND p_delivery NOT IN ('sts', 'cdn-cookies') OR p_method = '*' AND p_delivery <> 'sts'
+    THEN
+        PERFORM refuse_action_or_method(p_delivery, p_method);
     END IF;
     INSERT INTO issuances (
         id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,
@@ -1489,15 +1490,18 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit several actions and bind no method. No column alone can tell. Items that are not recorded
-    -- are not held to it. One text of all actions answers quickly for most batches.
+    -- Few credentials permit several actions, and only sessions bind no method. No column alone can tell. Items that
+    -- are not recorded are not held to it. One text of all actions answers quickly for most batches.
     v_actions := array_to_string(p_actions, ' ');
     IF strpos(v_actions, ',') > 0 OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
             IF (verdicts IS NULL OR verdicts[i] = 0)
-                AND (strpos(p_actions[i], ',') > 0 OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
+                AND (
+                    strpos(p_actions[i], ',') > 0 AND p_deliveries[i] NOT IN ('sts', 'cdn-cookies')
+                    OR p_methods[i] = '*' AND p_deliveries[i] <> 'sts'
+                )
             THEN
-                PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
+                PERFORM refuse_action_or_method(p_deliveries[i], p_methods[i]);
             END IF;
         END LOOP;
     END IF;
@@ -1638,16 +1642,16 @@ CREATE FUNCTION public.record_refusals(p_request_ids text[], p_refused_at timest
     ON CONFLICT (minute) DO UPDATE SET dropped = g.dropped + excluded.dropped;
 $$;
 
-CREATE FUNCTION public.refuse_session_values(p_delivery text, p_action text) RETURNS void
+CREATE FUNCTION public.refuse_action_or_method(p_delivery text, p_method text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF strpos(p_action, ',') > 0 THEN
-        RAISE EXCEPTION 'delivery % permits several actions', p_delivery
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_action_check', DATATYPE = 'issuance_action';
+    IF p_method = '*' THEN
+        RAISE EXCEPTION 'delivery % binds no method', p_delivery
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_method_check', DATATYPE = 'issuance_method';
     END IF;
-    RAISE EXCEPTION 'delivery % binds no method', p_delivery
-        USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_method_check', DATATYPE = 'issuance_method';
+    RAISE EXCEPTION 'delivery % permits several actions', p_delivery
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_action_check', DATATYPE = 'issuance_action';
 END
 $$;
 
@@ -1789,7 +1793,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.reserve_multipart_parts(p_ids uuid[], p_counts integer[], p_issuance_ids uuid[], p_numbers integer[], p_lengths bigint[]) RETURNS TABLE(place integer, verdict text, object_length bigint, max_length bigint)
+CREATE FUNCTION public.reserve_multipart_parts(p_ids uuid[], p_counts integer[], p_issuance_ids uuid[], p_numbers integer[], p_lengths bigint[], p_waits boolean) RETURNS TABLE(place integer, verdict text, object_length bigint, max_length bigint)
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1818,7 +1822,20 @@ BEGIN
         INTO v_state, max_length, v_known, v_unknown
         FROM multipart_uploads u
         WHERE u.id = v_request.id
-        FOR UPDATE;
+        FOR UPDATE SKIP LOCKED;
+        IF v_state IS NULL AND EXISTS (SELECT FROM multipart_uploads u WHERE u.id = v_request.id) THEN
+            IF NOT p_waits THEN
+                verdict := 'locked';
+                max_length := NULL;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            SELECT u.state, u.content_length, u.parts_length, u.parts_of_unknown_length
+            INTO v_state, max_length, v_known, v_unknown
+            FROM multipart_uploads u
+            WHERE u.id = v_request.id
+            FOR UPDATE;
+        END IF;
         IF v_state IS NULL OR NOT (v_state = 'open' OR v_state = 'completing' AND v_request.count = 0) THEN
             verdict := 'closed';
             RETURN NEXT;

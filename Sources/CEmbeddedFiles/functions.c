@@ -204,8 +204,8 @@ static const char record_refusals[] = {
 #embed "../../sql/functions/record_refusals.sql" suffix(, 0)
 };
 
-static const char refuse_session_values[] = {
-#embed "../../sql/functions/refuse_session_values.sql" suffix(, 0)
+static const char refuse_action_or_method[] = {
+#embed "../../sql/functions/refuse_action_or_method.sql" suffix(, 0)
 };
 
 static const char release_multipart_parts[] = {
@@ -322,7 +322,7 @@ static const struct {
     {"record_issuances.sql", record_issuances},
     {"record_issuances_once.sql", record_issuances_once},
     {"record_refusals.sql", record_refusals},
-    {"refuse_session_values.sql", refuse_session_values},
+    {"refuse_action_or_method.sql", refuse_action_or_method},
     {"release_multipart_parts.sql", release_multipart_parts},
     {"remote_upload_types.sql", remote_upload_types},
     {"repair_quota_usage.sql", repair_quota_usage},

@@ -9,10 +9,13 @@ import SystemPackage
 ///
 /// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds,
 /// none of them older than ten milliseconds. A process that ends in any other way writes them first. Lines at level
-/// error and above are written before the call returns.
+/// error and above are written before the call returns, unless whoever reads the log is slow.
 final class LogOutput: Sendable {
     /// The one output of the process.
-    static let standardError = LogOutput(.standardError)
+    static let standardError: LogOutput = {
+        atexit { LogOutput.standardError.flush() }
+        return LogOutput(.standardError)
+    }()
 
     /// Number of waiting bytes above which the caller waits until they are written. A slow reader of the log slows the
     /// process down, but no line is lost.
@@ -35,8 +38,8 @@ final class LogOutput: Sendable {
         var isScheduled = false
         /// When the first of the lines that are held was taken.
         var heldSince = Date.distantPast
-        /// Whether lines are being written at the moment.
-        var isWriting = false
+        /// Since when lines are being written; `nil` if none are.
+        var writingSince: Date?
         /// Lines that were taken.
         var taken = 0
     }
@@ -49,9 +52,8 @@ final class LogOutput: Sendable {
     private let queue = DispatchQueue(label: "sluice.log")
     private let state = Mutex(State())
 
-    private init(_ descriptor: FileDescriptor) {
+    init(_ descriptor: FileDescriptor) {
         self.descriptor = descriptor
-        atexit { LogOutput.standardError.flush() }
     }
 
     /// Takes a line, which `append` adds after earlier lines, with its line end.
@@ -61,16 +63,18 @@ final class LogOutput: Sendable {
         let (isFirst, isDue) = state.withLock { state in
             append(&state.unwritten, &state.clock)
             state.taken += 1
+            // Whoever reads the log is slow. Waiting for it would not help.
+            let isStuck = state.writingSince.map { now.timeIntervalSince($0) > Self.patience } ?? false
+            let isDue = isUrgent && !isStuck || state.unwritten.count > Self.mostUnwritten
             guard state.isScheduled else {
                 state.isScheduled = true
                 state.heldSince = now
-                return (true, false)
+                return (true, isDue)
             }
-            // While lines are being written, whoever reads the log is slow, and waiting for it would not help.
-            let isLate = !state.isWriting && now.timeIntervalSince(state.heldSince) > Self.patience
-            return (false, isLate || state.unwritten.count > Self.mostUnwritten)
+            let isLate = state.writingSince == nil && now.timeIntervalSince(state.heldSince) > Self.patience
+            return (false, isLate || isDue)
         }
-        if isUrgent || isDue {
+        if isDue {
             flush()
         } else if isFirst {
             queue.asyncAfter(deadline: .now() + Self.delay) { self.writeOut() }
@@ -85,7 +89,7 @@ final class LogOutput: Sendable {
     private func writeOut() {
         var lines = state.withLock { state in
             state.isScheduled = false
-            state.isWriting = true
+            state.writingSince = Date()
             return exchange(&state.unwritten, with: exchange(&state.spare, with: []))
         }
         do {
@@ -97,7 +101,7 @@ final class LogOutput: Sendable {
         if lines.capacity > Self.mostSpare { lines = [] }
         lines.removeAll(keepingCapacity: true)
         state.withLock { state in
-            state.isWriting = false
+            state.writingSince = nil
             state.spare = lines
         }
     }

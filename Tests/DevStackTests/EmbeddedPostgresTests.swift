@@ -51,7 +51,7 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
         in: directory, environment: ProcessInfo.processInfo.environment, logger: Logger(label: "test"))
 }
 
-@Suite struct EmbeddedPostgresTests {
+@Suite(.timeLimit(.minutes(5))) struct EmbeddedPostgresTests {
     @Test func `a first start makes a durable UTF-8 cluster that only the socket's owner can reach`() async throws {
         try await withDataDirectory { directory in
             let postgres = try await start(in: directory)

@@ -119,6 +119,17 @@ import Testing
         #expect(again.json["count"] == .integer(0))
     }
 
+    @Test func `an offboarding with a key can be repeated`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("command-left-twice")
+        try await site.grant(["GetObject"], to: "user:command-leaver-twice", in: "command-left-twice")
+        let words = ["principals", "offboard", "user:command-leaver-twice", "--idempotency-key", "leave", "--json"]
+        let gone = try await done(words)
+        #expect(gone.json["count"] == .integer(1))
+        let again = try await done(words)
+        #expect(again.output == gone.output)
+    }
+
     @Test func `lists go on to the next page as far as they are asked to`() async throws {
         let site = try Deployment.current
         try await site.makeBucket("many-grants")

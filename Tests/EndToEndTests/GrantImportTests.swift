@@ -198,8 +198,8 @@ import Testing
             async let answer = send(
                 Self.file("new")
                     + Array(
-                        #"\#n{"id":"\#(stays)","principal":"user:other","bucket":"bulk","prefix":"q/","actions":["PutObject"]}"#
-                            .utf8), to: site)
+                        (#"\#n{"id":"\#(stays)","principal":"user:other","bucket":"bulk","prefix":"q/","#
+                            + #""actions":["PutObject"],"effect":"allow","conditions":{}}"#).utf8), to: site)
             try await waitUntil("all grants are written") {
                 try await site.number(
                     """

@@ -72,23 +72,27 @@ extension LoadTests {
                 try asking.request(for: keys, uploads: limits == .bytes, by: Asker(user: $0, bucket: bucket))
             }
             let ports = site.gateways.map(\.port)
-            let end = ContinuousClock.now + .seconds(2)
-            try await onThreads(ports.count * 8) { index in
-                var connection = KeptConnection()
-                while ContinuousClock.now < end {
-                    let answer = try connection.exchange(
-                        requests[index % requests.count], port: ports[index % ports.count])
-                    let isRefused = tally.note(answer, expected: [201, 429]).contains { $0.status != 201 }
-                    if isRefused { Thread.sleep(forTimeInterval: 0.005) }
-                }
-            }
-            #expect(tally.wrong.isEmpty && tally.count(of: 429) > 0)
             // The judge is the ledger: what was recorded within each half second.
             let recorded = """
                 SELECT date_bin('500 milliseconds', i.issued_at, timestamptz 'epoch') AS period_start, count(*) AS urls
                 FROM issuances i WHERE i.bucket = '\(bucket)' GROUP BY 1
                 """
-            let full = try await site.number("SELECT count(*) FROM (\(recorded)) r WHERE r.urls = \(most)")
+            var full = 0
+            // A machine that stops for a second takes two periods with it.
+            for _ in 1...3 where full < 2 {
+                let end = ContinuousClock.now + .seconds(2)
+                try await onThreads(ports.count * 8) { index in
+                    var connection = KeptConnection()
+                    while ContinuousClock.now < end {
+                        let answer = try connection.exchange(
+                            requests[index % requests.count], port: ports[index % ports.count])
+                        let isRefused = tally.note(answer, expected: [201, 429]).contains { $0.status != 201 }
+                        if isRefused { Thread.sleep(forTimeInterval: 0.005) }
+                    }
+                }
+                full = try await site.number("SELECT count(*) FROM (\(recorded)) r WHERE r.urls = \(most)")
+            }
+            #expect(tally.wrong.isEmpty && tally.count(of: 429) > 0)
             #expect(full >= 2, "few periods were used up")
             #expect(try await site.number("SELECT max(r.urls) FROM (\(recorded)) r") == most)
             for quota in quotas {

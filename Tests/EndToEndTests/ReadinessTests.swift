@@ -106,11 +106,14 @@ import Testing
 
     /// Asks whether a gateway is ready; the answer comes at once, whatever hangs.
     private func readiness(at port: UInt16) async throws -> Answer {
-        let start = ContinuousClock.now
-        let answer = try await APIClient(port: port).call("GET", "/readyz")
-        // A gateway that asked a database which hangs would take three seconds.
-        #expect(ContinuousClock.now - start < .milliseconds(2500), "answers come from memory")
-        return answer
+        // A gateway that asked a database which hangs would take three seconds each time; a machine may stop once.
+        for isLast in [false, true] {
+            let start = ContinuousClock.now
+            let answer = try await APIClient(port: port).call("GET", "/readyz")
+            if ContinuousClock.now - start < .milliseconds(2500) { return answer }
+            if isLast { Issue.record("answers come from memory") }
+        }
+        return try await APIClient(port: port).call("GET", "/readyz")
     }
 
     /// Applies a fault, checks its effects, and ends it.

@@ -207,9 +207,35 @@ struct GrantFileTests {
         let answer = await send(Self.header + "\nuser:b,photos,prefix,a/,PutObject\n", "text/csv")
         #expect(answer.status == 200 && lines.map(\.grant.effect) == [.allow], "\(answer.text)")
         store.lines.withLock { $0 = [] }
-        let denied = await send("id,\(Self.header),effect\n,user:b,photos,prefix,a/,PutObject,deny\n", "text/csv")
+        let denied = await send(
+            "id,\(Self.header),\(Self.rule.joined(separator: ","))\n,user:b,photos,prefix,a/,PutObject,deny,,,,,,,,,,\n",
+            "text/csv")
         #expect(denied.status == 200 && lines.map(\.grant.effect) == [.deny], "\(denied.text)")
         #expect(lines.map(\.id) == [nil])
+    }
+
+    private static let rule = [
+        "effect", "contentTypes", "maxBytes", "requireContentMD5", "maxTTL", "sourceCIDRs", "forceDownload",
+        "allowResponseContentType", "allowVersions", "notBefore", "notAfter",
+    ]
+
+    @Test("where lines name grants, no column that says what they allow may be missing", arguments: rule)
+    func missingColumns(name: String) async {
+        let columns = Self.rule.filter { $0 != name }.joined(separator: ",")
+        let answer = await send("id,\(Self.header),\(columns)\n", "text/csv")
+        #expect(answer.status == 400 && answer.string("field") == name, "\(answer.text)")
+    }
+
+    @Test("a line of JSON that names a grant says what the grant allows", arguments: ["effect", "conditions"])
+    func missingMembers(name: String) async {
+        let members = ["effect": #""effect": "deny""#, "conditions": #""conditions": {}"#]
+        let rest = members.filter { $0.key != name }.values.joined()
+        let id = #""id": "0198c5a1-0000-7000-8000-000000000000""#
+        let answer = await send("{\(Self.json), \(id), \(rest)}\n", "application/x-ndjson")
+        #expect(answer.status == 400 && answer.string("field") == name, "\(answer.text)")
+        let all = members.values.joined(separator: ", ")
+        let whole = await send("{\(Self.json), \(id), \(all)}\n", "application/x-ndjson")
+        #expect(whole.status == 200 && lines.map(\.grant.effect) == [.deny], "\(whole.text)")
     }
 
     @Test("lines of JSON are read however they are cut")

@@ -73,7 +73,7 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
         }
     }
 
-    func release(_ issuances: [UUID]) async throws(GatewayError) {
+    func release(_ issuances: [UUID]) async {
         reserved.withLock { reserved in
             for id in reserved.keys { reserved[id]?.removeAll { issuances.contains($0.issuance) } }
         }

@@ -100,15 +100,30 @@ struct RequestRateTests {
         await gateway.send(.get, path, token: token)
     }
 
-    @Test("beyond it the answer is 429 with its fields, whatever the caller's roles; without a token it is 401 as ever")
+    /// Plays a scene, again if it took so long that the rate may have given back a part of what the scene used.
+    private func quickly<Value>(within limit: Duration, _ scene: () async throws -> Value) async rethrows -> Value {
+        while true {
+            let start = ContinuousClock.now
+            let value = try await scene()
+            if ContinuousClock.now - start < limit { return value }
+        }
+    }
+
+    @Test(
+        "beyond it the answer is 429 with its fields, whatever the caller's roles; without a token it is 401 as ever",
+        .timeLimit(.minutes(1)))
     func answers() async {
-        let gateway = TestGateway(APISettings(requestsPerSecond: 1))
-        #expect(await ask(gateway).status == 200)
-        // The stub identifies one principal by all its tokens.
-        #expect(await ask(gateway, "/admin/v1/quotas", token: "user-token").status == 403)
-        for (path, token) in [("/v1/access", "user-token"), ("/admin/v1/quotas", "admin-token")] {
-            let answer = await ask(gateway, path, token: token)
-            #expect(answer.status == 429)
+        let (gateway, answers) = await quickly(within: .milliseconds(900)) {
+            let gateway = TestGateway(APISettings(requestsPerSecond: 1))
+            // The stub identifies one principal by all its tokens.
+            let answers = [
+                await ask(gateway), await ask(gateway, "/admin/v1/quotas"), await ask(gateway),
+                await ask(gateway, "/admin/v1/quotas", token: "admin-token"),
+            ]
+            return (gateway, answers)
+        }
+        #expect(answers.map(\.status) == [200, 403, 429, 429])
+        for answer in answers.suffix(2) {
             #expect(answer.string("code") == "TooManyRequests")
             #expect(answer.string("type") == "/problems/too-many-requests")
             #expect(answer.headers[.retryAfter] == "1")
@@ -119,7 +134,9 @@ struct RequestRateTests {
         #expect(await gateway.send(.get, "/healthz").status == 200)
     }
 
-    @Test("each item of a batch counts, up to what may come at once; a batch that is refused issues nothing")
+    @Test(
+        "each item of a batch counts, up to what may come at once; a batch that is refused issues nothing",
+        .timeLimit(.minutes(1)))
     func batches() async {
         func body(_ count: Int) -> String {
             let item = #"{"action": "GetObject", "bucket": "photos", "key": "uploads/b"}"#
@@ -128,13 +145,17 @@ struct RequestRateTests {
         func send(_ count: Int, to gateway: TestGateway) async -> Int {
             await gateway.send(.post, "/v1/presigned-urls/batch", token: "user-token", json: body(count)).status
         }
-        let small = TestGateway(APISettings(requestsPerSecond: 5))
-        #expect(await send(8, to: small) == 200)
-        #expect(await send(8, to: small) == 429)
+        let (small, statuses) = await quickly(within: .milliseconds(500)) {
+            let gateway = TestGateway(APISettings(requestsPerSecond: 5))
+            return (gateway, [await send(8, to: gateway), await send(8, to: gateway)])
+        }
+        #expect(statuses == [200, 429])
         #expect(small.ledger.proposals.withLock { $0.count } == 8)
-        let large = TestGateway(APISettings(requestsPerSecond: 1))
-        #expect(await send(30, to: large) == 200)
-        #expect(await ask(large).status == 429)
+        let large = await quickly(within: .milliseconds(900)) {
+            let gateway = TestGateway(APISettings(requestsPerSecond: 1))
+            return [await send(30, to: gateway), await ask(gateway).status]
+        }
+        #expect(large == [200, 429])
         #expect(await send(1000, to: TestGateway()) == 200)
     }
 
@@ -151,36 +172,48 @@ struct RequestRateTests {
         }
     }
 
-    @Test("what a ticket asks for, also the items of its batches, keeps its owner from nothing")
+    @Test(
+        "what a ticket asks for, also the items of its batches, keeps its owner from nothing", .timeLimit(.minutes(1)))
     func batchesByTicket() async throws {
         let (text, row) = try TicketTests.row()
         var ticket = row
         ticket.actions = [.putObject]
-        let gateway = TestGateway(
-            APISettings(requestsPerSecond: 3), authenticator: TicketStub(text: text, ticket: ticket))
         let path =
             "/companion/\(text)/s3/multipart/\(MemoryUploads.openID.lowercaseText)/batch"
             + "?key=uploads%2Flarge.png&partNumbers=1,2,3,4,5,6"
-        var statuses: [Int] = []
-        for _ in 0..<4 { statuses.append(await gateway.send(.get, path).status) }
-        #expect(statuses.last == 429, "\(statuses)")
-        for _ in 0..<6 { #expect(await ask(gateway).status == 200) }
-        #expect(await ask(gateway).status == 429)
+        let (byTicket, byToken) = await quickly(within: .milliseconds(300)) {
+            let gateway = TestGateway(
+                APISettings(requestsPerSecond: 3), authenticator: TicketStub(text: text, ticket: ticket))
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(await gateway.send(.get, path).status) }
+            let count = statuses.count
+            for _ in 0..<7 { statuses.append(await ask(gateway).status) }
+            return (Array(statuses[..<count]), Array(statuses[count...]))
+        }
+        #expect(byTicket.last == 429, "\(byTicket)")
+        #expect(byToken == Array(repeating: 200, count: 6) + [429])
     }
 
-    @Test("a user revokes 20 tickets at once, and an admin as many as there are")
+    @Test("a user revokes 20 tickets at once, and an admin as many as there are", .timeLimit(.minutes(1)))
     func revocations() async throws {
-        let gateway = TestGateway()
+        var gateway = TestGateway()
         var paths: [String] = []
-        for _ in 0..<22 {
-            let made = await gateway.send(
-                .post, "/v1/tickets", token: "user-token", json: #"{"bucket":"photos","prefix":"uploads/"}"#)
-            paths.append(try #require(made.headers[.location]))
+        let answers = try await quickly(within: .milliseconds(900)) {
+            gateway = TestGateway()
+            paths = []
+            for _ in 0..<22 {
+                let made = await gateway.send(
+                    .post, "/v1/tickets", token: "user-token", json: #"{"bucket":"photos","prefix":"uploads/"}"#)
+                paths.append(try #require(made.headers[.location]))
+            }
+            var answers: [TestAnswer] = []
+            for path in paths.prefix(21) {
+                answers.append(await gateway.send(.delete, path, token: "user-token"))
+            }
+            return answers
         }
-        for path in paths.prefix(20) {
-            #expect(await gateway.send(.delete, path, token: "user-token").status == 204)
-        }
-        let refused = await gateway.send(.delete, paths[20], token: "user-token")
+        #expect(answers.dropLast().allSatisfy { $0.status == 204 })
+        let refused = try #require(answers.last)
         #expect(refused.status == 429 && refused.string("code") == "TooManyRequests")
         #expect(refused.headers[.rateLimitPolicy] == #""revocations";q=20;w=20;qu="requests""#)
         #expect(await ask(gateway, paths[20]).status == 200)

@@ -154,7 +154,7 @@ final class MemoryRows: MultipartUploadRows {
         .reserved(objectLength: nil)
     }
 
-    func release(_ issuances: [UUID]) async throws(GatewayError) {}
+    func release(_ issuances: [UUID]) async {}
 
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
         Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)

@@ -225,6 +225,21 @@ import Testing
         #expect(try world.decision().permit.sourceAddress == nil, "the store binds none")
     }
 
+    /// A canned policy names the URL of the request; one with an address is compared as a pattern.
+    @Test(arguments: ["team/a*", "team/a?b", "team/*"], [false, true])
+    func `a key with a wildcard of policies is not bound to an address`(key: String, bindsAddress: Bool) throws {
+        var world = try World(.cloudFront) { $0.bindsSourceAddress = bindsAddress }
+        world.fields.key = key
+        guard bindsAddress else {
+            #expect(try world.decision().permit.sourceAddress == nil)
+            return
+        }
+        guard case .invalidArgument(field: "key", _) = try world.decision().error else {
+            Issue.record("\(key) is bound")
+            return
+        }
+    }
+
     @Test func `a proof fails without the address, and with another's`() throws {
         let world = try World(.cloudFront) { $0.bindsSourceAddress = true }
         let (request, permit) = (try world.request(), try world.decision().permit)

@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayPostgres
 
 /// Bulk changes while others change the same grants, and the cost of bulk changes.
-@Suite struct BulkRaceTests {
+@Suite(.timeLimit(.minutes(5))) struct BulkRaceTests {
     private func world() async throws -> AdminWorld {
         let world = try AdminWorld()
         try await world.makeBucket()

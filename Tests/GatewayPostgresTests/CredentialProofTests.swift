@@ -104,7 +104,7 @@ import Testing
             let tag = try await world.stores.offboarding.rows(of: user).tag
             _ = try await world.stores.offboarding.remove(allOf: user, seenAs: tag, by: change)
         case .abortUpload:
-            let rows = PostgresMultipartUploads(pool: try pool(), now: { Date() })
+            let rows = PostgresMultipartUploads(pool: try pool(), logger: .silent, now: { Date() })
             #expect(try await rows.abort(upload, from: .open, to: .aborting, by: change))
         case .apply:
             let writes = [ProposedGrant(place: 0, id: nil, grant: try .plain("user:bob"))]

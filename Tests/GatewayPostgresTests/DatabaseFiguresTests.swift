@@ -139,6 +139,8 @@ import Testing
             VALUES (gen_random_uuid(), '7', now(), now(), 0, '{}');
             """)
         try await eventually {
+            // On a busy machine the turn of the reservations comes late, and the gateway must be alive then.
+            try await owner.runScript("UPDATE gateways SET last_seen_at = now()")
             await quick.read()
             await slow.read()
             return quick.reading.reservedBytes == 10

@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayPostgres
 
 /// Imports and exports of grants.
-@Suite struct GrantImportTests {
+@Suite(.timeLimit(.minutes(5))) struct GrantImportTests {
     /// The line and the error with which an import is refused.
     private func refusal(_ body: () async throws -> Void) async -> ItemRefusal? {
         do {
@@ -203,7 +203,10 @@ import Testing
             }
         }
         #expect(try await world.exported().isEmpty)
-        #expect(try await world.connection.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'bulk%'") == 0)
+        // The session that had the temporary tables ends by itself.
+        try await eventually {
+            try await world.connection.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'bulk%'") == 0
+        }
     }
 
     @Test(.database(.migrated)) func anExportIsOfOneInstant() async throws {

@@ -14,7 +14,7 @@ import Testing
         let database = try TestDatabase.current
         let pool = PostgresPool(try database.configuration(sessionSettings: role), size: 4, logger: .silent)
         let connection = try PostgresConnection(testing: database.connectionString, settings: role)
-        return (PostgresMultipartUploads(pool: pool, now: { Date() }), connection)
+        return (PostgresMultipartUploads(pool: pool, logger: .silent, now: { Date() }), connection)
     }
 
     private func upload(
@@ -168,9 +168,56 @@ import Testing
         // The same part again, since its request was repeated.
         #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
         #expect(try await rows.reserve([part(4, nil)], of: upload.id) == .lengthRequired)
-        try await rows.release([last.issuance])
+        await rows.release([last.issuance])
         #expect(try await rows.reserve([part(5, 10)], of: upload.id) == .reserved(objectLength: 100))
         #expect(try await connection.number("SELECT count(*) FROM multipart_parts") == 5)
+    }
+
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func anUploadThatIsLockedMakesNobodyElseWait() async throws {
+        let (rows, _) = try rows()
+        let uploads = try (1...5).map { try upload($0) }
+        for upload in uploads {
+            try await rows.insert(upload)
+            _ = try await rows.open(upload.id, as: "store-1")
+        }
+        let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await holder.runScript("BEGIN; SELECT FROM multipart_uploads WHERE id = '\(uploads[2].id)' FOR UPDATE")
+        let wish = part(1, 5)
+        async let locked = rows.reserve([wish], of: uploads[2].id)
+        try await eventually {
+            try await holder.number(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """) == 1
+        }
+        // In one call, and while the other one waits.
+        try await withThrowingTaskGroup(of: PartReservation.self) { group in
+            for upload in uploads where upload.id != uploads[2].id {
+                let own = part(1, 7)
+                for _ in 0..<3 { group.addTask { try await rows.reserve([own], of: upload.id) } }
+            }
+            for try await answer in group { #expect(answer == .reserved(objectLength: 7)) }
+        }
+        try await holder.runScript("COMMIT")
+        #expect(try await locked == .reserved(objectLength: 5))
+        #expect(try await rows.reserve([], of: uploads[2].id) == .reserved(objectLength: 5))
+    }
+
+    @Test(.database(.migrated)) func aCallerWhoHangsUpLeavesNoPartsBehind() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload(contentLength: 10)
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        let wish = part(1, 10)
+        #expect(try await rows.reserve([wish], of: upload.id) == .reserved(objectLength: 10))
+        let caller = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await rows.release([wish.issuance])
+        }
+        caller.cancel()
+        await caller.value
+        #expect(try await rows.reserve([part(2, 10)], of: upload.id) == .reserved(objectLength: 10))
     }
 
     @Test(.database(.migrated)) func manyAtOnceNeverTakeMoreThanTheLength() async throws {
@@ -271,7 +318,7 @@ import Testing
                         }
                         // Parts of several uploads, some of them released before.
                         let some = mine.filter { _ in Int.random(in: 0..<12) == 0 }
-                        if Bool.random() { try await gateway.release(some) }
+                        if Bool.random() { await gateway.release(some) }
                     }
                 }
             }
@@ -307,7 +354,7 @@ import Testing
         try await PostgresConnection(testing: TestDatabase.current.connectionString)
             .runScript("ANALYZE multipart_parts")
         try await connection.runScript("BEGIN")
-        let reserve = "reserve_multipart_parts('{\(upload.id)}', '{1}', ARRAY[gen_random_uuid()], '{50}', '{9}')"
+        let reserve = "reserve_multipart_parts('{\(upload.id)}', '{1}', ARRAY[gen_random_uuid()], '{50}', '{9}', true)"
         #expect(try await connection.number("SELECT object_length FROM \(reserve)") == 1402)
         let read = try await connection.number(
             """

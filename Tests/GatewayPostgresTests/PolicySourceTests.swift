@@ -18,7 +18,7 @@ extension PolicyRows {
 }
 
 /// Policy as gateways read it.
-@Suite struct PolicySourceTests {
+@Suite(.timeLimit(.minutes(5))) struct PolicySourceTests {
     private let firstChange = "(SELECT tag FROM policy_log WHERE seq = 1)"
 
     @Test(.database(.migrated), .timeLimit(.minutes(1))) func aDatabaseThatDoesNotAnswerIsNotWaitedFor() async throws {
@@ -29,7 +29,7 @@ extension PolicyRows {
                 connectionString: database.connectionString, applicationName: "tests", responseTimeout: .seconds(600)),
             size: 1, waitTimeout: .seconds(600), logger: .silent)
         let source = PostgresPolicySource(
-            pool: pool, keys: try .sample("k1"), patience: .milliseconds(100), logger: .silent)
+            pool: pool, keys: try .sample("k1"), patience: .seconds(3), logger: .silent)
         let blocker = try PostgresConnection(testing: database.connectionString)
         try await blocker.runScript("BEGIN; LOCK TABLE policy_log, grants IN ACCESS EXCLUSIVE MODE")
         let slow = GatewayError.slowDown(retryAfter: 1)

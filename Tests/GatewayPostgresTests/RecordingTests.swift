@@ -348,6 +348,36 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
     }
 
+    /// Sessions permit any of the actions and bind no method; cookies of a whole bucket also list it. Everything else
+    /// is for one action and one method.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func recordsOfEachDeliveryWhatItMayPermit(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        for delivery in Delivery.allCases {
+            for further in [[], [Action.listObjects], [.listObjects, .deleteObject]] {
+                for method in ["GET", "*"] {
+                    let mayBe =
+                        switch delivery {
+                        case .sts: true
+                        case .cdnCookies: method == "GET"
+                        default: further.isEmpty && method == "GET"
+                        }
+                    let proposal = try IssuanceProposal.sample(at: position)
+                        .with(delivery: delivery, furtherActions: further, method: method)
+                    var refusal: PostgresError?
+                    do {
+                        _ = try await connection.record([proposal], by: function)
+                    } catch let error as PostgresError {
+                        refusal = error
+                    }
+                    #expect((refusal == nil) == mayBe, "\(delivery) \(further) \(method)")
+                    #expect(refusal?.refusesData != false)
+                }
+            }
+        }
+    }
+
     @Test(.database(.migrated)) func anItemThatIsStaleIsNotHeldToWhatARowMayHold() async throws {
         let connection = try Self.connect()
         let position = try await connection.position()

@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayPostgres
 
 /// The schema: its statements, its dump, and the limits of the gateway's role.
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
     @Test(.database(.migrated)) func everyStatementPrepares() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         for statement in try StatementLists.gateway() + StatementLists.migrator() {

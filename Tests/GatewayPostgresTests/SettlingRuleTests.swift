@@ -360,7 +360,7 @@ import Testing
         in world: World
     ) async throws -> (rows: PostgresMultipartUploads, upload: MultipartUpload) {
         let pool = PostgresPool(try TestDatabase.current.configuration(), size: 1, logger: .silent)
-        let rows = PostgresMultipartUploads(pool: pool) { Date() }
+        let rows = PostgresMultipartUploads(pool: pool, logger: .silent) { Date() }
         let upload = MultipartUpload(
             id: UUID(), principal: try Principal("user:alice"), bucket: try BucketName("demo"),
             key: try ObjectKey(world.key), contentType: try #require(MediaType("a/b")), contentLength: nil,

@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayPostgres
 
 /// Several gateways that settle at the same time, and stores that give no answer.
-@Suite struct SharedSettlingTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedSettlingTests {
     private let basics = SettlingTests()
 
     @Test(.database(.migrated)) func `sweepers at once ask once and give back once`() async throws {

@@ -237,7 +237,7 @@ import Testing
     private func reserveParts(at url: String) async throws -> UUID {
         let pool = PostgresPool(
             try PostgresConfiguration(connectionString: url, applicationName: "tests"), size: 1, logger: .silent)
-        let rows = PostgresMultipartUploads(pool: pool) { Date() }
+        let rows = PostgresMultipartUploads(pool: pool, logger: .silent) { Date() }
         let upload = MultipartUpload(
             id: .version7(at: Date(), randomBytes: []), principal: try .user("alice"), bucket: try BucketName("demo"),
             key: try ObjectKey("k"), contentType: try #require(MediaType("image/png")), contentLength: nil,

@@ -69,7 +69,7 @@ struct LoopConnectionTests {
             let process = try await connection.execute(Self.process, (), deadline: .now + Self.soon)[0]
             kill(process, SIGSTOP)
             defer { kill(process, SIGCONT) }
-            let error = await Self.error(of: connection, Self.one, within: .milliseconds(50))
+            let error = await Self.error(of: connection, Self.one, within: .seconds(1))
             guard case .connectionLost = error else { return #expect(Bool(false), "\(String(describing: error))") }
             #expect(try await connection.execute(Self.one, (), deadline: .now + Self.soon) == [1])
         }

@@ -19,7 +19,9 @@ struct SynchronousPairTests {
         try await expectWaiting(2, from: writer, while: pair.standby.stop, pair.standby.start, reader)
         try await expectWaiting(3, from: writer, while: pair.standby.kill, pair.standby.start, reader)
         try await pair.waitUntilSynchronous()
-        #expect(try await connection(to: pair.standby).execute(Self.values) == [1, 2, 3])
+        // A commit waits until the standby has its rows on disk, not until it shows them.
+        let standby = try connection(to: pair.standby)
+        try await eventually { try await standby.execute(Self.values) == [1, 2, 3] }
 
         try await pair.standby.suspend()
         async let lost = postgresError { try await writer.perform(Self.insert, 4) }

@@ -82,7 +82,8 @@ import TestSupport
         let responder = TestResponder { request in
             guard request.head.target == "/slow" else { return .text("quick") }
             await latch.wait()
-            if Task.isCancelled { cancelled.add(1) }
+            while !Task.isCancelled { await Task.yield() }
+            cancelled.add(1)
             return .text("late")
         }
         try await TestServer.with(responder) {

@@ -10,7 +10,7 @@ import Testing
 @testable import ObjectCommands
 
 /// The client of the public contract, without a gateway.
-@Suite struct ObjectClientTests {
+@Suite(.timeLimit(.minutes(5))) struct ObjectClientTests {
     @Test func `an address is a bucket and everything behind the first slash`() throws {
         let address = try ObjectAddress("photos/a/b c+%41.png")
         #expect(address.bucket == "photos" && address.key == "a/b c+%41.png" && address.name == "b c+%41.png")

@@ -53,12 +53,14 @@ enum ClusterScript: String {
             "sluice.accepts_loss": options.fsync ? "off" : "on",
             "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
             "max_connections": "400",
+            // It would lock tables while tests use them, at no foreseeable time.
+            "autovacuum": "off",
             // Queries of tests are too short to compile.
             "jit": "off",
             // Files of the cluster, which are removed with it. What a killed server had in /dev/shm would stay.
             "dynamic_shared_memory_type": "mmap",
             "shared_buffers": "'64MB'",
-            "log_line_prefix": "'%m [%p] %a '",
+            "log_line_prefix": "'%m [%p] %d %a '",
             "log_lock_waits": "on",
         ]
         settings.merge(options.settings) { $1 }

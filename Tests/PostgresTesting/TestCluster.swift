@@ -165,6 +165,11 @@ public final class TestCluster: Sendable {
     public func log() throws -> String {
         try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
     }
+
+    /// Returns the first lines of the server's messages about one database so far.
+    public func log(of database: String) throws -> String {
+        try log().split(separator: "\n").filter { $0.contains("] \(database) ") }.joined(separator: "\n")
+    }
 }
 
 /// The error of a cluster that cannot be started or stopped.

@@ -30,7 +30,7 @@
 -- Locks: the policy lock, shared; then the quota's counter. Both until the transaction ends.
 -- Callers: the gateway's role, one statement in a transaction of its own.
 -- Errors: invalid_transaction_state outside READ COMMITTED; check_violation of issuance_action_check or
--- issuance_method_check where a credential other than a session permits several actions or binds no method;
+-- issuance_method_check where a credential permits several actions or binds no method and may not;
 -- check_violation of the domains of the columns.
 CREATE OR REPLACE FUNCTION record_issuance(
     p_sent_at timestamptz, p_max_difference double precision, p_position_seq bigint, p_position_tag uuid,
@@ -98,9 +98,10 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- Only sessions permit several actions and bind no method. No column alone can tell.
-    IF (strpos(p_action, ',') > 0 OR p_method = '*') AND p_delivery <> 'sts' THEN
-        PERFORM refuse_session_values(p_delivery, p_action);
+    -- Few credentials permit several actions, and only sessions bind no method. No column alone can tell.
+    IF strpos(p_action, ',') > 0 AND p_delivery NOT IN ('sts', 'cdn-cookies') OR p_method = '*' AND p_delivery <> 'sts'
+    THEN
+        PERFORM refuse_action_or_method(p_delivery, p_method);
     END IF;
     INSERT INTO issuances (
         id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,

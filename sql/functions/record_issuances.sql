@@ -47,7 +47,7 @@
 -- Locks: the policy lock, shared; then the counters. Both until the transaction ends.
 -- Callers: the gateway's role, one statement in a transaction of its own; record_issuances_once.
 -- Errors: invalid_transaction_state outside READ COMMITTED; check_violation of issuance_action_check or
--- issuance_method_check where a credential other than a session permits several actions or binds no method;
+-- issuance_method_check where a credential permits several actions or binds no method and may not;
 -- check_violation of the domains of the columns.
 CREATE OR REPLACE FUNCTION record_issuances(
     p_sent_at timestamptz, p_max_difference double precision,
@@ -203,15 +203,18 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit several actions and bind no method. No column alone can tell. Items that are not recorded
-    -- are not held to it. One text of all actions answers quickly for most batches.
+    -- Few credentials permit several actions, and only sessions bind no method. No column alone can tell. Items that
+    -- are not recorded are not held to it. One text of all actions answers quickly for most batches.
     v_actions := array_to_string(p_actions, ' ');
     IF strpos(v_actions, ',') > 0 OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
             IF (verdicts IS NULL OR verdicts[i] = 0)
-                AND (strpos(p_actions[i], ',') > 0 OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
+                AND (
+                    strpos(p_actions[i], ',') > 0 AND p_deliveries[i] NOT IN ('sts', 'cdn-cookies')
+                    OR p_methods[i] = '*' AND p_deliveries[i] <> 'sts'
+                )
             THEN
-                PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
+                PERFORM refuse_action_or_method(p_deliveries[i], p_methods[i]);
             END IF;
         END LOOP;
     END IF;

@@ -11,16 +11,19 @@
 --   p_ids, p_counts                      the requests: an upload, and how many of the parts belong to it
 --   p_issuance_ids, p_numbers, p_lengths  the parts of all requests, in their order; lengths may be NULL. A request
 --                                        without parts is also answered for an upload that is being completed.
+--   p_waits                              whether to wait for an upload that somebody else has locked. Where many
+--                                        requests travel together, one must not make the others wait.
 -- Result: a row for each request, in any order
 --   place          the request, counted from 1
 --   verdict        'reserved'; 'closed': the upload does not exist or takes no parts; 'too-large'; 'length-required':
---                  the upload was started with a length, and a part has none
+--                  the upload was started with a length, and a part has none; 'locked': somebody else has locked the
+--                  upload, and nothing was reserved
 --   object_length  bytes of all parts; NULL where a part has no length
 --   max_length     the length with which the upload was started; NULL where there was none
 -- Locks: the rows of the uploads, by ascending identifier. Callers: the gateway's role. Errors: check_violation of the
 -- table's constraints.
 CREATE OR REPLACE FUNCTION reserve_multipart_parts(
-    p_ids uuid[], p_counts integer[], p_issuance_ids uuid[], p_numbers integer[], p_lengths bigint[]
+    p_ids uuid[], p_counts integer[], p_issuance_ids uuid[], p_numbers integer[], p_lengths bigint[], p_waits boolean
 )
 RETURNS TABLE (place integer, verdict text, object_length bigint, max_length bigint)
 LANGUAGE plpgsql VOLATILE
@@ -51,7 +54,20 @@ BEGIN
         INTO v_state, max_length, v_known, v_unknown
         FROM multipart_uploads u
         WHERE u.id = v_request.id
-        FOR UPDATE;
+        FOR UPDATE SKIP LOCKED;
+        IF v_state IS NULL AND EXISTS (SELECT FROM multipart_uploads u WHERE u.id = v_request.id) THEN
+            IF NOT p_waits THEN
+                verdict := 'locked';
+                max_length := NULL;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            SELECT u.state, u.content_length, u.parts_length, u.parts_of_unknown_length
+            INTO v_state, max_length, v_known, v_unknown
+            FROM multipart_uploads u
+            WHERE u.id = v_request.id
+            FOR UPDATE;
+        END IF;
         IF v_state IS NULL OR NOT (v_state = 'open' OR v_state = 'completing' AND v_request.count = 0) THEN
             verdict := 'closed';
             RETURN NEXT;

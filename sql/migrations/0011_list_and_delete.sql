@@ -60,5 +60,5 @@ ALTER DOMAIN issuance_delivery ADD CONSTRAINT issuance_delivery_check CHECK (
 ) NOT VALID;
 
 COMMENT ON DOMAIN issuance_action IS
-    'What a credential permits; several actions, in this order, only for a session (sts).';
+    'What a credential permits; several actions, in this order, only for a session (sts) or cookies (cdn-cookies).';
 COMMENT ON COLUMN issuances.object_key IS 'The key; for a session, cookies or a listing, the prefix.';

@@ -88,6 +88,24 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         let sent = try request.jsonValue(orOf: request.method == .patch ? "application/merge-patch+json" : nil)
         let ifMatch = try request.ifMatch()
         guard ifMatch != .absent else { throw APIError.preconditionRequired(source: "the row that you read") }
+        var attempt = 1
+        while true {
+            do {
+                return try await change(sent, in: request, caller, ifMatch, combine)
+            } catch GatewayError.preconditionFailed where ifMatch == .any && attempt < Self.attempts {
+                // Somebody else changed the row after it was read here.
+                attempt += 1
+            }
+        }
+    }
+
+    /// How often a row is read and changed if any state will do.
+    private static var attempts: Int { 5 }
+
+    private func change(
+        _ sent: JSONValue, in request: APIRequest, _ caller: Caller, _ ifMatch: IfMatch,
+        _ combine: (_ current: JSONValue, _ sent: JSONValue) -> JSONValue
+    ) async throws -> ServerResponse {
         let stored = try await store.get(identifier(in: request), within: request.reach(of: caller))
         guard ifMatch.admits(stored.revision) else { throw GatewayError.preconditionFailed }
         let current = JSONValue.object { stored.row.write(to: &$0) }

@@ -87,15 +87,13 @@ final class Idempotency: Sendable {
         return response
     }
 
-    /// Ends a claim. A failure does not change this answer: the next request with the key finds out how this one ended.
-    ///
-    /// This is a task of its own, since the request may have been cancelled: its client has gone, or had to wait for
-    /// too long. That client repeats it, and needs the answer, or the key.
+    /// Ends a claim, even if the request was cancelled: its client repeats it, and needs the answer, or the key. A
+    /// failure does not change this answer: the next request with the key finds out how this one ended.
     private func end(
         _ claim: IdempotencyClaim, of request: APIRequest,
         _ body: @escaping @Sendable () async throws(GatewayError) -> Void
     ) async {
-        let ending = Task { [logger] in
+        await toTheEnd { [logger] in
             do throws(GatewayError) {
                 try await body()
             } catch {
@@ -104,7 +102,6 @@ final class Idempotency: Sendable {
                     metadata: ["request.id": "\(request.id)", "claim": "\(claim.id)", "code": "\(error.code)"])
             }
         }
-        await ending.value
     }
 
     /// Computes digests of the parts that tell requests apart. Bodies are compared byte by byte.

@@ -33,6 +33,11 @@ struct Circumstances {
     static let addressReason =
         "Links to the bucket's CDN work from one IPv4 address alone, and yours is unknown or of version 6."
 
+    private static let wildcardReason = """
+        The key holds '*' or '?', which stand for other characters in the policy that binds a link to your address; ask \
+        for a link to the bucket's store.
+        """
+
     /// OSS draws an image of the bucket into another if a download has the parameter
     /// `x-oss-process=image/watermark,image_…`, and the network reads the bucket by a right of its own.
     static let parametersReason = """
@@ -59,8 +64,11 @@ struct Circumstances {
         if let endpoint = request.endpoint, endpoint != place.endpoint {
             return .invalidArgument(field: "endpoint", reason: "The bucket has no endpoint of this name.")
         }
-        if place.bindsSourceAddress, sourceAddress?.isV4 != true {
-            return .notEnforceable(reason: Self.addressReason)
+        if place.bindsSourceAddress {
+            guard sourceAddress?.isV4 == true else { return .notEnforceable(reason: Self.addressReason) }
+            guard !CloudFront.hasWildcard(request.key.rawValue) else {
+                return .invalidArgument(field: "key", reason: Self.wildcardReason)
+            }
         }
         if place.passesParametersToOSS, !place.binding.signsDownloads {
             return .notEnforceable(reason: Self.parametersReason)

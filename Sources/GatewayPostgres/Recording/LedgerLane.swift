@@ -81,14 +81,17 @@ final class LedgerLane: Sendable {
         let entries = batch.entries
         guard let deadline = entries.lazy.map(\.deadline).max() else { return }
         let start = ContinuousClock.now
-        health.begins(at: start)
-        defer { health.ends() }
         figures.batchSizes.observe(Int64(entries.count))
         do throws(PostgresError) {
             let call = (batch: batch, clock: clock)
-            guard let answer = try await connection.execute(batch.statement, call, deadline: deadline).first else {
-                throw .decoding(column: 0, reason: "no answer")
+            let answers: [RecordBatch.Answer]
+            do {
+                health.begins(at: start)
+                // Before the callers are answered: what they ask for next finds the connection idle.
+                defer { health.ends() }
+                answers = try await connection.execute(batch.statement, call, deadline: deadline)
             }
+            guard let answer = answers.first else { throw .decoding(column: 0, reason: "no answer") }
             figures.durations.observe(.now - start)
             let outcome = try batch.outcome(by: answer)
             clock.note(outcome)

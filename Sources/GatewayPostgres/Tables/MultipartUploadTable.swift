@@ -136,20 +136,24 @@ enum MultipartUploadTable {
         ]
     }
 
-    /// Reserves the parts of requests. The place of an answer is that of its request, counted from 1.
-    static let reserve = Statement<[PartRequest], (place: Int32, answer: PartReservation)>(
-        "SELECT r.place, r.verdict, r.object_length, r.max_length FROM reserve_multipart_parts($1, $2, $3, $4, $5) r"
-    ) { requests in
+    /// Reserves the parts of requests. The place of an answer is that of its request, counted from 1. The answer is
+    /// `nil` for an upload that somebody else has locked, unless the statement waits for it.
+    static let reserve = Statement<(requests: [PartRequest], waits: Bool), (place: Int32, answer: PartReservation?)>(
+        """
+        SELECT r.place, r.verdict, r.object_length, r.max_length
+        FROM reserve_multipart_parts($1, $2, $3, $4, $5, $6) r
+        """
+    ) { requests, waits in
         let parts = requests.flatMap(\.parts)
         return [
             requests.map(\.upload), requests.map { Int32($0.parts.count) }, parts.map(\.issuance),
-            parts.map { Int32($0.number) }, parts.map(\.contentLength),
+            parts.map { Int32($0.number) }, parts.map(\.contentLength), waits,
         ]
     } decode: { row throws(PostgresError) in
         (try row.next(), try Self.reservation(&row))
     }
 
-    private static func reservation(_ row: inout PostgresRow) throws(PostgresError) -> PartReservation {
+    private static func reservation(_ row: inout PostgresRow) throws(PostgresError) -> PartReservation? {
         let verdict: String = try row.next()
         switch verdict {
         case "reserved": return .reserved(objectLength: try row.next())
@@ -157,6 +161,7 @@ enum MultipartUploadTable {
             row.skip(1)
             return .tooLarge(maxBytes: try row.next())
         case "length-required": return .lengthRequired
+        case "locked": return nil
         default: return .closed
         }
     }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import GatewayCore
 public import LibPQ
+public import Logging
 
 /// Keeps multipart uploads in PostgreSQL.
 ///
@@ -10,7 +11,12 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     private let pool: PostgresPool
     private let now: @Sendable () -> Date
     private let finds: Gathering<UUID, [UUID: MultipartUpload]>
-    private let reservations: Gathering<PartRequest, [PartRequest: PartReservation]>
+    private let reservations: Reservations
+    /// Reservations at uploads that somebody else has locked, one after another.
+    private let patientReservations: Reservations
+    private let logger: Logger
+
+    private typealias Reservations = Gathering<PartRequest, [PartRequest: PartReservation]>
 
     /// Requests in one statement. More would make single parts wait longer for the many of others.
     private static let requestsAtOnce = 32
@@ -19,19 +25,28 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     ///
     /// - Parameters:
     ///   - pool: Logged in as the gateway; may be shared.
+    ///   - logger: Receives a line when parts that were not issued stay reserved.
     ///   - now: Returns the current time, for the identifiers of audit rows.
-    public init(pool: PostgresPool, now: @escaping @Sendable () -> Date) {
+    public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.pool = pool
+        self.logger = logger
         self.now = now
         finds = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) { ids throws(GatewayError) in
             let uploads = try await Self.execute(MultipartUploadTable.find, Array(ids), in: pool)
             return Dictionary(uploads.map { ($0.id, $0) }) { first, _ in first }
         }
-        reservations = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) { requests throws(GatewayError) in
-            let requests = Array(requests)
-            let answers = try await Self.execute(MultipartUploadTable.reserve, requests, in: pool)
-            return Dictionary(answers.map { (requests[Int($0.place) - 1], $0.answer) }) { first, _ in first }
+        func gathering(upTo count: Int, waits: Bool) -> Reservations {
+            Gathering(joinsCurrent: false, maxItems: count) { requests throws(GatewayError) in
+                let requests = Array(requests)
+                var reserved: [PartRequest: PartReservation] = [:]
+                for row in try await Self.execute(MultipartUploadTable.reserve, (requests, waits), in: pool) {
+                    reserved[requests[Int(row.place) - 1]] = row.answer
+                }
+                return reserved
+            }
         }
+        reservations = gathering(upTo: Self.requestsAtOnce, waits: false)
+        patientReservations = gathering(upTo: 1, waits: true)
     }
 
     /// Adds an upload, in the state `starting`.
@@ -77,15 +92,26 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     /// Records parts that are about to be issued, all or none. Without parts, it only adds up the reserved ones.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         let request = PartRequest(upload: id, parts: parts)
-        guard let answer = try await reservations.run([request])[request] else {
+        // Whoever's upload is locked waits alone.
+        if let answer = try await reservations.run([request])[request] { return answer }
+        guard let answer = try await patientReservations.run([request])[request] else {
             throw .noRow(of: "parts that are reserved")
         }
         return answer
     }
 
-    /// Removes parts that were not issued.
-    public func release(_ issuances: [UUID]) async throws(GatewayError) {
-        _ = try await execute(MultipartUploadTable.release, issuances)
+    /// Removes parts that were not issued, even if the caller hangs up. What was issued beside them is answered,
+    /// whether this succeeds or not: a part that stays reserved counts towards the length of its upload.
+    public func release(_ issuances: [UUID]) async {
+        await toTheEnd {
+            do throws(PostgresError) {
+                _ = try await pool.execute(MultipartUploadTable.release, issuances)
+            } catch {
+                logger.report(
+                    error, "parts that were not issued stay reserved", in: pool.outage,
+                    metadata: ["count": "\(issuances.count)"])
+            }
+        }
     }
 
     /// Reads a page of uploads, newest first.

@@ -55,6 +55,8 @@ public enum CloudFront {
             PercentEncoding.append(parameter, to: &text)
             return String(decoding: text, as: UTF8.self)
         }
+        // A canned policy names the URL of the request, so it opens only that one.
+        if sourceAddress != nil { try checkWildcards(in: link.request.key) }
         let resource = link.url + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         let policy = try policy(resource, until: link.end, for: sourceAddress)
         let signature = try signature(of: policy, with: key)
@@ -73,10 +75,7 @@ public enum CloudFront {
     static func sign(
         _ request: CDNCookieRequest, until end: SigningInstant, for sourceAddress: String?, with key: Key
     ) throws(SigningError) -> SignedCookies {
-        // How CloudFront compares the escaped forms of its wildcards is not documented.
-        guard !request.prefix.utf8.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else {
-            throw .ambiguousKey("it holds '*' or '?', which stand for other characters in a policy")
-        }
+        try checkWildcards(in: request.prefix)
         let url = request.address.url(of: request.prefix)
         let policy = try policy(url + (request.isBelow ? "*" : ""), until: end, for: sourceAddress)
         let signature = try signature(of: policy, with: key)
@@ -92,6 +91,18 @@ public enum CloudFront {
             cookies: cookies, url: url, host: request.address.host,
             path: String(Substring(url.utf8.dropFirst(request.address.origin.utf8.count))), stringToSign: policy,
             signature: signature)
+    }
+
+    /// Whether a key holds a wildcard of policies. A custom policy names no such key: how CloudFront compares the
+    /// escaped forms of its wildcards is not documented.
+    public static func hasWildcard(_ key: String) -> Bool {
+        key.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }
+    }
+
+    private static func checkWildcards(in key: String) throws(SigningError) {
+        guard !hasWildcard(key) else {
+            throw .ambiguousKey("it holds '*' or '?', which stand for other characters in a policy")
+        }
     }
 
     private static func signature(of policy: String, with key: Key) throws(SigningError) -> String {

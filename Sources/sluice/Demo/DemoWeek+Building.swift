@@ -72,7 +72,7 @@ private struct WeekParts {
                 cache: cache, authenticator: authenticator, ledger: ledger, denials: denials, now: now,
                 randomBytes: { dice.bytes(count: $0) }),
             cache: cache,
-            multipartRows: PostgresMultipartUploads(pool: pool, now: now),
+            multipartRows: PostgresMultipartUploads(pool: pool, logger: logger, now: now),
             uploadRecords: PostgresUploads(pool: pool, ledgerPool: pool, logger: logger, now: now),
             remoteUploads: PostgresRemoteUploads(pool: pool, logger: logger),
             storeEvents: PostgresStoreEvents(pool: pool, lookUps: pool, logger: logger, now: now),

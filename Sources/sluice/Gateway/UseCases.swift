@@ -40,7 +40,7 @@ struct UseCases {
         cdnCookies = CDNCookies(issuing, signer: signer)
         multipartUploads = MultipartUploads(
             issuing, urls: presignedURLs, cache: parts.cache,
-            rows: PostgresMultipartUploads(pool: connections.queryPool, now: now),
+            rows: PostgresMultipartUploads(pool: connections.queryPool, logger: logger, now: now),
             store: MultipartCalls(parts.storeCalls),
             life: .seconds(settings.multipartMaxAge), now: now)
         missingUploads = MissingUploads(

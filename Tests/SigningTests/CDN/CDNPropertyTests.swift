@@ -134,6 +134,10 @@ struct CDNPropertyTests {
                 #expect(try refusal { $0.expiresInSeconds = seconds }?.code == "ExpiryOutOfRange")
             }
             if isCloudFront {
+                for key in ["a*", "a?", "*/z"] {
+                    #expect(try refusal { $0.key = key } == nil, "\(key)")
+                    #expect(try refusal(for: "192.0.2.1") { $0.key = key }?.code == "AmbiguousKey", "\(key)")
+                }
                 for name in ["Expires", "Policy", "Signature", "Key-Pair-Id", "Hash-Algorithm"] {
                     #expect(
                         try refusal { $0.query = [NamedValue(name, "1")] } == .reservedQueryParameter(name))

@@ -13,8 +13,8 @@ struct GrantColumns: CSVColumns {
         case prefix
         /// Separated by spaces, like all lists.
         case actions
-        /// `allow` or `deny`. An empty cell must not turn a deny into an allow; nor must a missing column, where lines
-        /// name the grants that they replace. A file of new grants alone may leave the column out; its grants allow.
+        /// `allow` or `deny`. An empty cell must not turn a deny into an allow. In a file without the column, all
+        /// grants allow.
         case effect
         case contentTypes
         case maxBytes
@@ -38,6 +38,11 @@ struct GrantColumns: CSVColumns {
     }
 
     private static let required: [Column] = [.principal, .bucket, .kind, .actions]
+    /// Required where lines name the grants that they replace: a column that was left out must not widen a grant.
+    private static let rule: [Column] = [
+        .effect, .contentTypes, .maxBytes, .requireContentMD5, .maxTTL, .sourceCIDRs, .forceDownload,
+        .allowResponseContentType, .allowVersions, .notBefore, .notAfter,
+    ]
 
     private let columns: [Column]
 
@@ -57,8 +62,8 @@ struct GrantColumns: CSVColumns {
         if let missing = Self.required.first(where: { !columns.contains($0) }) {
             throw .invalidArgument(field: missing.rawValue, reason: "The column is missing.")
         }
-        guard !columns.contains(.id) || columns.contains(.effect) else {
-            throw .invalidArgument(field: "effect", reason: "The column is required with the column 'id'.")
+        if columns.contains(.id), let missing = Self.rule.first(where: { !columns.contains($0) }) {
+            throw .invalidArgument(field: missing.rawValue, reason: "The column is required with the column 'id'.")
         }
         self.columns = columns
     }

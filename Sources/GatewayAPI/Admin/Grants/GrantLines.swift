@@ -65,10 +65,20 @@ actor GrantLines {
     private func grant(of record: BodyRecord) throws(GatewayError) -> ProposedGrant {
         var body = try JSONObject(record.value)
         let id = try body.uuid("id")
+        if id != nil { try Self.requireRule(in: body) }
         body.passOver(Grant.ownMembers)
         let grant = try Grant(&body, as: new)
         try body.end()
         try options.scope.check(grant)
         return ProposedGrant(place: record.line, id: id, grant: try Validated(grant))
+    }
+
+    /// Refuses a line that names the grant that it replaces, but not what the grant allows: what was left out must not
+    /// widen the grant.
+    private static func requireRule(in body: JSONObject) throws(GatewayError) {
+        var body = body
+        for name in ["effect", "conditions"] where body.value(name) == nil {
+            throw body.invalid(name, "The member is required with 'id'.")
+        }
     }
 }

@@ -81,8 +81,9 @@ public protocol MultipartUploadRows: Sendable {
     /// Records parts that are about to be issued, all or none. An empty list only computes the total length.
     func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation
 
-    /// Removes the records of parts that were not issued.
-    func release(_ issuances: [UUID]) async throws(GatewayError)
+    /// Removes the records of parts that were not issued, even if the caller hangs up. A failure does not concern the
+    /// caller.
+    func release(_ issuances: [UUID]) async
 
     /// Reads a page of uploads, newest first; the filters are `state`, `bucket` and `principal`.
     ///

@@ -137,7 +137,7 @@ public struct MultipartUploads: Sendable {
         let requests = drafts.compactMap { (try? $0.get())?.with(objectLength: objectLength) }
         let results = await urls.issue(requests, in: context)
         // A part that was issued before remains usable even if it is not issued again, so its reservation is kept.
-        try await release(
+        await release(
             zip(parts, results).compactMap { part, result in
                 result.isRefusal && context.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
             })
@@ -231,8 +231,8 @@ public struct MultipartUploads: Sendable {
         }
     }
 
-    private func release(_ issuances: [UUID]) async throws(GatewayError) {
-        if !issuances.isEmpty { try await rows.release(issuances) }
+    private func release(_ issuances: [UUID]) async {
+        if !issuances.isEmpty { await rows.release(issuances) }
     }
 
     private static var completesFromOtherParts: GatewayError {

@@ -76,7 +76,7 @@ public struct StoreCalls: Sendable {
         let difference = answer.clockDifference(by: "date", between: sentAt, and: answeredAt)
         switch answer.status {
         case 200:
-            guard let object = StoredObject(answer, at: answeredAt) else { throw .failed(.status(200)) }
+            guard let object = StoredObject(answer, at: answeredAt) else { throw .noLength }
             return (StoreLook(object: object, clockDifference: difference), answer)
         case 404: return (StoreLook(object: nil, wasDeleted: answer.tellsDeletion, clockDifference: difference), answer)
         default: throw .failed(.status(answer.status))

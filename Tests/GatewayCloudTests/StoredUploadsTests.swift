@@ -124,6 +124,20 @@ import Testing
         await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
+    @Test func `an answer without a length proves nothing, and the reason is told`() async throws {
+        let peer = TestPeer { _ in
+            ServerResponse(
+                head: ResponseHead(status: .ok),
+                body: .stream(length: nil) { writer in try await writer.write(Array("x".utf8)) })
+        }
+        let failure = await #expect(throws: StoreFailure.self) { try await look(peer) }
+        guard case .unclear(let cause) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect("\(cause)".contains("how long the object is"))
+    }
+
     @Test func aBucketWithoutARowCanNeverBeAsked() async throws {
         let peer = TestPeer { _ in .bytes("x") }
         #expect(try await look(peer, bucket: "gone") == nil)

@@ -38,7 +38,7 @@ export async function leaveFor(issuer, { keep, hash }) {
   const attempt = { issuer: issuer.id, state: random(), nonce: random(), verifier, keep: keep === true, hash };
   sessionStorage.setItem(place, JSON.stringify(attempt));
   if (!crypto.subtle) {
-    const detail = "A browser offers what this needs only to pages that are served over TLS, or from this machine.";
+    const detail = "Browsers provide the cryptography for signing in only to pages that are served over TLS, or from this machine.";
     throw new Problem({ title: "This page is not served over TLS", code: "SignIn", detail });
   }
   const challenge = base64URL(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));

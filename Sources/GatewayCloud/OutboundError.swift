@@ -37,8 +37,7 @@ extension OutboundError {
     /// time. One that refuses, or does not implement the operation (501), will refuse again.
     /// A status of 200 may carry a refusal, because some stores send it before they work.
     static func refusal(status: Int, code: String?) -> GatewayError {
-        let isPassing = code.map(ProbeFailure.temporaryCodes.contains) ?? false
-        let hasFailed = status != 501 && (status >= 500 || isPassing)
+        let hasFailed = ProbeFailure.isTemporary(status: status, code: code)
         guard hasFailed || (status < 300 && code == nil) else { return .storeRefused(status: status, code: code) }
         return .unavailable(
             retryAfter: 5,

@@ -61,6 +61,17 @@ extension Statement where Row == Void {
     }
 }
 
+extension Statement where Row: PostgresValue {
+    /// Creates a statement whose rows are single values.
+    public init(
+        _ text: String, onlyReads: Bool = false, encode: @escaping @Sendable (Parameters) -> [any PostgresValue]
+    ) {
+        self.init(text, onlyReads: onlyReads, encode: encode) { row throws(PostgresError) in
+            try row.next()
+        }
+    }
+}
+
 extension Statement where Parameters == Void {
     /// Creates a statement without parameters that returns rows.
     public init(

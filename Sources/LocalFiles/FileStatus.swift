@@ -8,7 +8,7 @@ public struct FileStatus: Sendable, Equatable {
         case regular
         /// A directory.
         case directory
-        /// A pipe, a device or a socket.
+        /// A pipe, a device, a socket or a symbolic link.
         case other
     }
 
@@ -37,14 +37,18 @@ public struct FileStatus: Sendable, Equatable {
         self.init(found)
     }
 
+    /// Looks at a file, and not at the one to which it leads if it is a symbolic link.
+    public init(withoutFollowing path: String) throws(FileError) {
+        var found = stat()
+        _ = try OpenFile.attempt { unsafe lstat(path, &found) }
+        self.init(found)
+    }
+
     /// Whether a directory, or a symbolic link to one, has this name.
     public static func isDirectory(_ path: String) -> Bool { (try? FileStatus(path).kind) == .directory }
 
     /// Whether a file, or a symbolic link that may lead nowhere, has this name.
-    public static func isTaken(_ path: String) -> Bool {
-        var found = stat()
-        return (try? OpenFile.attempt { unsafe lstat(path, &found) }) != nil
-    }
+    public static func isTaken(_ path: String) -> Bool { (try? FileStatus(withoutFollowing: path)) != nil }
 
     /// Why this process cannot read a file, as the end of a sentence that begins with its name; `nil` if it can.
     public static func readingFlaw(of path: String) -> String? {

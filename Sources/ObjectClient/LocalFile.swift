@@ -1,5 +1,5 @@
 import LibCrypto
-import LocalFiles
+package import LocalFiles
 
 /// A file to upload, as it was when the upload began.
 public struct LocalFile: Sendable, Equatable {
@@ -12,6 +12,8 @@ public struct LocalFile: Sendable, Equatable {
     /// Identifies the content, as far as that is possible without reading it. Programs can set the time of modification
     /// back, but not the time of change.
     let version: String
+    /// Identifies the file, whatever its content.
+    public let identity: FileIdentity
 
     /// Looks at a file.
     ///
@@ -19,14 +21,22 @@ public struct LocalFile: Sendable, Equatable {
     public init(_ path: String) throws(ClientFailure) {
         self.path = path
         place = FileName.located(path)
-        guard let status = try? FileStatus(path) else { throw .file("'\(path)' cannot be read.") }
+        let status: FileStatus
+        do throws(FileError) { status = try FileStatus(path) } catch {
+            throw .file("'\(path)' \(FileStatus.readingFlaw(of: path) ?? "cannot be read: \(error)").")
+        }
         switch status.kind {
         case .regular: break
         case .directory: throw .file("'\(path)' is a directory. Use '--recursive' to upload what is in it.")
         case .other: throw .file("'\(path)' is not a regular file. To upload what a program writes, use '-'.")
         }
         size = status.size
-        version = "\(status.inode) \(status.modifiedAt) \(status.changedAt)"
+        version = Self.version(of: status)
+        identity = FileIdentity(status)
+    }
+
+    private static func version(of status: FileStatus) -> String {
+        "\(status.inode) \(status.modifiedAt) \(status.changedAt)"
     }
 
     /// Checks that this process may read the file, without opening it.
@@ -36,21 +46,28 @@ public struct LocalFile: Sendable, Equatable {
 
     /// Checks that the file has not changed since.
     func checkUnchanged() throws(ClientFailure) {
-        guard let now = try? LocalFile(path), now == self else {
-            throw .file("'\(path)' changed while it was uploaded. Upload it again.")
-        }
+        guard let now = try? LocalFile(path), now == self else { throw changed }
     }
 
-    /// Opens the file at a place.
+    /// Whether another file or another content has the name now. A file that cannot be looked at may still be the same.
+    var isReplaced: Bool { (try? LocalFile(path)).map { $0 != self } ?? false }
+
+    /// Opens the file at a place. What is read is what was looked at, whatever has the name by now.
     func open(at offset: Int64) throws(ClientFailure) -> OpenFile {
+        let file: OpenFile
+        let status: FileStatus
         do throws(FileError) {
-            let file = try OpenFile(path, for: .reading)
+            file = try OpenFile(path, for: .reading)
+            status = try file.status
             try file.seek(to: offset)
-            return file
         } catch {
-            throw .file("'\(path)' cannot be read.")
+            throw .file("'\(path)' cannot be read: \(error).")
         }
+        guard Self.version(of: status) == version, FileIdentity(status) == identity else { throw changed }
+        return file
     }
+
+    private var changed: ClientFailure { .file("'\(path)' changed while it was uploaded. Upload it again.") }
 
     /// Digests of some bytes of the file, which are read in pieces.
     func digests(of range: Range<Int64>, stop: StopFlag) async throws(ClientFailure) -> ContentDigests {
@@ -75,6 +92,18 @@ public struct LocalFile: Sendable, Equatable {
             rest -= Int64(bytes.count)
         }
         return ContentDigests(md5: md5.finalize(), sha256: sha256.finalize())
+    }
+}
+
+/// What tells files apart while they exist.
+public struct FileIdentity: Sendable, Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Takes the identity of a file that was looked at.
+    package init(_ status: FileStatus) {
+        device = status.device
+        inode = status.inode
     }
 }
 

@@ -81,6 +81,7 @@ extension ObjectUpload {
                 throw .stopped(
                     "Interrupted. \(arrived) of \(count) parts have arrived. "
                         + "Run the same command again to go on, or with --abort to give up.")
+            case .file where !file.isReplaced: throw error
             case .file, .different:
                 // The parts that arrived belong to another content. If the gateway cannot be asked to remove them, it
                 // does so when the upload expires.

@@ -8,10 +8,10 @@ struct CredentialsCommand: AsyncParsableCommand {
         commandName: "credentials",
         abstract: "Print temporary credentials for a bucket, or for a part of it.",
         discussion: """
-            The credentials permit what your grants permit below the prefix. They live for at
-            least 15 minutes. The bucket must open the protocol 'aws-container-credentials'.
-            With '--format process', AWS SDKs and tools call the command themselves when they
-            need credentials. In ~/.aws/config:
+            The credentials permit what your grants permit below the prefix. They live for
+            at least 15 minutes. The bucket must open the protocol
+            'aws-container-credentials'. With '--format process', AWS SDKs and tools call
+            the command themselves when they need credentials. In ~/.aws/config:
 
             [profile photos]
             credential_process = sluice credentials photos/team/a/ --format process

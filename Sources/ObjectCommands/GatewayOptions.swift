@@ -57,7 +57,7 @@ struct GatewayOptions: ParsableArguments {
         if let key = environment["SLUICE_KEY"], !key.isEmpty { return key }
         if let file = environment["SLUICE_KEY_FILE"], !file.isEmpty {
             guard let bytes = try? OpenFile(file, for: .reading).readToEnd() else {
-                throw .usage("SLUICE_KEY_FILE: '\(file)' cannot be read.")
+                throw .usage("SLUICE_KEY_FILE: '\(file)' \(FileStatus.readingFlaw(of: file) ?? "cannot be read").")
             }
             return String(decoding: bytes, as: UTF8.self).trimmed()
         }

@@ -12,10 +12,10 @@ struct GetCommand: AsyncParsableCommand {
         abstract: "Download an object.",
         discussion: """
             The file appears when it is complete; until then FILE.sluice-part holds its
-            beginning. Run the same command again after an interruption: it goes on where it
-            stopped, unless the object has changed. Without '--force', a file that exists is
-            never replaced, even if it appears meanwhile. The length and the MD5 or SHA-256
-            are compared where the store tells them.
+            beginning. Run the same command again after an interruption: it goes on where
+            it stopped, unless the object has changed. Without '--force', a file that
+            exists is never replaced, even if it appears meanwhile. The length and the MD5
+            or SHA-256 are compared where the store tells them.
 
             \(GatewayOptions.environmentHelp)
 

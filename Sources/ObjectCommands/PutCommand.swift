@@ -15,7 +15,8 @@ struct PutCommand: AsyncParsableCommand {
             again after an interruption: the parts that arrived are not sent again. What an
             interrupted upload needs is kept in $XDG_STATE_HOME/sluice/transfers
             (~/.local/state/sluice/transfers), without keys or links. '-' reads standard
-            input, which is kept in a temporary file first, because its length must be known.
+            input, which is kept in a temporary file first, because its length must be
+            known.
 
             \(GatewayOptions.environmentHelp)
 
@@ -100,7 +101,7 @@ struct PutCommand: AsyncParsableCommand {
             // Of several files, none is sent if one cannot be.
             var sizes: [Int64] = []
             for (item, upload) in zip(items, uploads) where !abort {
-                let file = try LocalFile(input?.path ?? item.path)
+                let file = if let input { try LocalFile(input.path) } else { try item.look() }
                 try file.checkReadable()
                 try upload.check(file)
                 sizes.append(file.size)
@@ -114,7 +115,7 @@ struct PutCommand: AsyncParsableCommand {
                     continue
                 }
                 // The file may have changed while the others were sent.
-                let file = try LocalFile(input?.path ?? item.path)
+                let file = if let input { try LocalFile(input.path) } else { try item.look() }
                 sizes[place] = file.size
                 meter.expect(sizes.reduce(0, +))
                 let outcome: ObjectUpload.Outcome

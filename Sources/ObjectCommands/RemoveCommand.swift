@@ -15,7 +15,8 @@ struct RemoveCommand: AsyncParsableCommand {
             terminal, unless '--yes' says not to. With '--recursive', an address ends with
             '/', and all objects below it are listed and then deleted, which takes grants
             for ListObjects and DeleteObject. If an object is refused, the others are still
-            deleted, and the status is that of the first refusal. Overload ends the command.
+            deleted, and the status is that of the first refusal. Overload ends the
+            command.
 
             \(GatewayOptions.environmentHelp)
 
@@ -32,7 +33,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Delete all objects below the addresses, which end with '/'.")
     var recursive = false
 
-    @Flag(help: "Do not ask. Only a terminal is asked.")
+    @Flag(help: "Do not ask for confirmation. Without a terminal, nothing is asked anyway.")
     var yes = false
 
     @OptionGroup var options: GatewayOptions

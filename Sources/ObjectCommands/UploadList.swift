@@ -10,6 +10,17 @@ enum UploadList {
         var address: ObjectAddress
         /// Whether standard input is meant, and not a file.
         var isInput = false
+        /// What was found in a directory. Something else may have its name when it is its turn.
+        var found: FileIdentity?
+
+        /// Looks at the file.
+        func look() throws(ClientFailure) -> LocalFile {
+            let file = try LocalFile(path)
+            guard found == nil || found == file.identity else {
+                throw .file("'\(path)' was replaced since the directory was read.")
+            }
+            return file
+        }
     }
 
     /// Pairs files with addresses.
@@ -36,9 +47,11 @@ enum UploadList {
                 guard target.isPlace else {
                     throw .usage("A directory needs an address that ends with '/', such as \(target)/.")
                 }
-                let files = try content(of: name, below: "").sorted()
+                let files = try content(of: name, below: "").sorted { $0.path < $1.path }
                 guard !files.isEmpty else { throw .file("There is no file in '\(name)'.") }
-                items += files.map { Item(path: "\(name)/\($0)", address: target.appending($0)) }
+                items += files.map { file in
+                    Item(path: "\(name)/\(file.path)", address: target.appending(file.path), found: file.identity)
+                }
             } else {
                 let file = FileName.last(name)
                 items.append(Item(path: name, address: target.isPlace ? target.appending(file) : target))
@@ -55,20 +68,22 @@ enum UploadList {
     }
 
     /// The regular files below a directory, by path. Symbolic links are left out: they may lead anywhere.
-    private static func content(of directory: String, below place: String) throws(ClientFailure) -> [String] {
+    private static func content(
+        of directory: String, below place: String
+    ) throws(ClientFailure) -> [(path: String, identity: FileIdentity)] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
             throw .file("'\(directory)' cannot be read.")
         }
-        var files: [String] = []
+        var files: [(path: String, identity: FileIdentity)] = []
         for name in names {
             let path = "\(directory)/\(name)"
-            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+            guard let status = try? FileStatus(withoutFollowing: path) else {
                 throw .file("'\(path)' cannot be read, or has a name that is not UTF-8.")
             }
-            switch attributes[.type] as? FileAttributeType {
-            case .typeRegular: files.append(place + name)
-            case .typeDirectory: files += try content(of: path, below: "\(place)\(name)/")
-            default: continue
+            switch status.kind {
+            case .regular: files.append((place + name, FileIdentity(status)))
+            case .directory: files += try content(of: path, below: "\(place)\(name)/")
+            case .other: continue
             }
         }
         return files

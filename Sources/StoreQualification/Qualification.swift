@@ -41,7 +41,7 @@ public struct Qualification: Sendable {
     /// The schemes that the bucket may have: those of its provider and its credential, its own first.
     public var schemes: [Bucket.Scheme] {
         let all: [Bucket.Scheme] =
-            switch (bucket.provider, credential.secretKind) {
+            switch (bucket.provider, credential.kind) {
             // It signs links to a content delivery network alone.
             case (_, .keyPair): []
             case (.aws, _), (.s3, _): [.awsV4, .awsV2]

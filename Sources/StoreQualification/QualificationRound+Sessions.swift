@@ -73,7 +73,7 @@ extension QualificationRound {
         headers more: [NamedValue] = []
     ) async -> StoreAnswer? {
         var holder = credential
-        holder.secretKind = .accessKey
+        holder.kind = .accessKey
         holder.accessKeyID = session.accessKeyID
         holder.secretAccessKey = session.secretAccessKey
         holder.sessionToken = session.sessionToken

@@ -7,7 +7,7 @@ extension QualificationRound {
     /// Tries signatures in the header `Authorization`, as the gateway makes them of strings that clients bring.
     func trySignatures() async {
         let delivery = Delivery.remoteSignature
-        guard credential.secretKind == .accessKey, bucket.provider != .gcs else {
+        guard credential.kind == .accessKey, bucket.provider != .gcs else {
             return judge(delivery, .works, "signature", .notJudged, "the credential has no access key for it")
         }
         let key = freshKey()

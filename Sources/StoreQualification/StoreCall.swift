@@ -40,7 +40,7 @@ public struct StoreAnswer: Sendable {
     var isSuccess: Bool { 200..<300 ~= status }
 
     /// Whether it tells nothing about such requests: the store was too busy, or in trouble.
-    var isOpen: Bool { ProbeFailure.refused(status: status, code: nil).isTemporary }
+    var isOpen: Bool { ProbeFailure.isTemporary(status: status, code: nil) }
 
     /// The answer to the completion of an upload in parts. A status of 200 may precede an error, because it is sent
     /// before the work is done; it is then read as 500 if the store was too busy or in trouble, else as 400.
@@ -48,17 +48,18 @@ public struct StoreAnswer: Sendable {
         guard isSuccess, let code = element("Code") else { return self }
         var answer = self
         answer.sentStatus = status
-        answer.status = ProbeFailure.temporaryCodes.contains(code) ? 500 : 400
+        answer.status = ProbeFailure.isTemporary(status: 400, code: code) ? 500 : 400
         return answer
     }
 
     /// Whether a DELETE left nothing behind.
     var isRemoval: Bool { isSuccess || status == 404 }
 
-    /// The version that the request made or removed, in a bucket that keeps versions.
+    /// The version that the request made or removed, in a bucket that keeps versions, or has kept them: then it is
+    /// `null`, and a removal that does not name it leaves a delete marker.
     var version: String? {
         let told = ["x-amz-version-id", "x-oss-version-id", "x-goog-generation"].lazy.compactMap { field($0) }.first
-        return told.flatMap { $0 != "null" && $0.utf8.allSatisfy(ByteSet.visible.contains) ? $0 : nil }
+        return told.flatMap { $0.utf8.allSatisfy(ByteSet.visible.contains) ? $0 : nil }
     }
 
     /// The value of the first field with a name.

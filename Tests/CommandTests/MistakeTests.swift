@@ -242,7 +242,7 @@ import Testing
         Mistake(
             #"admin grants import --file /nowhere/grants.csv"#, 1,
             #"""
-            error: '/nowhere/grants.csv' cannot be read.
+            error: '/nowhere/grants.csv' does not exist.
             """#),
         Mistake(
             #"admin quotas create --principal user:a --metric url --period week"#, 64,

@@ -259,7 +259,7 @@ import Testing
             (try await admin(["grants"]), 64, "A command is missing"),
             (try await admin(["grants", "list", "--output", "/nowhere/file"]), 1, "cannot be written"),
             (try await admin(["grants", "list", "--output", ""]), 64, "'--output' needs the name of a file"),
-            (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "cannot be read"),
+            (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "does not exist"),
             (
                 try await admin(["buckets", "create", "--file", twice.path()]), 1,
                 "is not valid JSON. A member is named twice"

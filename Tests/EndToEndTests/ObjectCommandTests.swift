@@ -835,7 +835,7 @@ import Testing
         let place = "\(bench.bucket)/\(bench.freshKey(""))"
         let runs: [([String], Int32, String)] = [
             (["get", place + "missing"], 4, "NoSuchKey"),
-            (["put", "missing.txt", place], 1, "cannot be read"),
+            (["put", "missing.txt", place], 1, "does not exist"),
             (["put", "x.txt", "no-such-bucket/x"], 3, "AccessDenied (403)"),
             (["put", "x.txt", place + "a//b"], 2, "InvalidArgument (400)"),
             (["share", "x"], 64, "not an address"),

@@ -23,7 +23,7 @@ import Testing
             case .importLines:
                 let line =
                     #"{"id":"\#(id)","principal":"user:alice","bucket":"demo-bucket","prefix":"p/","actions":["GetObject"],"#
-                    + #""note":"stolen"}"#
+                    + #""effect":"allow","conditions":{},"note":"stolen"}"#
                 var request = RawRequest(
                     "POST", "/admin/v1/grants:import",
                     headers: [

@@ -107,13 +107,17 @@ struct MultipartUploadTests {
         }
         gateway.uploads.failure.withLock { $0 = .storeRefused(status: 403, code: "AccessDenied") }
         #expect(await gateway.send(.get, path, token: "user-token").status == 502)
-        gateway.uploads.failure.withLock { $0 = .notFound(.multipartUpload) }
-        #expect(await gateway.send(.get, path, token: "user-token").status == 409)
+        let own = gateway.uploads.uploads.withLock { $0 }
         try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.key = ObjectKey("elsewhere/a") }
         let ungranted = await gateway.send(.get, path, token: "user-token")
         #expect(ungranted.status == 403 && ungranted.string("code") == "AccessDenied")
         try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
         #expect(await gateway.send(.get, path, token: "user-token").status == 404)
+        // The store has dropped it: nobody needs to go on with it.
+        gateway.uploads.uploads.withLock { $0 = own }
+        gateway.uploads.failure.withLock { $0 = .notFound(.multipartUpload) }
+        #expect(await gateway.send(.get, path, token: "user-token").status == 409)
+        #expect(await gateway.send(.get, Self.path, token: "user-token").string("state") == "aborted")
     }
 
     @Test("completes when it is asked again with the same key after the store gave no answer")

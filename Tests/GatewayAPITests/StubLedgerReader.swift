@@ -68,7 +68,8 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
     func grantUse(
         _ query: GrantUseQuery, from: Date, unusedSince since: Date, after place: UUID?, limit: Int
     ) async throws(GatewayError) -> [GrantUse] {
-        let use = GrantUse.Use(urls: 2, lastAt: TestGateway.now, firstKey: "uploads/a", lastKey: "uploads/b")
+        let use = GrantUse.Use(
+            urls: 2, lastAt: TestGateway.now, firstKey: "uploads/a", lastKey: "uploads/b", actions: [.getObject])
         guard let grant = try? StubPolicy().grant() else { throw .unavailable(retryAfter: 1) }
         return [GrantUse(grant: grant, use: nil), GrantUse(grant: grant, use: use)]
     }

@@ -69,7 +69,7 @@ struct StubPolicy: PolicySource {
 
     static func cdnCredential() -> StorageCredential {
         StorageCredential(
-            id: cdnCredentialID, name: "cdn", secretKind: .keyPair, accessKeyID: "K2JCJMDEHXQW5F",
+            id: cdnCredentialID, name: "cdn", kind: .keyPair, accessKeyID: "K2JCJMDEHXQW5F",
             secretAccessKey: Secret(TestKey.pem), createdAt: TestGateway.now)
     }
 

@@ -26,6 +26,13 @@ struct TimestampTests {
         #expect(Timestamp.text(of: Date(timeIntervalSince1970: -1)) == "1969-12-31T23:59:59Z")
     }
 
+    /// From the time that is shown, what happened then is found.
+    @Test("show no time that has not come yet", arguments: [0.000_001, 0.000_4, 0.000_5, 0.000_999])
+    func roundedDown(further: Double) {
+        #expect(Timestamp.text(of: Date(timeIntervalSince1970: 1_900_000_000.25 + further)).hasSuffix(".250Z"))
+        #expect(Timestamp.text(of: Date(timeIntervalSince1970: 1_900_000_000 + further)).hasSuffix(":40Z"))
+    }
+
     /// Two instants that are shown alike are the same.
     @Test("leave out what is not shown", arguments: ["1231", "1239", "123999999", "123"])
     func microseconds(digits: String) throws {

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [400, 403, 404, 409, 429, 500, 501, 502, 503, 504], [nil, "AccessDenied", "SlowDown"])
     func `a store that refuses is never asked again, nor is one that lacks the operation`(status: Int, code: String?) {
         let error = OutboundError.refusal(status: status, code: code)
-        if status != 501, code == "SlowDown" || status >= 500 {
+        if status != 501, code == "SlowDown" || status == 429 || status >= 500 {
             #expect(error == .unavailable(retryAfter: 5))
             #expect(error.cause?.description.contains("\(status)") == true)
             #expect(error.cause?.advice?.contains("\(status)") == true)

@@ -262,7 +262,7 @@ import Testing
             await refuses(field) { _ = try entry(set).credential(id: Fixture.id(1), createdAt: Self.now) }
         }
         let made = try entry { $0.serviceAccount = account }.credential(id: Fixture.id(1), createdAt: Self.now)
-        #expect(made.secretKind == .serviceAccount && made.accessKeyID == "a@b")
+        #expect(made.kind == .serviceAccount && made.accessKeyID == "a@b")
     }
 
     @Test func `a key pair is one key of three, and is replaced as a whole`() async throws {
@@ -279,7 +279,7 @@ import Testing
             }
         }
         let made = try entry { $0.keyPair = pair }.credential(id: Fixture.id(1), createdAt: Self.now)
-        #expect(made.secretKind == .keyPair && made.accessKeyID == "K2" && made.secretAccessKey.reveal() == "pem")
+        #expect(made.kind == .keyPair && made.accessKeyID == "K2" && made.secretAccessKey.reveal() == "pem")
         let kept = try entry { $0.accessKeyID = "K2" }.credential(over: made)
         #expect(kept.secretAccessKey.reveal() == "pem")
         await refuses("accessKeyID") { _ = try entry { $0.accessKeyID = "K3" }.credential(over: made) }

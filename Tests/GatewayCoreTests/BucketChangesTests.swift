@@ -154,7 +154,7 @@ import Testing
         _ number: Int, _ kind: StorageCredential.Kind = .accessKey, secret: String = "shared-secret"
     ) async throws {
         var key = Fixture.credential()
-        (key.id, key.name, key.secretKind, key.secretAccessKey) = (
+        (key.id, key.name, key.kind, key.secretAccessKey) = (
             Fixture.id(number), "k\(number)", kind, Secret(secret)
         )
         _ = try await credentials.create(key, by: change())

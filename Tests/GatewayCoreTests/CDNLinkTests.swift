@@ -57,7 +57,7 @@ import Testing
 
     private static func credential(_ kind: StorageCredential.Kind) -> StorageCredential {
         StorageCredential(
-            id: Fixture.id(600), name: "cdn", secretKind: kind,
+            id: Fixture.id(600), name: "cdn", kind: kind,
             accessKeyID: kind == .keyPair ? "K2JCJMDEHXQW5F" : "main",
             secretAccessKey: Secret(kind == .keyPair ? TestKey.pem : secret), createdAt: Fixture.now)
     }
@@ -280,7 +280,7 @@ import Testing
         #expect(usual.contains("=1715933699-") && short.contains("=1715935439-"))
         world.cdnCredential?.secretAccessKey = Secret("anothersecret123")
         #expect(try url(world) != short)
-        world.cdnCredential?.secretKind = .accessKey
+        world.cdnCredential?.kind = .accessKey
         world.cdnCredential?.sessionToken = Secret("token")
         #expect(throws: GatewayError.self) { try url(world) }
     }

@@ -32,7 +32,7 @@ struct CookieDecisionTests {
 
     static func credential() -> StorageCredential {
         StorageCredential(
-            id: Fixture.id(600), name: "cdn", secretKind: .keyPair, accessKeyID: "K2JCJMDEHXQW5F",
+            id: Fixture.id(600), name: "cdn", kind: .keyPair, accessKeyID: "K2JCJMDEHXQW5F",
             secretAccessKey: Secret(TestKey.pem), createdAt: Fixture.now)
     }
 

@@ -58,9 +58,14 @@ import Testing
         ("a/b/c", "a/b/d", "a/b/"),
     ])
     func `the tightest prefix is one that a grant can have`(first: String, last: String, prefix: String) throws {
-        let use = GrantUse.Use(urls: 2, lastAt: Self.now, firstKey: first, lastKey: last)
+        let use = GrantUse.Use(urls: 2, lastAt: Self.now, firstKey: first, lastKey: last, actions: [.getObject])
         #expect(use.tightestPrefix == ExactText(prefix))
         _ = try KeyPrefix(literal: use.tightestPrefix.rawValue)
+        // A listing may end inside a name, and a grant for listings covers folders.
+        let listing = GrantUse.Use(
+            urls: 2, lastAt: Self.now, firstKey: first, lastKey: last, actions: [.getObject, .listObjects])
+        let folder = prefix.hasSuffix("/") || prefix.isEmpty ? prefix : String(prefix.dropLast())
+        #expect(listing.tightestPrefix == ExactText(folder))
     }
 
     @Test func `a page has the rows that were asked for, and the next one the period of the first`() async throws {

@@ -352,7 +352,7 @@ struct CacheAuthenticator: Authenticator {
     func `each scheme signs in its own way`(scheme: Bucket.Scheme) async throws {
         source.set { tables in
             tables.bucket?.scheme = scheme
-            tables.credential?.secretKind = scheme.credentialKind
+            tables.credential?.kind = scheme.credentialKind
             if scheme.credentialKind == .serviceAccount { tables.credential?.secretAccessKey = Secret(TestKey.pem) }
         }
         let signature =

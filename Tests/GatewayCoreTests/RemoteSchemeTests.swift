@@ -51,7 +51,7 @@ struct RemoteSchemeTests {
         case .gcsV4HMAC: bucket.provider = .gcs
         case .gcsV4RSA, .gcsV2RSA:
             bucket.provider = .gcs
-            credential.secretKind = .serviceAccount
+            credential.kind = .serviceAccount
         }
         tables.bucket = bucket
         tables.credential = credential

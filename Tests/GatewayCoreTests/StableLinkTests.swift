@@ -25,7 +25,7 @@ import LibCrypto
             grant = try Fixture.grant(1)
             (fields.action, fields.bucket, fields.key) = ("GetObject", "demo-bucket", "team/a b.png")
             if scheme.credentialKind == .serviceAccount {
-                credential.secretKind = .serviceAccount
+                credential.kind = .serviceAccount
                 credential.secretAccessKey = Secret(TestKey.pem)
             }
             grant.conditions.allowVersions = true

@@ -81,7 +81,7 @@ import Testing
         ] as [Flaw<StorageCredential>])
     func `a service account`(flaw: Flaw<StorageCredential>) throws {
         var credential = StorageCredential(
-            id: Fixture.id(500), name: "gcs", secretKind: .serviceAccount,
+            id: Fixture.id(500), name: "gcs", kind: .serviceAccount,
             accessKeyID: "signer@p.iam.gserviceaccount.com",
             secretAccessKey: Secret(TestKey.pem), createdAt: Fixture.now
         )

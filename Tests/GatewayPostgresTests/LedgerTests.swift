@@ -3,6 +3,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayPostgres
@@ -313,7 +314,9 @@ import Testing
 
     @Test(.database(.migrated)) func countsDenialsWithinBounds() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let counter = DenialCounter(connection: connection, capacity: 3, logger: .silent)
+        let clock = Mutex(Date(timeIntervalSince1970: 1_900_000_079))
+        let counter = DenialCounter(
+            connection: connection, capacity: 3, logger: .silent, now: { clock.withLock { $0 } })
         let bucket = try BucketName("demo")
         for round in 0..<2 {
             for user in 0..<5 {
@@ -329,7 +332,16 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM denials") == 4)
         #expect(try await connection.number("SELECT sum(count) FROM denials WHERE principal = '*'") == 7)
         counter.count(Denial(principal: try Principal("user:0"), bucket: nil, code: "AccessDenied"))
+        // The minute of the refusal counts, whenever it is written.
+        clock.withLock { $0 += 1 }
+        counter.count(Denial(principal: try Principal("user:0"), bucket: nil, code: "AccessDenied"))
+        clock.withLock { $0 += 3600 }
         await counter.flush()
-        #expect(try await connection.number("SELECT sum(count) FROM denials WHERE principal = 'user:0'") == 2)
+        let minutes = try await connection.texts(
+            """
+            SELECT extract(epoch FROM minute)::bigint || ' ' || sum(count) FROM denials WHERE principal = 'user:0'
+            GROUP BY minute ORDER BY minute
+            """)
+        #expect(minutes == ["1900000020 2", "1900000080 1"])
     }
 }

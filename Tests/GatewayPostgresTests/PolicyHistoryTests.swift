@@ -123,8 +123,11 @@ import Testing
         let moment = try #require(try await world.history.moment(ofChange: sequence))
         #expect(try await world.history.moment(at: moment.at) == moment)
         #expect(try await world.history.moment(at: Date().addingTimeInterval(3600)) == moment)
-        let earlier = try await world.history.moment(at: moment.at.addingTimeInterval(-0.000_002))
-        #expect(earlier?.sequence == sequence - 1)
+        // As answers show it: without what is less than a millisecond.
+        let shown = Date(timeIntervalSince1970: (moment.at.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
+        #expect(try await world.history.moment(at: shown) == moment)
+        let earlier = try await world.history.moment(at: moment.at.addingTimeInterval(-0.001_001))
+        #expect(try earlier?.sequence == #require(await world.history.moment(ofChange: sequence - 1)).sequence)
         #expect(try await world.history.moment(at: Date(timeIntervalSince1970: 0)) == nil)
         #expect(try await world.history.moment(ofChange: sequence + 1) == nil)
     }

@@ -91,7 +91,7 @@ import LibCrypto
     func `another private key of a service account is another key`(kind: StorageCredential.Kind) async throws {
         let world = try AdminWorld()
         var row = StorageCredential.sample()
-        row.secretKind = kind
+        row.kind = kind
         var stored = try await world.stores.credentials.create(row, by: AdminWorld.change)
         let id = stored.id
         let proposal = try IssuanceProposal.sample(at: await world.connection.position(), scopes: ["nothing"])
@@ -115,7 +115,7 @@ import LibCrypto
         let root = CredentialUse.Maker(actor: try Principal("user:root"), credential: nil)
         let store = try await stores.credentials.create(.sample(name: "store"), by: AdminWorld.change)
         var pair = StorageCredential.sample(name: "cdn")
-        pair.secretKind = .keyPair
+        pair.kind = .keyPair
         let key = try await stores.credentials.create(pair, by: AdminWorld.change)
         func use(_ id: UUID, at url: String = "https://cdn.example") async throws -> CredentialUse {
             try await stores.dependency.use(of: id, at: url)

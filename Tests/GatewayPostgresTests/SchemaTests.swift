@@ -95,7 +95,7 @@ import Testing
             at: await gateway.position(), action: .putObject, charges: [quota.charge(10)], lifetime: -60)
         #expect(try await gateway.record([proposal]).allSatisfy(\.isRecorded))
         #expect(try await gateway.record([.sample(at: proposal.position)], by: .one).allSatisfy(\.isRecorded))
-        let counter = DenialCounter(connection: gateway, logger: .silent)
+        let counter = DenialCounter(connection: gateway, logger: .silent, now: { Date() })
         counter.count(Denial(principal: .anyone, bucket: nil, code: "AccessDenied"))
         await counter.flush()
         #expect(try await owner.number("SELECT count(*) FROM denials") == 1)

@@ -100,7 +100,7 @@ import Testing
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()
         var pair = StorageCredential.sample(name: "cdn")
-        pair.secretKind = .keyPair
+        pair.kind = .keyPair
         let stored = try await world.stores.buckets.get(bucket.name.rawValue)
         var named = stored.row
         named.publicEndpoints[.cdn] = PublicEndpoint(

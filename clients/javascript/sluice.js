@@ -267,13 +267,26 @@ async function sourceOfPath(path) {
   const [{ createReadStream }, files] = [await node("fs"), await node("fs/promises")];
   const { resolve } = await node("path");
   const state = async () => {
-    const { size, mtimeMs, ctimeMs, ino } = await files.stat(path);
+    const found = await files.stat(path);
+    if (!found.isFile()) throw failure("client", "InvalidArgument", `${path} is not a regular file.`);
+    const { size, mtimeMs, ctimeMs, ino } = found;
     // Programs can set mtime. They cannot set ctime.
     return { size, version: [resolve(path), ino, mtimeMs, ctimeMs].join() };
   };
   const { size, version } = await state();
+  const isUnchanged = async () => {
+    const now = await state().catch((error) => {
+      if (error.code === "ENOENT") return {};
+      throw error;
+    });
+    return now.size === size && now.version === version;
+  };
   async function* read(start, end) {
-    if (end > start) yield* readable(createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 }));
+    try {
+      if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
+    } catch (error) {
+      throw (await isUnchanged()) ? error : fileChanged();
+    }
   }
   return {
     size,
@@ -286,10 +299,7 @@ async function sourceOfPath(path) {
       return new Blob(all);
     },
     read,
-    isUnchanged: async () => {
-      const now = await state().catch(() => ({}));
-      return now.size === size && now.version === version;
-    },
+    isUnchanged,
   };
 }
 
@@ -886,7 +896,8 @@ export class Sluice {
         throw await explained(error, source);
       }
     });
-    const { id, bucket, key } = form;
+    const { id, bucket } = form;
+    const key = form.key.split("${filename}").join(name);
     return { id, bucket, key, size: total, etag: unquoted(answer.header("etag")) };
   }
 

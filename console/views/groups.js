@@ -116,7 +116,7 @@ function showGroup(page, group) {
           rows.slice(0, 20).map((row) => h("li", {}, principal(row.member))),
         ),
         rows.length > 20 ? h("p", { class: "faint" }, `and ${number(rows.length - 20)} more`) : null,
-        h("p", {}, "They lose what the group's grants allow. Tickets keep the groups that they were made with."),
+        h("p", {}, "They lose what the group's grants allow, through their tickets too. Where a token names the group, they keep it, and so do tickets made with that token."),
       ),
       rows,
       call: (row) => page.call("deleteGroupMember", { path: { group, member: row.member } }),

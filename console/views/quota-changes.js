@@ -53,7 +53,7 @@ export async function edit(page, id) {
               limit <= quota.use.highest && limit !== quota.limit
                 ? message(
                     "warn",
-                    "At once, this refuses those who have used as much",
+                    "This immediately refuses everyone who has already used that much",
                     h("p", {}, `The highest use in this period is ${write(quota.use.highest)}.`),
                   )
                 : null,

@@ -38,6 +38,18 @@ as_root() {
     fi
 }
 
+# Prints the head of this script, without its first line.
+print_head() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
+# no_arguments ARGUMENT…: explains a script that takes no arguments where it is asked for help, and refuses others.
+no_arguments() {
+    (($# > 0)) || return 0
+    case $1 in
+        -h | --help) print_head && exit ;;
+        *) die "'$1' is no argument: script/${0##*/} takes none" ;;
+    esac
+}
+
 require_debian() {
     local id='' release=''
     if [[ -r /etc/os-release ]]; then
@@ -46,7 +58,7 @@ require_debian() {
     fi
     if [[ $id != debian || $release != 12 ]] || ! command -v apt-get >/dev/null; then
         die "this script installs packages with apt and knows Debian 12 only (this is '${id:-unknown} $release');" \
-            "see CONTRIBUTING.md for what to install by hand, then use swift build and swift test"
+            "see CONTRIBUTING.md for what to install by hand; then 'swift run sluice dev' starts the demo, and 'swift test' the tests"
     fi
 }
 

@@ -46,7 +46,7 @@ enum AdminGeneralOption: String, CaseIterable, Sendable {
         case .unset: "Members to remove, such as `note` or `conditions.max-bytes`."
         case .file: "The file with the body. `-` is standard input."
         case .fileType: "The format of the file. Default: by its name, else `ndjson`."
-        case .yes: "Do not ask. Only a terminal is asked."
+        case .yes: "Do not ask for confirmation. Without a terminal, nothing is asked anyway."
         case .limit: "Print at most this many rows. Default: 100."
         case .all: "Print every row."
         case .columns: "The columns of the table."

@@ -23,7 +23,8 @@ struct AdminHelp {
                 examples.append("  " + AdminExample.line(of: command))
             }
             let words = commands.first?.words.first ?? ""
-            let about = heading("OVERVIEW:") + " \(commands.count) commands on \(words)."
+            let number = commands.count == 1 ? "1 command" : "\(commands.count) commands"
+            let about = heading("OVERVIEW:") + " \(number) on \(words)."
             let examplesPart = heading("EXAMPLES:") + "\n" + examples.joined(separator: "\n")
             return [
                 about, list, examplesPart, "Add '--help' to a command to see its options.",
@@ -57,19 +58,20 @@ struct AdminHelp {
 
     /// What `sluice admin --help` and the manual say first.
     static let introduction = """
-        Set SLUICE_ADMIN_KEY to the key of an admin or an auditor, or SLUICE_ADMIN_KEY_FILE
-        to the name of a file that holds it. The key is never printed. The gateway's URL
-        comes from '--url', then from SLUICE_ADMIN_URL; the default is
-        http://127.0.0.1:8080. 'sluice admin caller' checks the URL and the key.
+        Set SLUICE_ADMIN_KEY to the key of an admin or an auditor, or
+        SLUICE_ADMIN_KEY_FILE to the name of a file that holds it. The key is never
+        printed. The gateway's URL comes from '--url', then from SLUICE_ADMIN_URL; the
+        default is http://127.0.0.1:8080. 'sluice admin caller' checks the URL and the
+        key.
 
-        Answers are printed as tables, or as JSON with '--json'. Options may be anywhere on
-        the line. A command that changes a row reads it first; the change is refused if
-        somebody else changed the row in between. '--if-match' names the version that you
-        saw, '--if-match "*"' accepts any. A value '@file' is read from that file ('@-'
-        from standard input), which keeps secrets off the command line. Commands that
-        delete ask first if a person is at a terminal, unless '--yes' says not to. The
-        file of '--output' is replaced when the answer is complete. If the answer shows
-        a secret, only you can read the file.
+        Answers are printed as tables, or as JSON with '--json'. Options may be
+        anywhere on the line. A command that changes a row reads it first; the change
+        is refused if somebody else changed the row in between. '--if-match' names the
+        version that you saw, '--if-match "*"' accepts any. A value '@file' is read
+        from that file ('@-' from standard input), which keeps secrets off the command
+        line. Commands that delete ask first if a person is at a terminal, unless
+        '--yes' says not to. The file of '--output' is replaced when the answer is
+        complete. If the answer shows a secret, only you can read the file.
         """
 
     static let examples = [
@@ -174,18 +176,5 @@ extension StringProtocol {
         var text = String(self)
         while let last = text.last, isDropped(last) { text.removeLast() }
         return text
-    }
-
-    /// Returns the lines of a paragraph, each of at most so many characters unless a word is longer.
-    func wrapped(to width: Int) -> [String] {
-        var lines: [String] = []
-        for word in split(whereSeparator: \.isWhitespace) {
-            if let last = lines.last, last.count + word.count < width {
-                lines[lines.count - 1] = last + " " + word
-            } else {
-                lines.append(String(word))
-            }
-        }
-        return lines
     }
 }

@@ -10,8 +10,12 @@ enum AdminFiles {
         do throws(FileError) {
             return try (name == "-" ? .standardInput : OpenFile(name, for: .reading)).readToEnd()
         } catch {
-            throw .file("'\(name)' cannot be read.")
+            throw unreadable(name, error)
         }
+    }
+
+    private static func unreadable(_ name: String, _ error: FileError) -> AdminFailure {
+        .file("'\(name)' \(FileStatus.readingFlaw(of: name) ?? "cannot be read: \(error)").")
     }
 
     /// Reads a whole file of text.
@@ -36,8 +40,13 @@ enum AdminFiles {
     /// Opens a file for reading. The length is `nil` unless it is a regular file.
     static func reading(_ name: String) throws(AdminFailure) -> (file: OpenFile, length: Int64?) {
         if name == "-" { return (.standardInput, nil) }
-        guard let file = try? OpenFile(name, for: .reading), let status = try? file.status else {
-            throw .file("'\(name)' cannot be read.")
+        let file: OpenFile
+        let status: FileStatus
+        do throws(FileError) {
+            file = try OpenFile(name, for: .reading)
+            status = try file.status
+        } catch {
+            throw unreadable(name, error)
         }
         guard status.kind != .directory else { throw .file("'\(name)' is a directory.") }
         return (file, status.kind == .regular ? status.size : nil)

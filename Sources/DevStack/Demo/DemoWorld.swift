@@ -77,7 +77,7 @@ public enum DemoWorld {
 
             \(lines.joined(separator: "\n\n"))
 
-            The links allow what \(user) may do below \(bucket)/\(prefix), and expire after some minutes. \
+            The links allow what \(user) may do below \(bucket)/\(prefix), and expire after 15 minutes. \
             \(stranger) may do nothing; with this token the answer is 403:
             \(strangerToken)
 

@@ -7,14 +7,17 @@ enum Timestamp {
     /// Room for the text of any instant, in bytes.
     static let room = 40
 
-    /// Formats an instant as `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds unless they are zero.
+    /// Formats an instant as `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds unless they are zero. They are rounded down, so
+    /// that what happened then is found from the time that is shown.
     static func text(of instant: Date) -> String {
         String(room: room) { append(instant, to: &$0) }
     }
 
     /// Appends the text of an instant. The output needs ``room`` bytes.
     static func append(_ instant: Date, to output: inout OutputSpan<UInt8>) {
-        let milliseconds = Int((instant.timeIntervalSince1970 * 1000).rounded())
+        // A number of seconds is not exact; PostgreSQL's times have microseconds.
+        let microseconds = Int((instant.timeIntervalSince1970 * 1_000_000).rounded())
+        let (milliseconds, _) = divide(microseconds, by: 1000)
         let (day, time) = divide(milliseconds, by: 86_400_000)
         let date = CivilDate(dayNumber: day)
         let (second, fraction) = time.quotientAndRemainder(dividingBy: 1000)

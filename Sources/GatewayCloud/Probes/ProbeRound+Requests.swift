@@ -103,7 +103,8 @@ extension ProbeRound {
         }
     }
 
-    /// The version of the object, so that its removal leaves no earlier version behind.
+    /// The version of the object, so that its removal leaves no earlier version behind, and no delete marker where the
+    /// bucket keeps versions no more: then it is `null`.
     func versionID(in answer: HTTPTransfer.Answer) -> NamedValue? {
         let (field, name) =
             switch bucket.provider {
@@ -111,7 +112,7 @@ extension ProbeRound {
             case .oss: ("x-oss-version-id", "versionId")
             case .gcs: ("x-goog-generation", "generation")
             }
-        guard let id = answer.field(field), id != "null", id.consists(of: .visible, count: 1...1024) else { return nil }
+        guard let id = answer.field(field), id.consists(of: .visible, count: 1...1024) else { return nil }
         return NamedValue(name, id)
     }
 }

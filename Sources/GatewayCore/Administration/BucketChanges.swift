@@ -97,7 +97,7 @@ public struct BucketChanges: Sendable {
         guard let place = new.at(.cdn), let kind = place.cdn?.scheme.credentialKind else { return }
         let old = old?.at(.cdn)
         if old?.credentialID != place.credentialID || old?.cdn?.scheme.credentialKind != kind {
-            let found = try await credentials.get(place.credentialID.lowercaseText).secretKind
+            let found = try await credentials.get(place.credentialID.lowercaseText).kind
             try require(
                 found == kind, "publicEndpoints.cdn.signing.credentialID",
                 "The scheme requires a credential of the kind '\(kind.rawValue)'.")

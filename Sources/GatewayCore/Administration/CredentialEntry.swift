@@ -85,7 +85,7 @@ public struct CredentialEntry: Sendable {
             try require(
                 sessionRole == nil || sessionRole?.endpoint == old.sessionRole?.endpoint, "secretAccessKey",
                 "A new endpoint of the role requires 'secretAccessKey'.")
-            let key = Key(kind: old.secretKind, accessKeyID: old.accessKeyID, secret: old.secretAccessKey)
+            let key = Key(kind: old.kind, accessKeyID: old.accessKeyID, secret: old.secretAccessKey)
             new = credential(id: old.id, key: key, token: old.sessionToken, createdAt: old.createdAt)
         }
         new.previousKey = old.previousKey
@@ -100,7 +100,7 @@ public struct CredentialEntry: Sendable {
 
     private func credential(id: UUID, key: Key, token: Secret<String>?, createdAt: Date) -> StorageCredential {
         StorageCredential(
-            id: id, name: name, secretKind: key.kind, accessKeyID: key.accessKeyID, secretAccessKey: key.secret,
+            id: id, name: name, kind: key.kind, accessKeyID: key.accessKeyID, secretAccessKey: key.secret,
             sessionToken: token, expiresAt: expiresAt, sessionRole: sessionRole, createdAt: createdAt)
     }
 
@@ -131,7 +131,7 @@ public struct CredentialEntry: Sendable {
     private func newKey(over old: StorageCredential) throws(GatewayError) -> Key? {
         var entry = self
         let repeatsName = accessKeyID == nil || accessKeyID == old.accessKeyID
-        if old.secretKind != .accessKey {
+        if old.kind != .accessKey {
             try require(repeatsName, "accessKeyID", "The name of a private key can change only together with the key.")
             // A client may repeat the name as it read it. A new key brings its own.
             entry.accessKeyID = nil
@@ -142,7 +142,7 @@ public struct CredentialEntry: Sendable {
         }
         let key = try entry.enteredKey()
         try require(
-            key.kind == old.secretKind, key.kind == .keyPair ? "keyPair" : "serviceAccount",
+            key.kind == old.kind, key.kind == .keyPair ? "keyPair" : "serviceAccount",
             "The kind of a credential cannot change; create another credential.")
         return key
     }

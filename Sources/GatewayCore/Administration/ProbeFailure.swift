@@ -42,11 +42,18 @@ public enum ProbeFailure: Error, Sendable, Equatable {
     }
 
     /// Codes by which stores say, with any status, that the request may succeed later.
-    public static let temporaryCodes: Set<String> = ["InternalError", "ServiceUnavailable", "SlowDown"]
+    private static let temporaryCodes: Set<String> = ["InternalError", "ServiceUnavailable", "SlowDown"]
 
-    /// Whether the store was too busy or in trouble. What it does not do at all, it refuses with 501.
+    /// Whether a store that answered like this was too busy or in trouble, so that the request may succeed later. What
+    /// it does not do at all, it refuses with 501.
+    public static func isTemporary(status: Int, code: String?) -> Bool {
+        guard status != 501 else { return false }
+        return status == 429 || status >= 500 || code.map(temporaryCodes.contains) ?? false
+    }
+
+    /// Whether the store was too busy or in trouble.
     public var isTemporary: Bool {
-        if case .refused(let status, _) = self { status == 429 || status >= 500 && status != 501 } else { false }
+        if case .refused(let status, let code) = self { Self.isTemporary(status: status, code: code) } else { false }
     }
 
     /// The store's error code, if it sent one.

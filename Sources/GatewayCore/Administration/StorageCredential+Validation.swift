@@ -7,7 +7,7 @@ extension StorageCredential: ValidatedRow {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> StorageCredential {
         try require(name.isLine(1...128), "name", "The name must be one line of 1 to 128 bytes.")
-        switch secretKind {
+        switch kind {
         case .accessKey: try checkAccessKey()
         case .serviceAccount: try checkServiceAccount()
         case .keyPair: try checkKeyPair()
@@ -20,7 +20,7 @@ extension StorageCredential: ValidatedRow {
             expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token can expire."
         )
         try require(
-            sessionRole == nil || secretKind == .accessKey, "sessionRole",
+            sessionRole == nil || kind == .accessKey, "sessionRole",
             "Only an access key can have a session role."
         )
         var credential = self

@@ -49,6 +49,7 @@ public struct LedgerReporting: Sendable {
     /// Reads a page of refusals, counted by time and by the dimensions of the query, newest first.
     public func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
         var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: now())
+        range.beginEarlier(at: LedgerRange.minute)
         let token = PageToken(of: "denials", filters: query.texts)
         var place: DenialQuery.Place?
         if let text = query.pageToken {

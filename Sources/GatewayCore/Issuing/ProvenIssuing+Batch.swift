@@ -163,7 +163,7 @@ extension ProvenIssuing {
 
         /// The answers, in the order of the requests.
         var results: [Result<IssuedURL, GatewayError>] {
-            answers.map { $0 ?? .failure(.unavailable(retryAfter: 1, cause: "an item has no answer")) }
+            answers.map { $0 ?? .failure(.unanswered) }
         }
 
         mutating func answer(_ place: Int, _ result: Result<IssuedURL, GatewayError>) {

@@ -57,6 +57,8 @@ public struct LedgerRange: Sendable, Equatable {
         from = Date(timeIntervalSince1970: (from.timeIntervalSince1970 / step).rounded(.down) * step)
     }
 
+    /// One minute in seconds.
+    static let minute: TimeInterval = 60
     /// One hour in seconds.
     static let hour: TimeInterval = 3600
     /// One day in seconds.

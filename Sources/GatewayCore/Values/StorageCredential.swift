@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A credential that a store issued to the gateway for signing.
 public struct StorageCredential: Sendable, Equatable {
-    /// The kind of secret.
+    /// Kinds of secrets.
     public enum Kind: String, Sendable, CaseIterable, Codable {
         /// An access key ID and its secret text.
         case accessKey = "access-key"
@@ -16,8 +16,8 @@ public struct StorageCredential: Sendable, Equatable {
     public var id: UUID
     /// Unique name for people.
     public var name: String
-    /// The kind of secret.
-    public var secretKind: Kind
+    /// The kind of its secret.
+    public var kind: Kind
     /// Public part: the access key ID, the e-mail address of the service account, or the identifier of the key pair.
     public var accessKeyID: String
     /// Secret part. It is sealed at rest and never shown again.
@@ -49,12 +49,12 @@ public struct StorageCredential: Sendable, Equatable {
 
     /// Creates a storage credential.
     public init(
-        id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
+        id: UUID, name: String, kind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
         sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date
     ) {
         self.id = id
         self.name = name
-        self.secretKind = secretKind
+        self.kind = kind
         self.accessKeyID = accessKeyID
         self.secretAccessKey = secretAccessKey
         self.sessionToken = sessionToken

@@ -107,7 +107,5 @@ extension PostgresOffboarding {
             $0.user.rawValue, $0.tag, $0.change.actor.rawValue, $0.change.requestID,
             $0.change.credential?.rawValue, $0.change.proof?.json,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

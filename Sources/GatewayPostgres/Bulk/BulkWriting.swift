@@ -45,8 +45,6 @@ struct BulkWriting {
         """
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Finds grants that would say the same as another, with the identifier of that one: a live grant, or `nil` for an

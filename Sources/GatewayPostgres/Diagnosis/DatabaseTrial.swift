@@ -88,14 +88,10 @@ public struct DatabaseTrial: Sendable {
 
     static let shares = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock_shared(\(key))") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let takesAlone = Statement<Int32, Bool>("SELECT pg_try_advisory_xact_lock(\(key))") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let commit = Statement<Void, String>("SELECT pg_current_xact_id()::text", onlyReads: true) {
@@ -107,8 +103,6 @@ public struct DatabaseTrial: Sendable {
         "SELECT pg_visible_in_snapshot($1::text::xid8, pg_current_snapshot())", onlyReads: true
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }
 

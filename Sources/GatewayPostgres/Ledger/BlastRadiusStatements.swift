@@ -83,8 +83,6 @@ struct AliveShare: Sendable {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }
 

@@ -114,12 +114,13 @@ extension GrantUseRequest {
         ) {
             $0.parameters
         } decode: { row throws(PostgresError) in
-            GrantUse(
-                grant: try Grant(&row),
-                use: try row.nextJoined(4) { row throws(PostgresError) in
-                    GrantUse.Use(
-                        urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next())
-                })
+            let grant = try Grant(&row)
+            let use = try row.nextJoined(4) { row throws(PostgresError) in
+                GrantUse.Use(
+                    urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next(),
+                    actions: grant.actions)
+            }
+            return GrantUse(grant: grant, use: use)
         }
     }
 }

@@ -72,9 +72,12 @@ enum PolicyHistoryStatements {
     private static let columns = GrantTable.columns.stored(of: "r") + ", r.created_change, r.removed_change"
 
     /// Reads the last change up to an instant. Numbers and times ascend together, since each line gets both under the
-    /// lock.
+    /// lock. Times are shown in milliseconds: what happened within that of the instant has happened.
     static let momentAt = Statement<Date, PolicyMoment>(
-        "SELECT m.seq, m.at FROM policy_moments m WHERE m.at <= $1 ORDER BY m.seq DESC LIMIT 1", onlyReads: true
+        """
+        SELECT m.seq, m.at FROM policy_moments m
+        WHERE m.at < $1 + interval '1 millisecond' ORDER BY m.seq DESC LIMIT 1
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in

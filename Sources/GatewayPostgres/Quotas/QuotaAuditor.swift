@@ -50,7 +50,5 @@ public struct QuotaAuditor: Sendable {
 
     static let repair = Statement<Discrepancy, Int64>("SELECT repair_quota_usage($1, $2, $3)") {
         [$0.quotaID, $0.holder, $0.periodStart]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

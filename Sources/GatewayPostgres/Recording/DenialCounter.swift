@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import GatewayCore
 public import LibPQ
 public import Logging
@@ -15,7 +15,14 @@ public final class DenialCounter: DenialCounting, Service {
     private let connection: PostgresConnection
     private let capacity: Int
     private let logger: Logger
-    private let counts = Mutex<[Denial: Int64]>([:])
+    private let now: @Sendable () -> Date
+    private let counts = Mutex<[Counted: Int64]>([:])
+
+    /// What is counted: refusals of a minute, in minutes since 1970.
+    struct Counted: Hashable {
+        var denial: Denial
+        var minute: Int
+    }
 
     /// Creates a counter.
     ///
@@ -23,23 +30,33 @@ public final class DenialCounter: DenialCounting, Service {
     ///   - connection: Connection for the writes; may be shared.
     ///   - capacity: Maximum number of different refusals between two writes.
     ///   - logger: Receives the reasons why counts cannot be written.
-    public init(connection: PostgresConnection, capacity: Int = 10_000, logger: Logger) {
+    ///   - now: The gateway's clock, which says in which minute a refusal falls.
+    public init(
+        connection: PostgresConnection, capacity: Int = 10_000, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
         self.connection = connection
         self.capacity = capacity
         self.logger = logger
+        self.now = now
     }
 
     /// Counts a refusal without waiting.
     public func count(_ denial: Denial) {
-        counts.withLock { add(1, to: denial, in: &$0) }
+        let minute = Int(now().timeIntervalSince1970 / 60)
+        counts.withLock { add(1, to: Counted(denial: denial, minute: minute), in: &$0) }
     }
 
-    private func add(_ number: Int64, to denial: Denial, in counts: inout [Denial: Int64]) {
-        if counts[denial] != nil || counts.count < capacity {
-            counts[denial, default: 0] += number
+    private func add(_ number: Int64, to counted: Counted, in counts: inout [Counted: Int64]) {
+        if counts[counted] != nil || counts.count < capacity {
+            counts[counted, default: 0] += number
         } else {
-            // Codes are a closed set, so these entries are few.
-            counts[Denial(principal: .anyone, bucket: nil, code: denial.code), default: 0] += number
+            // Codes are a closed set, so these entries are few. If the database is away for long, they keep no minutes.
+            var other = counted
+            other.denial = Denial(principal: .anyone, bucket: nil, code: counted.denial.code)
+            if counts[other] == nil, counts.count >= 2 * capacity {
+                other = counts.keys.first { $0.denial == other.denial } ?? other
+            }
+            counts[other, default: 0] += number
         }
     }
 
@@ -65,25 +82,27 @@ public final class DenialCounter: DenialCounting, Service {
             // The counts are written, though a failover may undo that. Writing them again would count them twice.
             if case .outcomeUnknown = error { return }
             counts.withLock { counts in
-                for (denial, number) in taken {
-                    add(number, to: denial, in: &counts)
+                for (counted, number) in taken {
+                    add(number, to: counted, in: &counts)
                 }
             }
         }
     }
 
-    static let add = Statement<[Denial: Int64], Void>(
+    static let add = Statement<[Counted: Int64], Void>(
         """
         INSERT INTO denials (principal, bucket, code, minute, count)
-        SELECT d.principal, d.bucket, d.code, date_trunc('minute', clock_timestamp()), d.count
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS d (principal, bucket, code, count)
-        ORDER BY d.principal COLLATE "C", d.bucket COLLATE "C", d.code
+        SELECT d.principal, d.bucket, d.code, d.minute, d.count
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[])
+            AS d (principal, bucket, code, minute, count)
+        ORDER BY d.principal COLLATE "C", d.bucket COLLATE "C", d.code, d.minute
         ON CONFLICT (principal, bucket, code, minute) DO UPDATE SET count = denials.count + excluded.count
         """
     ) { counts in
         let rows = counts.map { ($0.key, $0.value) }
         return [
-            rows.map(\.0.principal.rawValue), rows.map { $0.0.bucket?.rawValue ?? "" }, rows.map(\.0.code),
+            rows.map(\.0.denial.principal.rawValue), rows.map { $0.0.denial.bucket?.rawValue ?? "" },
+            rows.map(\.0.denial.code), rows.map { Date(timeIntervalSince1970: TimeInterval($0.0.minute) * 60) },
             rows.map(\.1),
         ]
     }

@@ -19,8 +19,6 @@ enum AdminStatements {
     static func document(_ members: String, from source: String) -> Statement<String, String> {
         Statement("SELECT jsonb_build_object(\(members))::text FROM \(source)") {
             [$0]
-        } decode: { row throws(PostgresError) in
-            try row.next()
         }
     }
 
@@ -29,8 +27,6 @@ enum AdminStatements {
         "SELECT ($1::text::jsonb || jsonb_build_object('changedSecrets', $2::text[]))::text"
     ) {
         [$0.document, $0.secrets]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Makes a statement that locks the row with the identifier `$1` and returns the scope that its changes touch.

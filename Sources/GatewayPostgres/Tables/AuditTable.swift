@@ -55,8 +55,6 @@ enum AuditTable {
             $0.act.operation.rawValue, $0.act.kind.rawValue, $0.act.identifier, details.map(\.key),
             details.map(\.value),
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let listing = PagedList(

@@ -81,8 +81,6 @@ enum BucketTable {
         "SELECT EXISTS (SELECT FROM grants g WHERE g.bucket = $1 AND g.removed_at IS NULL)"
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let delete = Statement<String, Void>("DELETE FROM buckets b WHERE b.name = $1") { [$0] }

@@ -48,8 +48,6 @@ enum EventSecretTable {
         "DELETE FROM event_secrets s WHERE s.bucket = $1 RETURNING s.name"
     ) {
         [$0.rawValue]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }
 

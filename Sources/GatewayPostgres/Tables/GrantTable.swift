@@ -42,8 +42,6 @@ enum GrantTable {
     /// Locks the bucket against removal until the grant is committed. Returns no row if the bucket is gone.
     static let lockBucket = Statement<String, Bool>("SELECT true FROM buckets b WHERE b.name = $1 FOR KEY SHARE") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Lets one transaction after another add templates for a principal and bucket.
@@ -64,8 +62,6 @@ enum GrantTable {
         """
     ) {
         [$0.principal, $0.bucket]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let read = AdminStatements.read(
@@ -90,8 +86,6 @@ enum GrantTable {
         "SELECT grant_document(r)::text FROM grants r WHERE r.id = $1::text::uuid AND r.removed_at IS NULL"
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Finds another live grant that says the same, whatever its note, by the index that allows only one.
@@ -113,8 +107,6 @@ enum GrantTable {
             grant.actions.contains(.deleteObject), conditions ?? "{}",
             grant.notBefore, grant.notAfter,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// The key of a grant `g`: principal, bucket, prefix, kind of prefix and effect. See `grant_key`.

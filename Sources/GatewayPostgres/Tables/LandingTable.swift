@@ -124,8 +124,6 @@ enum LandingTable {
         "SELECT prune_landings($1, $2, $3)"
     ) {
         [$0.keepDays, $0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }
 

@@ -33,8 +33,6 @@ enum MultipartUploadTable {
             """
         ) {
             written.parameters(of: $0)
-        } decode: { row throws(PostgresError) in
-            try row.next()
         }
     }()
 
@@ -68,8 +66,6 @@ enum MultipartUploadTable {
     /// Once the store has refused the parts of an attempt, they are in no object.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(moving) {
         Self.parameters($0.id, $0.from, $0.to)
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Changes the state of an upload from one that is known, and adds an audit row for it. The row has the state
@@ -97,8 +93,6 @@ enum MultipartUploadTable {
             $0.admin.proof?.json,
         ]
         return Self.parameters($0.id, [$0.from], $0.to) + audited
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     private static let moving = """
@@ -211,8 +205,6 @@ enum MultipartUploadTable {
         "SELECT prune_multipart_uploads($1, $2, $3)"
     ) {
         [$0.keepDays, $0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }
 

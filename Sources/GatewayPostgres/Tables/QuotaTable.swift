@@ -86,8 +86,6 @@ enum QuotaTable {
             $0.id, $0.principal.rawValue, $0.bucket?.rawValue, $0.action?.rawValue, $0.metric.rawValue,
             $0.period.rawValue, $0.sharing.rawValue,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let document = AdminStatements.document(

@@ -38,8 +38,6 @@ enum RefusalTable {
         "SELECT prune_refusals($1, $2, $3, $4)"
     ) {
         [$0.keepDays, $0.keepRows, $0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     /// Reads the refusals of a request, in their order.

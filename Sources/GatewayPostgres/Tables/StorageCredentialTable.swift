@@ -20,7 +20,7 @@ struct StorageCredentialTable: Sendable {
         Column("sealed") { $0.sealed.bytes },
         Column("key_id") { $0.sealed.keyID },
         Column("expires_at", as: "expiresAt") { $0.credential.expiresAt },
-        Column("kind", as: "kind", isFixed: true) { $0.credential.secretKind.rawValue },
+        Column("kind", as: "kind", isFixed: true) { $0.credential.kind.rawValue },
         Column("session_role", as: "sessionRole", .json) { $0.role },
         Column("created_at", as: "createdAt"))
 
@@ -145,7 +145,7 @@ struct SealedStorageCredential: Sendable {
             throw .doesNotOpen(keyID: sealed.keyID)
         }
         return StorageCredential(
-            id: id, name: name, secretKind: kind, accessKeyID: accessKeyID,
+            id: id, name: name, kind: kind, accessKeyID: accessKeyID,
             secretAccessKey: Secret(secrets.secretAccessKey),
             sessionToken: secrets.sessionToken.map { Secret($0) }, expiresAt: expiresAt, sessionRole: sessionRole,
             createdAt: createdAt)
@@ -178,7 +178,7 @@ extension AdminTable<StorageCredential> {
             read: table.read, page: table.page, lockRow: StorageCredentialTable.lock,
             update: { change, transaction in
                 let writing = try StorageCredentialTable.Writing(change.row, sealedWith: keys)
-                let hasNewPrivateKey = change.row.secretKind == .serviceAccount && !change.changedSecrets.isEmpty
+                let hasNewPrivateKey = change.row.kind == .serviceAccount && !change.changedSecrets.isEmpty
                 try transaction.perform(StorageCredentialTable.update, (writing, hasNewPrivateKey))
             },
             delete: { removal, transaction in
@@ -192,7 +192,7 @@ extension StorageCredential {
     /// The members, as requests name them, whose secrets another state has not or has differently.
     fileprivate func changedSecrets(from old: StorageCredential) -> [String] {
         let secret =
-            switch secretKind {
+            switch kind {
             case .accessKey: "secretAccessKey"
             case .serviceAccount: "serviceAccount.private_key"
             case .keyPair: "keyPair.privateKey"

@@ -24,7 +24,5 @@ enum StoreEventTable {
             $0.bucket.rawValue, $0.objects.map(\.key.rawValue), $0.objects.map(\.madeAt), $0.objects.map(\.size),
             $0.objects.map(\.etag), $0.objects.map(\.callbackID),
         ]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

@@ -118,8 +118,6 @@ struct TicketTable: Sendable {
         "SELECT r.revoked_at FROM ticket_revocations r WHERE r.principal = $1", onlyReads: true
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let document = AdminStatements.document(

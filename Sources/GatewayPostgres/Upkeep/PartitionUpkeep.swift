@@ -143,8 +143,6 @@ extension PartitionUpkeep {
         "SELECT day::text FROM expired_issuances_days($1, $2) AS day", onlyReads: true
     ) {
         [$0.keepDays, $0.now]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let emptyPartition = Statement<(day: String, keepDays: Int32, now: Date), Void>(
@@ -155,39 +153,27 @@ extension PartitionUpkeep {
         "SELECT drop_issuances_partition($1::text::date, $2, $3)"
     ) {
         [$0.day, $0.keepDays, $0.now]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let pruneDeletions = Statement<(now: Date, most: Int32), Int32>("SELECT prune_deletions($1, $2)") {
         [$0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let prunePolicyLog = Statement<(now: Date, most: Int32), Int32>("SELECT prune_policy_log($1, $2)") {
         [$0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let pruneTickets = Statement<(now: Date, most: Int32), Int32>("SELECT prune_tickets($1, $2)") {
         [$0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let pruneCounters = Statement<(now: Date, most: Int32), Int32>("SELECT prune_counters($1, $2)") {
         [$0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let pruneDenials = Statement<(keepDays: Int32, now: Date, most: Int32), Int32>(
         "SELECT prune_denials($1, $2, $3)"
     ) {
         [$0.keepDays, $0.now, $0.most]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

@@ -75,21 +75,15 @@ public struct UsageUpkeep: Service {
 extension UsageUpkeep {
     static let sum = Statement<Int32, Bool>("SELECT sum_issuances($1)") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let sumCallers = Statement<Void, Bool>("SELECT sum_callers()") {
         []
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let sumLandings = Statement<(most: Int32, eventSeconds: Double), Bool>(
         "SELECT sum_landings($1, make_interval(secs => $2))"
     ) {
         [$0.most, $0.eventSeconds]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

@@ -33,15 +33,11 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
         "SELECT begin_remote_upload($1, $2, $3, $4) IS NULL"
     ) {
         [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.contentType]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     static let bind = Statement<(upload: RemoteUpload, id: String), [String]?>(
         "SELECT remote_upload_types($1, $2, $3, $4)"
     ) {
         [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.id]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 }

@@ -40,10 +40,12 @@ struct DevCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Port of the gateway.", valueName: "port"))
+    @Option(help: ArgumentHelp("Port of the gateway, 1 to 65535.", valueName: "port"))
     var port: UInt16 = 8080
 
-    @Option(name: .customLong("store-port"), help: ArgumentHelp("Port of the object store.", valueName: "port"))
+    @Option(
+        name: .customLong("store-port"),
+        help: ArgumentHelp("Port of the object store, 1 to 65535.", valueName: "port"))
     var storePort: UInt16 = 9000
 
     @Flag(
@@ -51,7 +53,8 @@ struct DevCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Serve http://127.0.0.1:7080/distribute-token.json, where the sample of the OSS SDK for iOS gets its \
-            credentials. It asks for no password: every program on this machine gets the demo user's credentials.
+            credentials. It asks for no password: every program on this machine gets the
+            demo user's credentials.
             """))
     var servesOSSSample = false
 

@@ -17,11 +17,11 @@ struct QualifyCommand: AsyncParsableCommand {
         commandName: "qualify",
         abstract: "Test whether a bucket's store enforces what links bind.",
         discussion: """
-            Sends the store rightful requests, and requests with one thing changed, which it
-            has to refuse: links for uploads and downloads, forms, parts, temporary
+            Sends the store rightful requests, and requests with one thing changed, which
+            it has to refuse: links for uploads and downloads, forms, parts, temporary
             credentials and signatures. It reads the bucket and its credential from the
-            database, with the settings of 'sluice serve', and signs as the gateway does. It
-            consults no grants and writes nothing to the database.
+            database, with the settings of 'sluice serve', and signs as the gateway does.
+            It consults no grants and writes nothing to the database.
 
             All objects lie below sluice-qualify/ and a random name in the bucket, and are
             removed at the end. About 200 requests are sent for each scheme. The store's
@@ -29,8 +29,8 @@ struct QualifyCommand: AsyncParsableCommand {
             the service that opens sessions.
 
             'broken' means that a holder of a link can do more than the link says. 'noted'
-            means that the store is lenient without breaking a promise. 'notJudged' says why.
-            Not judged at all: who else has access to the bucket, TLS, and durability.
+            means that the store is lenient without breaking a promise. 'notJudged' says
+            why. Not judged at all: who else has access to the bucket, TLS, and durability.
 
             Ctrl-C ends the checks and removes what was made; a second one ends the command
             at once.

@@ -13,13 +13,13 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         commandName: "rotate-master-key",
         abstract: "Seal all stored secrets with the first of the master keys.",
         discussion: """
-            To change the master key, put a line 'id:base64' with the new key after the
-            old one and reload or restart every gateway. Then put the new line first, since
-            the first key seals, and reload every gateway again. Run this command with both
+            To change the master key, put a line 'id:base64' with the new key after the old
+            one and reload or restart every gateway. Then put the new line first, since the
+            first key seals, and reload every gateway again. Run this command with both
             keys, and reload the gateways with the new key only. Write an old key that has
             no identifier as 'default:base64'. While a gateway runs that does not seal with
-            the new key, this command names it and seals nothing. The exit status is 1 then,
-            and if a row cannot be opened with these keys.
+            the new key, this command names it and seals nothing. The exit status is 1
+            then, and if a row cannot be opened with these keys.
             """
     )
 

@@ -1,3 +1,5 @@
+import Terminal
+
 /// A setting of the gateway, by its key in the configuration file. This is the only list of settings.
 ///
 /// The environment variable is `SLUICE_` followed by the key in upper case, with `_` for `.` and `-`.
@@ -123,6 +125,10 @@ enum SettingName: String, CaseIterable {
 
     /// The settings as the help text lists them, two lines each: variable and key, and below them the meaning.
     static var table: String {
-        allCases.map { "\($0.variable)  \($0.rawValue)\n    \($0.meaning)" }.joined(separator: "\n")
+        // The width of help is that of a terminal that nobody has widened.
+        allCases.map { name in
+            (["\(name.variable)  \(name.rawValue)"] + name.meaning.wrapped(to: 75).map { "    " + $0 })
+                .joined(separator: "\n")
+        }.joined(separator: "\n")
     }
 }

@@ -49,7 +49,7 @@ private struct WeekParts {
                 pool: PostgresPool(
                     try configuration(PostgresPolicySource.sessionSettings), size: 1, logger: logger),
                 keys: settings.masterKeys, logger: logger))
-        let denials = DenialCounter(connection: background, logger: logger)
+        let denials = DenialCounter(connection: background, logger: logger, now: now)
         let refusals = PostgresRefusals(connection: background, pool: pool, logger: logger)
         let ledgerClock = LedgerClock(
             maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)

@@ -74,7 +74,7 @@ struct SharedParts {
             opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),
             limits: .init(maxPerSecond: settings.sessionsPerSecond), now: now)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)
-        denials = DenialCounter(connection: connections.background, logger: logger)
+        denials = DenialCounter(connection: connections.background, logger: logger, now: now)
         refusals = PostgresRefusals(
             connection: connections.background, pool: connections.ledgerPool, logger: logger)
         loops = try (0..<settings.http.threads).map { _ in try EventLoop() }

@@ -189,7 +189,7 @@ struct GeneratedWorld: CustomStringConvertible {
         tables.bucket = bucket
         var credential = Fixture.credential()
         if scheme.credentialKind == .serviceAccount {
-            credential.secretKind = .serviceAccount
+            credential.kind = .serviceAccount
             credential.secretAccessKey = Secret(TestKey.pem)
         }
         tables.credential = credential

@@ -471,6 +471,11 @@ const steps = {
     await expectSame(kit, client, done, bytes);
     const error = await refused(client.sendForm(form, new Blob([bytesOf(70_000)], { type: "image/png" })));
     expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
+    const named = await client.form({
+      bucket: kit.bucket, keyStartsWith: `${kit.folder}named/`, contentTypes: ["image/png"], maxBytes: 60_000 });
+    const sent = await client.sendForm(named, new File([bytes], "my own.png", { type: "image/png" }));
+    expect(sent.key === `${kit.folder}named/my own.png`, "the key that the client named", sent.key);
+    await expectSame(kit, client, sent, bytes);
   },
 
   async slowForm(kit) {
@@ -693,6 +698,9 @@ const steps = {
 
   async otherFile(kit) {
     const { mkdir, readFile, utimes, writeFile } = await import("node:fs/promises");
+    // Its length is not what can be read.
+    const error = await refused(clientOf(kit).upload("/dev/zero", { bucket: kit.bucket, key: `${kit.folder}device` }));
+    expect(error.code === "InvalidArgument" && error.source === "client", "no file", String(error));
     const first = await readFile(kit.file("six.bin"));
     const second = Buffer.from(bytesOf(6 * MiB));
     // Files of the same length and time: one that is written again, and one of the same name elsewhere.

@@ -18,7 +18,7 @@ extension StorageCredential: AdminResource {
     func write(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("name", name)
-        json.member("kind", secretKind.rawValue)
+        json.member("kind", kind.rawValue)
         json.member("accessKeyID", accessKeyID)
         json.member("hasSessionToken", sessionToken != nil)
         json.member("expiresAt", expiresAt)

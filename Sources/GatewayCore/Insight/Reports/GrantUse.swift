@@ -48,22 +48,25 @@ public struct GrantUse: Sendable, Equatable {
 
         /// Creates a use from the first and the last key in byte order. Any prefix that these two share is shared by
         /// all keys between them.
-        public init(urls: Int64, lastAt: Date, firstKey: String, lastKey: String) {
+        ///
+        /// - Parameter actions: Those of the grant. One that permits listings covers folders and no single keys.
+        public init(urls: Int64, lastAt: Date, firstKey: String, lastKey: String, actions: Set<Action>) {
             self.urls = urls
             self.lastAt = lastAt
-            tightestPrefix = Self.prefix(of: firstKey, and: lastKey)
+            tightestPrefix = Self.prefix(of: firstKey, and: lastKey, isFolder: actions.contains(.listObjects))
         }
 
         /// The key or, of a form that leaves the name to the client, the directory of its objects.
-        private static func place(of key: String) -> [UInt8] {
-            guard let start = PostPolicyRequest.start(ofKey: key).map({ Array($0.utf8) }) else {
+        private static func place(of key: String, isFolder: Bool) -> [UInt8] {
+            guard let start = PostPolicyRequest.start(ofKey: key) ?? (isFolder ? key : nil) else {
                 return Array(key.utf8)
             }
-            return Array(start.prefix(1 + (start.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
+            let bytes = Array(start.utf8)
+            return Array(bytes.prefix(1 + (bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1)))
         }
 
-        private static func prefix(of first: String, and last: String) -> ExactText {
-            let (first, last) = (place(of: first), place(of: last))
+        private static func prefix(of first: String, and last: String, isFolder: Bool) -> ExactText {
+            let (first, last) = (place(of: first, isFolder: isFolder), place(of: last, isFolder: isFolder))
             if first == last { return ExactText(String(decoding: first, as: UTF8.self)) }
             let alike = zip(first, last).prefix { $0 == $1 }.count
             let end = first[..<alike].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0

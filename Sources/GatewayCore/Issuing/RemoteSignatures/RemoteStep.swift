@@ -38,7 +38,7 @@ struct RemoteStep {
     func signer() throws(Refusal) -> (Bucket, StorageCredential) {
         guard let bucket = policy.bucket else { throw .noSuchBucket }
         guard let credential = policy.credential else { throw .failed(.unusableCredential(of: bucket)) }
-        guard scheme.fits(bucket), credential.secretKind == .accessKey else {
+        guard scheme.fits(bucket), credential.kind == .accessKey else {
             throw .unmet(
                 .notEnforceable(reason: "The bucket takes no signatures of this kind; " + Self.otherDeliveries))
         }

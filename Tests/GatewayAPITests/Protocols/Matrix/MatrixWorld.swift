@@ -153,7 +153,7 @@ struct MatrixWorld: CustomStringConvertible {
     func credential() -> StorageCredential {
         var credential = StubPolicy.credential()
         if isServiceAccount {
-            credential.secretKind = .serviceAccount
+            credential.kind = .serviceAccount
             credential.secretAccessKey = Secret(TestKey.pem)
         }
         credential.sessionRole?.service = provider == .oss ? .alibaba : .aws

@@ -13,9 +13,10 @@ struct FileSource: Sendable {
     /// Tells the file, as it was, from others of its path and size.
     let version: String
 
+    /// Looks at a file. A symbolic link stands for the file to which it leads.
     init(_ url: URL) throws {
-        self.url = url
-        (size, version) = try Self.state(of: url)
+        self.url = url.resolvingSymlinksInPath()
+        (size, version) = try Self.state(of: self.url)
     }
 
     var whole: Range<Int64> { 0..<size }
@@ -27,6 +28,9 @@ struct FileSource: Sendable {
 
     private static func state(of url: URL) throws -> (size: Int64, version: String) {
         let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        guard attributes[.type] as? FileAttributeType == .typeRegular else {
+            throw SluiceError(.client, .invalidArgument, detail: "\(url.path) is not a regular file.")
+        }
         let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
         let inode = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
         // Programs cannot set the time at which attributes changed. Foundation tells it on Apple's systems only. A URL

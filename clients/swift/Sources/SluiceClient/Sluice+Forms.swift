@@ -25,11 +25,20 @@ extension Sluice {
                         onSent: { control.note(0, max(0, $0 - (length - source.size)), of: source.size) })
                 }
                 control.note(0, source.size, of: source.size)
+                let key = form.key.replacingOccurrences(of: "${filename}", with: Self.quoted(file.lastPathComponent))
                 return UploadResult(
-                    id: form.id, bucket: form.bucket, key: form.key, size: source.size, etag: answer.head.etag,
+                    id: form.id, bucket: form.bucket, key: key, size: source.size, etag: answer.head.etag,
                     state: nil, parts: nil)
             }
         }
+    }
+}
+
+extension Sluice {
+    /// The name of a file as browsers write it.
+    fileprivate static func quoted(_ fileName: String) -> String {
+        fileName.replacingOccurrences(of: "\"", with: "%22").replacingOccurrences(of: "\n", with: "%0A")
+            .replacingOccurrences(of: "\r", with: "%0D")
     }
 }
 
@@ -42,10 +51,8 @@ extension Sluice.Form {
         for (name, value) in all {
             text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
         }
-        // As browsers write names.
-        let quoted = fileName.replacingOccurrences(of: "\"", with: "%22").replacingOccurrences(of: "\n", with: "%0A")
-            .replacingOccurrences(of: "\r", with: "%0D")
-        text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(quoted)\"\r\n"
+        let name = Sluice.quoted(fileName)
+        text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n"
         text += "Content-Type: application/octet-stream\r\n\r\n"
         return Data(text.utf8)
     }

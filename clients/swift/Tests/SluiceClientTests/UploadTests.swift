@@ -384,6 +384,22 @@ extension RunningTests {
             }
             #expect(error?.source == .store)
             #expect(error?.code == .entityTooLarge)
+            // The client names the object. A symbolic link stands for the file to which it leads.
+            request.keyPrefix = nil
+            request.keyExtension = nil
+            request.keyStartsWith = "\(world.folder)named/"
+            let named = try await client.form(request)
+            let file = try directory.file("target.png", bytes(40_000))
+            let link = file.deletingLastPathComponent().appendingPathComponent("my own.png")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+            let sent = try await client.sendForm(named, file: link).value
+            #expect(sent.key == "\(world.folder)named/my own.png")
+            let linked = try await content(sent.bucket, sent.key)
+            expectSame(linked, bytes(40_000))
+            let device = await refusal {
+                try await client.sendForm(named, file: URL(fileURLWithPath: "/dev/zero")).value
+            }
+            #expect(device?.code == .invalidArgument)
         }
     }
 }

@@ -1,4 +1,4 @@
-// Uploads and downloads by links of a Sluice gateway, in browsers and in Node 18. sluice.d.ts describes every function.
+// Uploads and downloads by links of a Sluice gateway, in browsers and in Node 18. See sluice.d.ts.
 
 const MiB = 1 << 20;
 const maxParts = 10_000;
@@ -264,26 +264,20 @@ const sourceOfBlob = (blob) => ({
 });
 
 async function sourceOfPath(path) {
-  const [{ createReadStream }, files] = [await node("fs"), await node("fs/promises")];
+  const { createReadStream, promises } = await node("fs");
   const { resolve } = await node("path");
   const state = async () => {
-    const found = await files.stat(path);
-    if (!found.isFile()) throw failure("client", "InvalidArgument", `${path} is not a regular file.`);
+    const found = await promises.stat(path);
+    if (!found.isFile()) throw failure("client", "InvalidArgument", `${path} is not a file.`);
     const { size, mtimeMs, ctimeMs, ino } = found;
-    // Programs can set mtime. They cannot set ctime.
-    return { size, version: [resolve(path), ino, mtimeMs, ctimeMs].join() };
+    // Programs can set mtime, but not ctime.
+    return { size, version: [resolve(path), ino, size, mtimeMs, ctimeMs].join() };
   };
   const { size, version } = await state();
-  const isUnchanged = async () => {
-    const now = await state().catch((error) => {
-      if (error.code === "ENOENT") return {};
-      throw error;
-    });
-    return now.size === size && now.version === version;
-  };
+  const isUnchanged = async () => (await state().catch(() => ({}))).version === version;
   async function* read(start, end) {
     try {
-      if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 });
+      if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 1 << 18 });
     } catch (error) {
       throw (await isUnchanged()) ? error : fileChanged();
     }
@@ -308,7 +302,7 @@ async function sourceOf(file) {
   return sourceOfBlob(file instanceof Blob ? file : new Blob([file]));
 }
 
-// What `fetch` would send of a form with this file, of which only the surroundings are held in memory.
+// What `fetch` would send of a form with this file. Only the surroundings are held in memory.
 async function sourceOfForm(data, name, source) {
   data.append("file", new Blob([], { type: source.type }), name);
   const form = new Response(data);
@@ -536,7 +530,7 @@ const sinkOfStream = (stream, signal) => {
   };
 };
 
-// The file gets its name once it is complete. A later program can go on.
+// The file gets its name once it is complete.
 async function sinkOfPath(path, store, object) {
   const files = await node("fs/promises");
   const partial = `${path}.sluice-part`;
@@ -896,9 +890,8 @@ export class Sluice {
         throw await explained(error, source);
       }
     });
-    const { id, bucket } = form;
-    const key = form.key.split("${filename}").join(name);
-    return { id, bucket, key, size: total, etag: unquoted(answer.header("etag")) };
+    const { id, bucket, key } = form;
+    return { id, bucket, key: key.replace("${filename}", () => name), size: total, etag: unquoted(answer.header("etag")) };
   }
 
   async download({ bucket, key, versionID, response, expiresIn }, { to, signal, onProgress } = {}) {

@@ -30,6 +30,9 @@ final class LogOutput: Sendable {
     /// Time in seconds after which a caller writes the lines itself, because the thread that should has been held up.
     private static let patience = 0.008
 
+    /// Time for which the caller waits until an urgent line is written.
+    private static let urgentPatience = DispatchTimeInterval.milliseconds(100)
+
     private struct State {
         var unwritten: [UInt8] = []
         /// An empty buffer for new lines while others are being written.
@@ -60,22 +63,30 @@ final class LogOutput: Sendable {
     ///
     /// - Parameter now: The time of the line.
     func write(at now: Date, isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
-        let (isFirst, isDue) = state.withLock { state in
+        let (isFirst, isDue, isAwaited) = state.withLock { state in
             append(&state.unwritten, &state.clock)
             state.taken += 1
             // Whoever reads the log is slow. Waiting for it would not help.
             let isStuck = state.writingSince.map { now.timeIntervalSince($0) > Self.patience } ?? false
-            let isDue = isUrgent && !isStuck || state.unwritten.count > Self.mostUnwritten
-            guard state.isScheduled else {
+            var isDue = state.unwritten.count > Self.mostUnwritten
+            let isFirst = !state.isScheduled
+            if isFirst {
                 state.isScheduled = true
                 state.heldSince = now
-                return (true, isDue)
+            } else if state.writingSince == nil {
+                isDue = isDue || now.timeIntervalSince(state.heldSince) > Self.patience
             }
-            let isLate = state.writingSince == nil && now.timeIntervalSince(state.heldSince) > Self.patience
-            return (false, isLate || isDue)
+            return (isFirst, isDue, isUrgent && !isStuck)
         }
         if isDue {
             flush()
+        } else if isAwaited {
+            let isWritten = DispatchSemaphore(value: 0)
+            queue.async {
+                self.writeOut()
+                isWritten.signal()
+            }
+            _ = isWritten.wait(timeout: .now() + Self.urgentPatience)
         } else if isFirst {
             queue.asyncAfter(deadline: .now() + Self.delay) { self.writeOut() }
         }

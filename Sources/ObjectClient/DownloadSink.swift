@@ -95,7 +95,7 @@ final class DownloadSink: Sendable {
             let length = head["Content-Length"].flatMap { Int64($0) }
             if head.status == 206 {
                 guard state.bytes > 0 else {
-                    state.failure = .unreachable("The store answered a part, though the whole object was asked for.")
+                    state.failure = .different("The store answered a part, though the whole object was asked for.")
                     return nil
                 }
                 guard let range = ContentRange(head["Content-Range"] ?? ""), range.start == state.bytes else {

@@ -5,19 +5,23 @@ import ObjectClient
 /// The files of a command, and the object that each becomes.
 enum UploadList {
     /// One file.
-    struct Item: Sendable, Equatable {
+    struct Item: Sendable {
         var path: String
         var address: ObjectAddress
         /// Whether standard input is meant, and not a file.
         var isInput = false
-        /// What was found in a directory. Something else may have its name when it is its turn.
-        var found: FileIdentity?
+        /// The directory in which it was found, if a directory was named. Another one may have its name by now.
+        var directory: (path: String, identity: FileIdentity)?
 
-        /// Looks at the file.
+        /// Looks at the file. One that was found in a directory is still in that directory, and is no symbolic link.
         func look() throws(ClientFailure) -> LocalFile {
             let file = try LocalFile(path)
-            guard found == nil || found == file.identity else {
-                throw .file("'\(path)' was replaced since the directory was read.")
+            guard let directory else { return file }
+            let found = try? FileStatus(withoutFollowing: path)
+            let place = try? FileStatus(directory.path)
+            guard found.map(FileIdentity.init) == file.identity, place.map(FileIdentity.init) == directory.identity
+            else {
+                throw .file("'\(path)' is a symbolic link now, or in another directory than when it was found.")
             }
             return file
         }
@@ -50,7 +54,7 @@ enum UploadList {
                 let files = try content(of: name, below: "").sorted { $0.path < $1.path }
                 guard !files.isEmpty else { throw .file("There is no file in '\(name)'.") }
                 items += files.map { file in
-                    Item(path: "\(name)/\(file.path)", address: target.appending(file.path), found: file.identity)
+                    Item(path: "\(name)/\(file.path)", address: target.appending(file.path), directory: file.directory)
                 }
             } else {
                 let file = FileName.last(name)
@@ -70,18 +74,18 @@ enum UploadList {
     /// The regular files below a directory, by path. Symbolic links are left out: they may lead anywhere.
     private static func content(
         of directory: String, below place: String
-    ) throws(ClientFailure) -> [(path: String, identity: FileIdentity)] {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-            throw .file("'\(directory)' cannot be read.")
-        }
-        var files: [(path: String, identity: FileIdentity)] = []
+    ) throws(ClientFailure) -> [(path: String, directory: (path: String, identity: FileIdentity))] {
+        guard let identity = (try? FileStatus(directory)).map(FileIdentity.init),
+            let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
+        else { throw .file("'\(directory)' cannot be read.") }
+        var files: [(path: String, directory: (path: String, identity: FileIdentity))] = []
         for name in names {
             let path = "\(directory)/\(name)"
             guard let status = try? FileStatus(withoutFollowing: path) else {
                 throw .file("'\(path)' cannot be read, or has a name that is not UTF-8.")
             }
             switch status.kind {
-            case .regular: files.append((place + name, FileIdentity(status)))
+            case .regular: files.append((place + name, (directory, identity)))
             case .directory: files += try content(of: path, below: "\(place)\(name)/")
             case .other: continue
             }

@@ -260,7 +260,7 @@ import Testing
         let answer = try await site.client().call("GET", "/readyz")
         guard answer.status != 200 else { return }
         // A change of policy by another test holds up recordings for moments, and so does a busy machine.
-        try await waitUntil("the gateway is ready, which was not: \(answer.text)") {
+        try await waitUntil("the gateway is ready, which was not: \(answer.text)", seconds: 5) {
             try await site.client().call("GET", "/readyz").status == 200
         }
     }

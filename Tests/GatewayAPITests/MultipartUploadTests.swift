@@ -117,7 +117,7 @@ struct MultipartUploadTests {
         gateway.uploads.uploads.withLock { $0 = own }
         gateway.uploads.failure.withLock { $0 = .notFound(.multipartUpload) }
         #expect(await gateway.send(.get, path, token: "user-token").status == 409)
-        #expect(await gateway.send(.get, Self.path, token: "user-token").string("state") == "aborted")
+        #expect(await gateway.send(.get, Self.path, token: "user-token").string("state") == "aborting")
     }
 
     @Test("completes when it is asked again with the same key after the store gave no answer")

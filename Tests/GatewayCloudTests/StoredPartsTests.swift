@@ -128,7 +128,7 @@ import Testing
         _ = try await atStore("<Error><Code>\(code)</Code></Error>", status: status) { desk, upload in
             await #expect(throws: error) { try await desk.parts(upload.id) }
             // Whoever goes on with an upload that is gone begins anew.
-            #expect(desk.rows.state(of: upload.id) == (code == "NoSuchUpload" ? .aborted : .open))
+            #expect(desk.rows.state(of: upload.id) == (code == "NoSuchUpload" ? .aborting : .open))
         }
     }
 }

@@ -108,7 +108,7 @@ export function bucketWizard(page) {
     }
     return card(
       "Which credential signs for it?",
-      { text: "It needs this one bucket alone: to read, write, list and delete objects, and to list and abort uploads in parts. 'Stores' in the documentation has the policy to paste." },
+      { text: "It needs this one bucket alone: to read, write, list and delete objects, to list the parts of uploads, and to abort these uploads. 'Stores' in the documentation has the policy to paste." },
       list,
       next ? h("p", { class: "faint" }, "The newest 50 are shown.") : null,
       trouble,

@@ -76,9 +76,10 @@ struct AdminCall {
         var count: Int?
     }
 
-    /// Sends a dry run: before a command that removes what it finds, so that it removes exactly these rows, and before
-    /// a person is asked how many rows may go. `nil` for other commands, for one that is a dry run itself or names the
-    /// version that it expects, and for a body that can be read only once.
+    /// Sends a dry run: before a command that removes what it finds, so that it removes exactly these rows (with an
+    /// idempotency key, whatever there is by then), and before a person is asked how many rows may go. `nil` for other
+    /// commands, for one that is a dry run itself or names the version that it expects, and for a body that can be read
+    /// only once.
     private func rehearse(_ value: ContractValue?) throws(AdminFailure) -> Rehearsal? {
         let namesRows = command.rehearses(model)
         guard !isDryRun(value),

@@ -15,7 +15,8 @@ enum AdminFiles {
     }
 
     private static func unreadable(_ name: String, _ error: FileError) -> AdminFailure {
-        .file("'\(name)' \(FileStatus.readingFlaw(of: name) ?? "cannot be read: \(error)").")
+        if name == "-" { return .file("Standard input cannot be read: \(error).") }
+        return .file("'\(name)' \(FileStatus.readingFlaw(of: name) ?? "cannot be read: \(error)").")
     }
 
     /// Reads a whole file of text.

@@ -11,12 +11,10 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     private let pool: PostgresPool
     private let now: @Sendable () -> Date
     private let finds: Gathering<UUID, [UUID: MultipartUpload]>
-    private let reservations: Reservations
-    /// Reservations at uploads that somebody else has locked, one after another.
-    private let patientReservations: Reservations
+    private let reservations: Gathering<PartRequest, [PartRequest: PartReservation]>
+    /// Reservations at uploads that somebody else has locked.
+    private let patientReservations: Gathering<PartRequest, [PartRequest: Result<PartReservation, GatewayError>]>
     private let logger: Logger
-
-    private typealias Reservations = Gathering<PartRequest, [PartRequest: PartReservation]>
 
     /// Requests in one statement. More would make single parts wait longer for the many of others.
     private static let requestsAtOnce = 32
@@ -35,18 +33,46 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
             let uploads = try await Self.execute(MultipartUploadTable.find, Array(ids), in: pool)
             return Dictionary(uploads.map { ($0.id, $0) }) { first, _ in first }
         }
-        func gathering(upTo count: Int, waits: Bool) -> Reservations {
-            Gathering(joinsCurrent: false, maxItems: count) { requests throws(GatewayError) in
-                let requests = Array(requests)
-                var reserved: [PartRequest: PartReservation] = [:]
-                for row in try await Self.execute(MultipartUploadTable.reserve, (requests, waits), in: pool) {
-                    reserved[requests[Int(row.place) - 1]] = row.answer
-                }
-                return reserved
-            }
+        reservations = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) { requests throws(GatewayError) in
+            try await Self.reserve(Array(requests), waits: false, in: pool)
         }
-        reservations = gathering(upTo: Self.requestsAtOnce, waits: false)
-        patientReservations = gathering(upTo: 1, waits: true)
+        patientReservations = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) {
+            (requests) async throws(GatewayError) in await Self.reserveOneByOne(requests, in: pool)
+        }
+    }
+
+    private static func reserve(
+        _ requests: [PartRequest], waits: Bool, in pool: PostgresPool
+    ) async throws(GatewayError) -> [PartRequest: PartReservation] {
+        var reserved: [PartRequest: PartReservation] = [:]
+        for row in try await execute(MultipartUploadTable.reserve, (requests, waits), in: pool) {
+            reserved[requests[Int(row.place) - 1]] = row.answer
+        }
+        return reserved
+    }
+
+    /// Reserves at each upload by a statement of its own, so that one which stays locked fails no other. Two of them
+    /// wait at the same time, which leaves connections to others; who comes later waits for them, at most for the time
+    /// that a connection waits for locks.
+    private static func reserveOneByOne(
+        _ requests: Set<PartRequest>, in pool: PostgresPool
+    ) async -> [PartRequest: Result<PartReservation, GatewayError>] {
+        typealias Answers = [PartRequest: Result<PartReservation, GatewayError>]
+        return await withTaskGroup(of: Answers.self) { group in
+            var answers: Answers = [:]
+            for (place, ofUpload) in Dictionary(grouping: requests, by: \.upload).values.enumerated() {
+                if place >= 2, let found = await group.next() { answers.merge(found) { first, _ in first } }
+                group.addTask {
+                    do throws(GatewayError) {
+                        return try await reserve(ofUpload, waits: true, in: pool).mapValues { .success($0) }
+                    } catch {
+                        return Dictionary(uniqueKeysWithValues: ofUpload.map { ($0, .failure(error)) })
+                    }
+                }
+            }
+            for await found in group { answers.merge(found) { first, _ in first } }
+            return answers
+        }
     }
 
     /// Adds an upload, in the state `starting`.
@@ -92,12 +118,12 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     /// Records parts that are about to be issued, all or none. Without parts, it only adds up the reserved ones.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         let request = PartRequest(upload: id, parts: parts)
-        // Whoever's upload is locked waits alone.
+        // Only whoever's upload is locked waits.
         if let answer = try await reservations.run([request])[request] { return answer }
         guard let answer = try await patientReservations.run([request])[request] else {
             throw .noRow(of: "parts that are reserved")
         }
-        return answer
+        return try answer.get()
     }
 
     /// Removes parts that were not issued, even if the caller hangs up. What was issued beside them is answered,

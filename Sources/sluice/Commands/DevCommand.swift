@@ -53,8 +53,7 @@ struct DevCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Serve http://127.0.0.1:7080/distribute-token.json, where the sample of the OSS SDK for iOS gets its \
-            credentials. It asks for no password: every program on this machine gets the
-            demo user's credentials.
+            credentials. It asks for no password: every program on this machine gets the demo user's credentials.
             """))
     var servesOSSSample = false
 

@@ -473,7 +473,8 @@ const steps = {
     expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
     const named = await client.form({
       bucket: kit.bucket, keyStartsWith: `${kit.folder}named/`, contentTypes: ["image/png"], maxBytes: 60_000 });
-    const sent = await client.sendForm(named, new File([bytes], "my own.png", { type: "image/png" }));
+    const file = Object.assign(new Blob([bytes], { type: "image/png" }), { name: "my own.png" });
+    const sent = await client.sendForm(named, file);
     expect(sent.key === `${kit.folder}named/my own.png`, "the key that the client named", sent.key);
     await expectSame(kit, client, sent, bytes);
   },

@@ -12,7 +12,11 @@ SEVERITIES = {"page", "ticket"}
 
 def flaws(folder, runbook):
     """Lines about what alerts, their tests and the runbook lack."""
-    alerts = {rule["alert"]: rule for rule in rules(folder / "alerts.yaml")}
+    alerts = {}
+    for rule in rules(folder / "alerts.yaml"):
+        if rule["alert"] in alerts:
+            yield f"two alerts are named {rule['alert']}"
+        alerts[rule["alert"]] = rule
     fires, silent = tested(folder)
     sections = set(re.findall(r"^### (\w+)$", runbook.read_text(), re.MULTILINE))
     for name, rule in alerts.items():

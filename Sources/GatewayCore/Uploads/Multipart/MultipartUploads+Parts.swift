@@ -32,11 +32,8 @@ extension MultipartUploads {
         do throws(GatewayError) {
             found = try await store.parts(of: upload, after: last, atMost: query.pageSize)
         } catch .notFound {
-            // A client that goes on with an open upload would come here again and again.
-            if upload.state == .open {
-                _ = try await rows.move(
-                    id, from: [.open], to: .aborted(as: upload.storeUploadID, mayBeComplete: true))
-            }
+            // A client that goes on with an open upload would come here again and again. Upkeep asks the store again.
+            if upload.state == .open { _ = try await rows.move(id, from: [.open], to: .aborting) }
             throw .conflict(reason: "The store no longer knows the upload.")
         }
         return Page(items: found.parts, nextPageToken: found.next.map { token.text(after: [String($0)]) })

@@ -76,7 +76,7 @@ enum PolicyHistoryStatements {
     static let momentAt = Statement<Date, PolicyMoment>(
         """
         SELECT m.seq, m.at FROM policy_moments m
-        WHERE m.at < $1 + interval '1 millisecond' ORDER BY m.seq DESC LIMIT 1
+        WHERE m.at < $1::timestamptz + interval '1 millisecond' ORDER BY m.seq DESC LIMIT 1
         """, onlyReads: true
     ) {
         [$0]

@@ -204,6 +204,40 @@ import Testing
         #expect(try await rows.reserve([], of: uploads[2].id) == .reserved(objectLength: 5))
     }
 
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func aCallerWhoHangsUpFailsNobodyWhoWaitsForTheSameUpload() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await holder.runScript("BEGIN; SELECT FROM multipart_uploads WHERE id = '\(upload.id)' FOR UPDATE")
+        func ask(_ number: Int) -> Task<PartReservation, any Error> {
+            let wish = part(number, 5)
+            return Task { try await rows.reserve([wish], of: upload.id) }
+        }
+        func waiting() async throws -> Bool {
+            try await holder.number(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """) == 1
+        }
+        // The first one waits for the lock, and the others for the first one. Then one of them asks for all.
+        let first = ask(1)
+        try await eventually(waiting)
+        let others = (2...9).map(ask)
+        try await Task.sleep(for: .milliseconds(300))
+        for other in others.dropFirst() { other.cancel() }
+        try await holder.runScript("COMMIT")
+        for staying in [first, others[0]] {
+            guard case .reserved = try await staying.value else {
+                Issue.record("one who stayed is not answered")
+                return
+            }
+        }
+    }
+
     @Test(.database(.migrated)) func aCallerWhoHangsUpLeavesNoPartsBehind() async throws {
         let (rows, _) = try rows()
         let upload = try upload(contentLength: 10)

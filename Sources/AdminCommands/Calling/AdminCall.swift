@@ -151,10 +151,11 @@ struct AdminCall {
     /// Returns the header fields. `If-Match` has the value of `--if-match`, or that of the rehearsal, or `*` with an
     /// idempotency key. Without these, a command that requires `If-Match` reads the row's current version first.
     private func headers(_ rehearsal: Rehearsal?) throws(AdminFailure) -> [(name: String, value: String)] {
-        if let tag = invocation.ifMatch ?? rehearsal?.tag {
+        if let tag = invocation.ifMatch { return invocation.headers + [("If-Match", tag)] }
+        if let tag = rehearsal?.tag {
             // A request that is repeated is the same request, whatever it has removed the first time.
             let isRepeatable = invocation.headers.contains { $0.name == "Idempotency-Key" }
-            return invocation.headers + [("If-Match", isRepeatable ? invocation.ifMatch ?? "*" : tag)]
+            return invocation.headers + [("If-Match", isRepeatable ? "*" : tag)]
         }
         guard command.needsState else { return invocation.headers }
         let row = try client.call("GET", target([]))

@@ -37,7 +37,11 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
             try await Self.reserve(Array(requests), waits: false, in: pool)
         }
         patientReservations = Gathering(joinsCurrent: false, maxItems: Self.requestsAtOnce) {
-            (requests) async throws(GatewayError) in await Self.reserveOneByOne(requests, in: pool)
+            (requests) async throws(GatewayError) in
+            let answers = await Self.reserveOneByOne(requests, in: pool)
+            // A caller who hangs up fails nobody else: whoever waits with this one asks again.
+            if Task.isCancelled { throw .slowDown(retryAfter: 1, cause: "the caller has hung up") }
+            return answers
         }
     }
 

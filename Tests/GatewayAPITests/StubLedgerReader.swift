@@ -38,6 +38,10 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
 
     func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]] { [:] }
 
+    func memberships(
+        among memberships: [PolicyProposal.Membership]
+    ) async throws(GatewayError) -> [PolicyProposal.Membership: [Range<Int64>]] { [:] }
+
     func usage(
         _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
     ) async throws(GatewayError) -> [Usage] {

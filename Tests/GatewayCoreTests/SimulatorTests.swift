@@ -15,12 +15,16 @@ import Testing
         let templatesAsked = Mutex(0)
         /// The templates that grants had, if those are others than they have.
         let pastTemplates: [UUID: [PastTemplate]]
+        /// Memberships that rows no longer have.
+        let pastMemberships: [PolicyProposal.Membership: [Range<Int64>]]
 
         init(
             _ grants: [Grant], members: [Principal: [Principal]] = [:], rows: [RecordedIssuance],
-            bucket: Bucket? = nil, role: SessionRole? = Fixture.role, pastTemplates: [UUID: [PastTemplate]] = [:]
+            bucket: Bucket? = nil, role: SessionRole? = Fixture.role, pastTemplates: [UUID: [PastTemplate]] = [:],
+            pastMemberships: [PolicyProposal.Membership: [Range<Int64>]] = [:]
         ) throws {
             self.pastTemplates = pastTemplates
+            self.pastMemberships = pastMemberships
             var tables = ScriptedPolicy.Tables()
             tables.bucket = try bucket ?? Fixture.bucket()
             tables.credential = Fixture.credential()
@@ -64,6 +68,16 @@ import Testing
                 tables.grants.filter { $0.prefix.isTemplate && grants.contains($0.id) }
                     .map { ($0.id, [PastTemplate(prefix: $0.prefix, since: 1, until: nil)]) }
             ) { first, _ in first }
+        }
+
+        func memberships(
+            among memberships: [PolicyProposal.Membership]
+        ) async throws(GatewayError) -> [PolicyProposal.Membership: [Range<Int64>]] {
+            var found = pastMemberships
+            for (member, groups) in tables.members {
+                for group in groups { found[.init(group: group, member: member), default: []].append(1..<Int64.max) }
+            }
+            return found.filter { memberships.contains($0.key) }
         }
 
         func get(_ id: String) async throws(GatewayError) -> Stored<Grant> {
@@ -385,6 +399,23 @@ import Testing
         let join = PolicyProposal(joins: [.init(group: try Principal("group:banned"), member: alice)])
         let banned = try await world.simulate(join)
         #expect(Set(banned.examples.map(\.issuance.key)) == ["team/a", "x/c"])
+    }
+
+    /// A membership that has ended is not one that the credential named.
+    @Test func aMembershipThatEndedPermitsNothing() async throws {
+        let (alice, staff) = (try Principal("user:alice"), try Principal("group:staff"))
+        let rows = ["user:alice", "user:bob"].map { Self.row("team/a", by: $0, matched: "group:staff") }
+        let grants = [try Fixture.grant(1, to: "group:staff", on: "team/")]
+        func counts(_ times: [Range<Int64>]) async throws -> [Int64] {
+            let past = [PolicyProposal.Membership(group: staff, member: alice): times]
+            let world = try World(grants, rows: rows, pastMemberships: past)
+            let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(1)]))
+            return [result.refused, result.refusedAlready]
+        }
+        // The rows rest on change 1.
+        #expect(try await counts([1..<3]) == [1, 1])
+        #expect(try await counts([0..<1, 2..<3]) == [2, 0])
+        #expect(try await counts([]) == [2, 0])
     }
 
     /// Denies of groups that the caller is in have been decided with the claims of the time.

@@ -76,6 +76,29 @@ import Testing
         #expect(first.policySequence == (try await admin.connection.position().sequence))
     }
 
+    @Test(.database(.migrated)) func membershipsAreKnownAsTheyWereAfterEachChange() async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        let membership = PolicyProposal.Membership(
+            group: try Principal("group:staff"), member: try Principal("user:alice"))
+        let another = PolicyProposal.Membership(group: membership.group, member: try Principal("user:bob"))
+        var changes: [Int64] = []
+        for _ in 0..<2 {
+            let row = GroupMember(group: membership.group, member: membership.member, createdAt: Date())
+            let stored = try await admin.stores.members.create(row, by: AdminWorld.change)
+            changes.append(try await admin.connection.position().sequence)
+            if changes.count == 1 {
+                try await admin.stores.members.delete(stored.row.identifier, by: AdminWorld.change)
+                changes.append(try await admin.connection.position().sequence)
+            }
+        }
+        let found = try await world.reader.memberships(among: [membership, another])
+        #expect(Array(found.keys) == [membership])
+        #expect(
+            found[membership]?.sorted { $0.lowerBound < $1.lowerBound }
+                == [changes[0]..<changes[1], changes[2]..<Int64.max])
+    }
+
     @Test(.database(.migrated)) func templatesAreKnownAsTheyWereAfterEachChange() async throws {
         let world = try LedgerWorld()
         let admin = try AdminWorld()

@@ -31,6 +31,14 @@ extension PostgresIssuances: ReplaySource {
         return templates
     }
 
+    /// Reads between which changes of policy rows put users into groups.
+    public func memberships(
+        among memberships: [PolicyProposal.Membership]
+    ) async throws(GatewayError) -> [PolicyProposal.Membership: [Range<Int64>]] {
+        let found = try await ledger.execute(Self.memberships, memberships)
+        return Dictionary(grouping: found, by: \.membership).mapValues { $0.map(\.changes) }
+    }
+
     struct ReplayRequest: Sendable {
         var query: ReplayQuery
         var request: LedgerDayRequest
@@ -76,5 +84,27 @@ extension PostgresIssuances: ReplaySource {
         let id: UUID = try row.next()
         let prefix = KeyPrefix.template(ExactText(try row.next()))
         return (id, PastTemplate(prefix: prefix, since: try row.next(), until: try row.next()))
+    }
+
+    /// Reads memberships that rows have or had. One that ended with the change that began it was never in force.
+    static let memberships = Statement<
+        [PolicyProposal.Membership], (membership: PolicyProposal.Membership, changes: Range<Int64>)
+    >(
+        """
+        SELECT h.group_principal, h.member_principal, c.seq, coalesce(r.seq, \(Int64.max))
+        FROM unnest($1::text[], $2::text[]) AS m (group_principal, member_principal)
+        JOIN group_member_history h USING (group_principal, member_principal)
+        JOIN policy_moments c ON c.tag = h.created_change
+        LEFT JOIN policy_moments r ON r.tag = h.removed_change
+        WHERE c.seq < coalesce(r.seq, \(Int64.max))
+        """, onlyReads: true
+    ) {
+        [$0.map(\.group.rawValue), $0.map(\.member.rawValue)]
+    } decode: { row throws(PostgresError) in
+        let group = try row.nextParsed(Principal.init(_:))
+        let member = try row.nextParsed(Principal.init(_:))
+        let since: Int64 = try row.next()
+        let until: Int64 = try row.next()
+        return (PolicyProposal.Membership(group: group, member: member), since..<until)
     }
 }

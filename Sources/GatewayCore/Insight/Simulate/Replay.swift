@@ -5,7 +5,7 @@ struct Replay {
     /// The inputs that a decision depends on.
     private struct Question: Hashable {
         let principal: Principal
-        let matchedGroup: Principal?
+        let namedGroup: Principal?
         let claims: [String: String]
         let bucket: BucketName
         /// The credential that signed, which tells a link to a CDN from one to the store.
@@ -41,6 +41,7 @@ struct Replay {
     private let now: Date
     private var answers: [Question: Outcome] = [:]
     private var templates: [UUID: [PastTemplate]] = [:]
+    private var memberships: [PolicyProposal.Membership: [Range<Int64>]] = [:]
     private var counts = (refused: Int64(0), already: Int64(0), anew: Int64(0), uncertain: Int64(0))
     private var principals: [ExactText: Int64] = [:]
     private var grants: [ExactText: Int64] = [:]
@@ -56,14 +57,15 @@ struct Replay {
 
     /// Decides some issuances again and counts the results.
     mutating func take(
-        _ rows: [RecordedIssuance], templates source: any ReplaySource
+        _ rows: [RecordedIssuance], history source: any ReplaySource
     ) async throws(GatewayError) {
         examined += rows.count
         if let oldest = rows.map(\.issuedAt).min() { examinedBackTo = min(examinedBackTo ?? oldest, oldest) }
         try await readTemplates(of: rows, from: source)
+        try await readMemberships(of: rows, from: source)
         let requests = rows.map { row in
             let template = templates[row.grantID]?.prefix(after: row.policySequence)
-            return ReplayRequest.all(of: row, template: template)
+            return ReplayRequest.all(of: row, template: template, namedGroup: namedGroup(of: row))
         }
         try await policy.prepare(requests.flatMap { $0 })
         for (row, requests) in zip(rows, requests) { count(outcome(of: requests), row) }
@@ -97,6 +99,23 @@ struct Replay {
         for id in unknown { templates[id] = found[id] ?? [] }
     }
 
+    private mutating func readMemberships(
+        of rows: [RecordedIssuance], from source: any ReplaySource
+    ) async throws(GatewayError) {
+        if memberships.count > Self.maxAnswers { memberships = [:] }
+        let unknown = Set(rows.compactMap(\.matchedMembership)).filter { memberships[$0] == nil }
+        guard !unknown.isEmpty else { return }
+        let found = try await source.memberships(among: Array(unknown))
+        for membership in unknown { memberships[membership] = found[membership] ?? [] }
+    }
+
+    /// The group by which an issuance was permitted, if no row put its caller into it then: the credential named it.
+    private func namedGroup(of row: RecordedIssuance) -> Principal? {
+        guard let membership = row.matchedMembership else { return nil }
+        let times = memberships[membership] ?? []
+        return times.contains { $0.contains(row.policySequence) } ? nil : membership.group
+    }
+
     private mutating func outcome(of request: ReplayRequest) -> Outcome {
         let question = question(of: request)
         if let known = answers[question] { return known }
@@ -115,7 +134,7 @@ struct Replay {
             place = String(place[..<(end ?? place.startIndex)])
         }
         return Question(
-            principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
+            principal: request.principal, namedGroup: request.namedGroup, claims: request.claims,
             bucket: wish.bucket, credentialID: request.row.credentialID, place: ExactText(place),
             isArea: wish.area != nil, actions: wish.actions, method: sample?.httpMethod,
             delivery: request.row.delivery, contentType: sample?.contentType?.text,
@@ -203,5 +222,15 @@ struct Replay {
     private static func shares(_ counts: [ExactText: Int64]) -> [Simulation.Share] {
         counts.map { Simulation.Share(name: $0.key.rawValue, count: $0.value) }
             .sorted { $0.count == $1.count ? $0.name < $1.name : $0.count > $1.count }
+    }
+}
+
+extension RecordedIssuance {
+    /// The caller as a member of the group whose grant permitted the issuance; `nil` if it was no group's.
+    fileprivate var matchedMembership: PolicyProposal.Membership? {
+        guard let group = try? Principal(matchedPrincipal), group.isGroup, let member = try? Principal(principal) else {
+            return nil
+        }
+        return PolicyProposal.Membership(group: group, member: member)
     }
 }

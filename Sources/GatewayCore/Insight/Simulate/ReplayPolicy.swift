@@ -56,7 +56,7 @@ struct ReplayPolicy {
             askingForSource = []
         }
         try await load(Set(requests.map(\.principal)).union([.anyone]))
-        var groups = Set(requests.compactMap(\.matchedGroup))
+        var groups = Set(requests.compactMap(\.namedGroup))
         for request in requests {
             groups.formUnion(entries[request.principal]?.groups ?? [])
             groups.formUnion(entries[request.principal]?.proposedGroups ?? [])
@@ -149,7 +149,7 @@ struct ReplayPolicy {
         var members = Set((proposed ? entry?.proposedGroups : entry?.groups) ?? [])
         members.formUnion([request.principal, .anyone])
         // A group that no row names came from the credential, so it stays.
-        if let matched = request.matchedGroup, entry?.groups.contains(matched) != true { members.insert(matched) }
+        if let named = request.namedGroup, entry?.groups.contains(named) != true { members.insert(named) }
         return members
     }
 

@@ -27,22 +27,28 @@ struct ReplayRequest {
     let row: RecordedIssuance
     let wish: Wish
     let principal: Principal
-    /// The group whose grant matched, if any.
-    let matchedGroup: Principal?
+    /// The group whose grant matched, if the credential named it.
+    let namedGroup: Principal?
     /// The caller's claims, as far as the deciding template shows them.
     let claims: [String: String]
 
     /// Converts a row to all requests that it answered; empty if it cannot be decided again.
-    static func all(of row: RecordedIssuance, template: KeyPrefix?) -> [ReplayRequest] {
+    ///
+    /// - Parameters:
+    ///   - template: The template of the grant that permitted them, if it had one.
+    ///   - namedGroup: The group of that grant, if the credential named it.
+    static func all(of row: RecordedIssuance, template: KeyPrefix?, namedGroup: Principal?) -> [ReplayRequest] {
         guard let principal = try? Principal(row.principal), let wishes = try? Wish.recorded(row) else { return [] }
-        return wishes.map { ReplayRequest(row, $0, of: principal, template: template) }
+        return wishes.map { ReplayRequest(row, $0, of: principal, template: template, namedGroup: namedGroup) }
     }
 
-    private init(_ row: RecordedIssuance, _ wish: Wish, of principal: Principal, template: KeyPrefix?) {
+    private init(
+        _ row: RecordedIssuance, _ wish: Wish, of principal: Principal, template: KeyPrefix?, namedGroup: Principal?
+    ) {
         self.row = row
         self.wish = wish
         self.principal = principal
-        matchedGroup = (try? Principal(row.matchedPrincipal)).flatMap { $0.isGroup ? $0 : nil }
+        self.namedGroup = namedGroup
         claims = template?.claims(in: wish.place.rawValue) ?? [:]
     }
 

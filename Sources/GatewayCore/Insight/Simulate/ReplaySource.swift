@@ -12,6 +12,14 @@ public protocol ReplaySource: Sendable {
     ///
     /// - Throws: `slowDown`, `unavailable`.
     func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: [PastTemplate]]
+
+    /// Reads when rows put users into groups: from which change of policy on, and up to which change, which is
+    /// `Int64.max` for as long as they do. Memberships that no row ever had are left out.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    func memberships(
+        among memberships: [PolicyProposal.Membership]
+    ) async throws(GatewayError) -> [PolicyProposal.Membership: [Range<Int64>]]
 }
 
 /// A template prefix of a grant, with the changes of policy between which the grant had it.

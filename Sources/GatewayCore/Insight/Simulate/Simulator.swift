@@ -91,7 +91,7 @@ public struct Simulator: Sendable {
         repeat {
             let page = try await ledger.issuances(query)
             simulation.range = page.range
-            try await replay.take(page.items, templates: ledger)
+            try await replay.take(page.items, history: ledger)
             query.pageToken = page.nextPageToken
         } while query.pageToken != nil && replay.examined < limits.maxRows && instant() < lastLook
             && !Task.isCancelled

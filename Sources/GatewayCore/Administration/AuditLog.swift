@@ -8,18 +8,8 @@ public protocol AuditLog: Sendable {
 
 /// An action that an admin makes the gateway perform.
 public struct AuditedAct: Sendable, Equatable {
-    /// The kinds of audited actions.
-    public enum Operation: String, Sendable {
-        /// A bucket is tested against its store.
-        case validate
-        /// A secret is replaced by another.
-        case rotate
-        /// Something is removed.
-        case delete
-    }
-
     /// The kind of action.
-    public var operation: Operation
+    public var operation: AuditOperation
     /// The kind of row that the action concerns.
     public var kind: ResourceKind
     /// The identifier of that row.
@@ -28,7 +18,7 @@ public struct AuditedAct: Sendable, Equatable {
     public var details: [String: String]
 
     /// Creates an audit entry.
-    public init(_ operation: Operation, _ kind: ResourceKind, _ identifier: String, details: [String: String]) {
+    public init(_ operation: AuditOperation, _ kind: ResourceKind, _ identifier: String, details: [String: String]) {
         self.operation = operation
         self.kind = kind
         self.identifier = identifier

@@ -13,7 +13,7 @@ public struct AuditRecord: Sendable, Equatable {
     /// The credential by which the actor came, `issuer:<iss>` or `apikey:<prefix>`; `nil` for the bootstrap key, and
     /// for the gateway itself.
     public var credential: String?
-    /// The operation: `create`, `update`, `delete`, `reset`, `import`, `validate` or `rotate`.
+    /// The name of an ``AuditOperation``, or of one that only a newer gateway knows.
     public var operation: String
     /// The kind of row, such as `Grant`.
     public var kind: String

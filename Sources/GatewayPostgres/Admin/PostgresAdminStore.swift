@@ -158,7 +158,7 @@ struct PostgresAdminStore<Resource: ValidatedRow>: AdminStore {
 
 extension PostgresAdminStore {
     private func auditEntry(
-        _ operation: AuditEntry.Operation, _ resourceID: String, _ change: ChangeContext
+        _ operation: AuditOperation, _ resourceID: String, _ change: ChangeContext
     ) throws(GatewayError) -> AuditEntry {
         AuditEntry(
             id: try .new(at: now()), operation: operation, kind: table.kind, resourceID: resourceID,

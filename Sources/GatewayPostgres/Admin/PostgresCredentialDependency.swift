@@ -86,10 +86,11 @@ struct PostgresCredentialDependency: CredentialDependency {
         FROM storage_credentials c
         LEFT JOIN LATERAL (
             SELECT min(a.actor) AS actor, min(a.credential) AS credential,
-                min(a.at) FILTER (WHERE a.operation = 'create') AS at
+                min(a.at) FILTER (WHERE a.operation = '\(AuditOperation.create.rawValue)') AS at
             FROM admin_audit a
             WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text
-            HAVING count(DISTINCT (a.actor, a.credential)) = 1 AND bool_or(a.operation = 'create')
+            HAVING count(DISTINCT (a.actor, a.credential)) = 1
+                AND bool_or(a.operation = '\(AuditOperation.create.rawValue)')
         ) m ON NOT EXISTS (
             SELECT FROM admin_audit a
             WHERE a.kind = 'Bucket' AND c.id::text IN (

@@ -8,8 +8,8 @@ enum BulkTables {
     ///
     /// `bulk_grants` holds the grants sent, and `bulk_removals` the identifiers of grants to remove. `bulk_live` holds
     /// the live grants that may be affected. `bulk_diff` holds the result: one row for each grant sent or removed, with
-    /// the version that it replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a
-    /// refusal.
+    /// the version that it replaces. Operations are `create`, `update` and `delete`, which the audit takes as they are,
+    /// `unchanged`, or the reason for a refusal.
     static let make = """
         CREATE TEMP TABLE bulk_grants (
             place integer NOT NULL,

@@ -128,7 +128,7 @@ struct BulkWriting {
     static let auditImport = Statement<(id: UUID, change: ChangeContext, summary: String), Void>(
         """
         INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, after)
-        VALUES (uuid_v7(), $2, $3, $4, 'import', 'Grant', $1::text, $5::text::jsonb)
+        VALUES (uuid_v7(), $2, $3, $4, '\(AuditOperation.import.rawValue)', 'Grant', $1::text, $5::text::jsonb)
         """
     ) { [$0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue, $0.summary] }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GatewayCore
 import LibPQ
 
 /// A table with a column of sealed bytes.
@@ -41,8 +42,8 @@ struct SealedTable: Sendable {
         audit = Statement(
             """
             INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before, after)
-            VALUES ($1, 'rotate-master-key', $2, 'update', '\(kind)', $3, jsonb_build_object('masterKeyID', $4::text),
-                jsonb_build_object('masterKeyID', $5::text))
+            VALUES ($1, 'rotate-master-key', $2, '\(AuditOperation.update.rawValue)', '\(kind)', $3,
+                jsonb_build_object('masterKeyID', $4::text), jsonb_build_object('masterKeyID', $5::text))
             """
         ) { [$0.id, $0.requestID, $0.row.uuidString.lowercased(), $0.before, $0.after] }
     }

@@ -4,15 +4,8 @@ import LibPQ
 
 /// A line of the audit.
 struct AuditEntry: Sendable {
-    /// The kind of change.
-    enum Operation: String, Sendable {
-        case create
-        case update
-        case delete
-    }
-
     var id: UUID
-    var operation: Operation
+    var operation: AuditOperation
     var kind: ResourceKind
     var resourceID: String
     var actor: String
@@ -79,6 +72,10 @@ enum AuditTable {
                 principals: "\(document) ->> 'principal'")
     }
 
+    /// The operations on single rows, as a list in SQL.
+    private static let onSingleRows = [AuditOperation.create, .update, .delete].map { "'\($0.rawValue)'" }
+        .joined(separator: ", ")
+
     /// Reads a page of lines, newest first. A membership is asked for in the form of ``GroupMember/shown(_:)``, where
     /// the first or the last `/user:` begins the member. Of a limited reach are the changes of single grants that lay
     /// inside before and after.
@@ -96,7 +93,7 @@ enum AuditTable {
             AND ($7::text IS NULL
                 OR a.at < $7::text::timestamptz AND a.id < \(leastID("$7::text::timestamptz + interval '1 hour'")))
             AND ($8::text IS NULL OR a.id < $8::text::uuid)
-            AND ($10::text IS NULL OR (a.kind = 'Grant' AND a.operation IN ('create', 'update', 'delete')
+            AND ($10::text IS NULL OR (a.kind = 'Grant' AND a.operation IN (\(onSingleRows))
                 AND num_nonnulls(a.before, a.after) > 0 AND (\(isInside("a.before"))) AND (\(isInside("a.after")))))
             AND ($11::text[] IS NULL OR a.kind = 'Grant' AND coalesce(a.after, a.before) ->> 'principal' = ANY ($11::text[]))
         ORDER BY a.id DESC LIMIT $9

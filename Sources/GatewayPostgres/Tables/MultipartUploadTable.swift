@@ -79,9 +79,9 @@ enum MultipartUploadTable {
         \(moving)
         ), audited AS (
             INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
-            SELECT $9, $10, $11, $12, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
-                jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
-                    'state', u.state, 'createdAt', u.created_at)
+            SELECT $9, $10, $11, $12, '\(AuditOperation.delete.rawValue)', '\(ResourceKind.multipartUpload.rawValue)',
+                u.id::text, jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket,
+                    'key', u.object_key, 'state', u.state, 'createdAt', u.created_at)
             FROM (SELECT m.id, prove_actor($13::text::jsonb) AS is_proved FROM moved m OFFSET 0) p
             JOIN multipart_uploads u ON u.id = p.id AND p.is_proved
         )

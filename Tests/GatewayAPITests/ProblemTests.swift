@@ -21,33 +21,47 @@ struct ProblemTests {
         (.conditionFailed(.contentMD5Required), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.contentLengthRequired), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.sourceAddress), 403, "AccessDenied", "condition-failed"),
+        (.conditionFailed(.redirect), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.responseOverride), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.versions), 403, "AccessDenied", "condition-failed"),
         (.unproven(.header), 500, "InternalError", "internal-error"),
         (.conditionFailed(.validity), 403, "AccessDenied", "condition-failed"),
         (.roleRequired("admin"), 403, "AccessDenied", "role-required"),
+        (.outsideAdminScope, 403, "OutsideAdminScope", "outside-admin-scope"),
         (.entityTooLarge(maxBytes: 7), 413, "EntityTooLarge", "entity-too-large"),
         (.notEnforceable(reason: "why"), 422, "NotEnforceable", "not-enforceable"),
         (.quotaExceeded(refusal), 429, "QuotaExceeded", "quota-exceeded"),
         (.notFound(.apiKey), 404, "NoSuchAPIKey", "not-found"),
         (.alreadyExists(.bucket), 409, "AlreadyExists", "already-exists"),
         (.conflict(reason: "why"), 409, "Conflict", "conflict"),
+        (.itemsRefused(first: ItemRefusal(.line(1), .conflict(reason: "why")), more: []), 409, "Conflict", "conflict"),
+        (.storeRefused(status: 403, code: nil), 502, "StoreRefused", "store-refused"),
+        (.preconditionFailed, 412, "PreconditionFailed", "precondition-failed"),
+        (.idempotency(.otherRequest), 422, "IdempotencyKeyReused", "idempotency-key-reused"),
+        (.idempotency(.inFlight(retryAfter: 2)), 409, "IdempotencyKeyInUse", "idempotency-key-in-use"),
+        (.idempotency(.answerGone), 409, "IdempotentAnswerGone", "idempotent-answer-gone"),
         (.slowDown(retryAfter: 2), 503, "SlowDown", "slow-down"),
+        (.staleCaller, 503, "SlowDown", "slow-down"),
         (.unavailable(retryAfter: 0), 503, "ServiceUnavailable", "service-unavailable"),
+        (.clockDiffers(retryAfter: 2), 503, "ServiceUnavailable", "service-unavailable"),
     ]
 
     @Test("each error has its status, code and type", arguments: cases)
     func rendering(error: GatewayError, status: Int, code: String, type: String) {
-        let answer = TestAnswer(Problem(error).response(requestID: "r1"))
+        let problem = Problem(error)
+        let answer = TestAnswer(problem.response(requestID: "r1"))
         #expect(answer.status == status)
         #expect(answer.number("status") == status)
         #expect(answer.string("code") == code)
+        // Answers and counts of denials have the code of the error; pages, and series of metrics, that of the kind.
+        #expect(error.code == code && (problem.kind.code == code || problem.kind == .notFound))
         #expect(answer.string("type") == "/problems/" + type)
         #expect(answer.string("requestId") == "r1")
         #expect(answer.string("title")?.isEmpty == false)
         #expect(answer.headers[.contentType] == "application/problem+json")
         #expect(answer.headers[.cacheControl] == "no-store")
-        #expect((answer.headers[.retryAfter] != nil) == [429, 503].contains(status))
+        let waits = [429, 503].contains(status) || code == "IdempotencyKeyInUse"
+        #expect((answer.headers[.retryAfter] != nil) == waits)
         #expect((answer.headers[.wwwAuthenticate]?.hasPrefix("Bearer") ?? false) == (status == 401))
         #expect((answer.headers[.rateLimit] != nil) == (status == 429))
     }

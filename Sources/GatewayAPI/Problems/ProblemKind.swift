@@ -42,7 +42,8 @@ enum ProblemKind: String, CaseIterable, Sendable {
 
     var status: HTTPResponse.Status { facts.status }
 
-    /// The stable code. For `notFound`, each kind of resource has its own code instead.
+    /// The stable code, that of each `GatewayError` of this kind. For `notFound`, each kind of resource has its own
+    /// instead.
     var code: String { facts.code }
 
     private var facts: (code: String, title: String, status: HTTPResponse.Status) {

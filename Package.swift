@@ -80,7 +80,7 @@ let package = Package(
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["Bytes"], swiftSettings: strict),
-        // XML: the strict reader of what stores answer.
+        // XML: the strict reader of what stores answer, and one of errors that may be cut off.
         .target(name: "StrictXML", dependencies: ["Bytes"], swiftSettings: strict),
         // Tokens that issuers sign, and the keys that verify them.
         .target(name: "JOSE", dependencies: ["Bytes", "LibCrypto", "StrictJSON"], swiftSettings: strict),
@@ -173,7 +173,7 @@ let package = Package(
         // Tries what a store keeps of what links promise.
         .target(
             name: "StoreQualification",
-            dependencies: ["Bytes", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
+            dependencies: ["Bytes", "GatewayCore", "LibCrypto", "LibCurl", "Signing", "StrictXML"],
             swiftSettings: strict),
 
         // Reads the configuration, builds the gateway and runs it.

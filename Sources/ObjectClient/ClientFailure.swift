@@ -1,3 +1,5 @@
+import StrictXML
+
 /// Why a command failed.
 public enum ClientFailure: Error, Sendable, Equatable {
     /// The command line or the environment is wrong.
@@ -89,19 +91,12 @@ public struct StoreRefusal: Sendable, Equatable {
 
     /// Reads the XML of a store's error.
     init(status: Int, body: [UInt8]) {
-        let text = String(decoding: body.prefix(16_384), as: UTF8.self)
+        let beginning = body.prefix(16_384)
         self.status = status
-        code = Self.element("Code", in: text)
-        message = Self.element("Message", in: text)
+        code = XMLFragment.text(of: "Code", in: beginning) ?? ""
+        message = XMLFragment.text(of: "Message", in: beginning) ?? ""
     }
 
     /// Whether an object with the key exists. Alibaba OSS says so in words of its own.
     var meansExists: Bool { status == 412 || status == 409 && code == "FileAlreadyExists" }
-
-    private static func element(_ name: String, in text: String) -> String {
-        guard let start = text.firstRange(of: "<\(name)>"),
-            let end = text[start.upperBound...].firstRange(of: "</\(name)>")
-        else { return "" }
-        return String(text[start.upperBound..<end.lowerBound])
-    }
 }

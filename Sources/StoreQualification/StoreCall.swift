@@ -2,6 +2,7 @@ import Bytes
 import GatewayCore
 import LibCurl
 public import Signing
+import StrictXML
 import Synchronization
 
 /// A request to the store.
@@ -68,13 +69,7 @@ public struct StoreAnswer: Sendable {
     }
 
     /// The text of the first XML element with a name.
-    func element(_ name: String) -> String? {
-        let text = String(decoding: body, as: UTF8.self)
-        guard let start = text.firstRange(of: "<\(name)>"),
-            let end = text[start.upperBound...].firstRange(of: "</\(name)>")
-        else { return nil }
-        return String(text[start.upperBound..<end.lowerBound])
-    }
+    func element(_ name: String) -> String? { XMLFragment.text(of: name, in: body) }
 
     /// The status that was sent, and the store's code.
     var summary: String {

@@ -220,9 +220,8 @@ extension PostgresAdminStore {
         case "23503": return .conflict(reason: table.referenceConflict)
         default: break
         }
-        logger.report(
-            error, "rows cannot be read or changed", in: pool.outage,
-            metadata: ["kind": "\(table.kind.rawValue)", "request.id": requestID.map { "\($0)" } ?? ""])
-        return error.asRefusalOfChange
+        return logger.refusal(
+            ofChange: error, "rows cannot be read or changed", in: pool.outage,
+            metadata: ["kind": "\(table.kind.rawValue)", "request.id": "\(requestID ?? "")"])
     }
 }

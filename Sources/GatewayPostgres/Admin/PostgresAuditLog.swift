@@ -27,9 +27,8 @@ public struct PostgresAuditLog: AuditLog {
         do throws(PostgresError) {
             _ = try await pool.execute(AuditTable.note, (id, act, change))
         } catch {
-            logger.report(
-                error, "audit not written", in: pool.outage, metadata: ["request.id": "\(change.requestID)"])
-            throw error.asGatewayError
+            throw logger.refusal(
+                of: error, "audit not written", in: pool.outage, metadata: ["request.id": "\(change.requestID)"])
         }
     }
 }

@@ -47,22 +47,18 @@ struct PostgresOffboarding: OffboardingStore {
                 if count == 0 { try transaction.prove(change) }
                 return count
             }
-        } catch let error as GatewayError {
-            throw error
-        } catch let error as PostgresError {
+        } catch let error as PostgresError where error.sqlState == "40001" {
             // Somebody else added or changed a row meanwhile.
-            guard error.sqlState != "40001" else { throw .preconditionFailed }
-            throw refusal(error, requestID: change.requestID)
+            throw .preconditionFailed
         } catch {
-            throw .unexpected(error)
+            throw refusal(error, requestID: change.requestID)
         }
     }
 
-    private func refusal(_ error: PostgresError, requestID: String?) -> GatewayError {
-        logger.report(
-            error, "a user cannot be offboarded", in: pool.outage,
-            metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
-        return error.asRefusalOfChange
+    private func refusal(_ error: any Error, requestID: String?) -> GatewayError {
+        logger.refusal(
+            ofChange: error, "a user cannot be offboarded", in: pool.outage,
+            metadata: ["request.id": "\(requestID ?? "")"])
     }
 }
 

@@ -1,5 +1,6 @@
 import GatewayCore
 import LibPQ
+import Logging
 
 // Errors of the database become errors of the gateway in this file only.
 
@@ -17,6 +18,38 @@ extension GatewayError {
     /// An error arrived from a source other than the database, where only the database can fail.
     static func unexpected(_ error: any Error) -> GatewayError {
         .unavailable(retryAfter: 1, cause: "\(type(of: error)) where only the database could fail")
+    }
+}
+
+extension Logger {
+    /// Logs why the database did not do something, and returns the error for the caller.
+    ///
+    /// - Parameters:
+    ///   - error: The error of the database.
+    ///   - complaint: The log message. It says what could not be done.
+    ///   - outage: The outages of the database.
+    ///   - metadata: Further metadata of the line.
+    func refusal(
+        of error: PostgresError, _ complaint: Logger.Message, in outage: Outage?, metadata: Logger.Metadata = [:]
+    ) -> GatewayError {
+        report(error, complaint, in: outage, metadata: metadata)
+        return error.asGatewayError
+    }
+
+    /// Logs why a change failed, and returns the error for whoever asked for the change. An error of the gateway is an
+    /// answer: it is returned as it is, without a line.
+    ///
+    /// - Parameters:
+    ///   - error: What the change threw.
+    ///   - complaint: The log message. It says what could not be done.
+    ///   - outage: The outages of the database.
+    ///   - metadata: Further metadata of the line.
+    func refusal(
+        ofChange error: any Error, _ complaint: Logger.Message, in outage: Outage?, metadata: Logger.Metadata
+    ) -> GatewayError {
+        if let error = error as? GatewayError { return error }
+        report(error, complaint, in: outage, metadata: metadata)
+        return (error as? PostgresError)?.asRefusalOfChange ?? .unexpected(error)
     }
 }
 

@@ -19,7 +19,7 @@ struct StorePool: Sendable {
             return try await pool.execute(
                 statement, parameters, deadline: deadline ?? patience.map { ContinuousClock.now + $0 })
         } catch {
-            throw refusal(error)
+            throw logger.refusal(of: error, complaint, in: pool.outage)
         }
     }
 
@@ -30,13 +30,7 @@ struct StorePool: Sendable {
         do throws(PostgresError) {
             try await pool.perform(statement, parameters, deadline: patience.map { ContinuousClock.now + $0 })
         } catch {
-            throw refusal(error)
+            throw logger.refusal(of: error, complaint, in: pool.outage)
         }
-    }
-
-    /// Logs an error and returns the error for the caller.
-    private func refusal(_ error: PostgresError) -> GatewayError {
-        logger.report(error, complaint, in: pool.outage)
-        return error.asGatewayError
     }
 }

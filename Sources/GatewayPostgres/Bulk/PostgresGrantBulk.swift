@@ -222,10 +222,8 @@ extension PostgresGrantBulk {
     }
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {
-        if let error = error as? GatewayError { return error }
-        logger.report(
-            error, "grants cannot be read or changed", in: connections.outage,
-            metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
-        return (error as? PostgresError)?.asRefusalOfChange ?? .unexpected(error)
+        logger.refusal(
+            ofChange: error, "grants cannot be read or changed", in: connections.outage,
+            metadata: ["request.id": "\(requestID ?? "")"])
     }
 }

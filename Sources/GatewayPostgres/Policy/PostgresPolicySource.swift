@@ -18,10 +18,9 @@ public struct PostgresPolicySource: PolicySource {
     /// Maximum number of log lines to read. A reader that is further behind discards everything it holds instead.
     static let maxLines: Int64 = 1000
 
-    private let pool: PostgresPool
-    private let areaPool: PostgresPool
+    private let pool: StorePool
+    private let areaPool: StorePool
     private let keys: MasterKeyRing
-    private let patience: Duration
     private let schema: SchemaFit?
     private let onSetback: @Sendable () -> Void
     private let logger: Logger
@@ -42,10 +41,12 @@ public struct PostgresPolicySource: PolicySource {
         pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3),
         schema: SchemaFit? = nil, onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
-        self.pool = pool
-        self.areaPool = areaPool ?? pool
+        func reading(from pool: PostgresPool) -> StorePool {
+            StorePool(pool: pool, logger: logger, complaint: "policy cannot be read", patience: patience)
+        }
+        self.pool = reading(from: pool)
+        self.areaPool = reading(from: areaPool ?? pool)
         self.keys = keys
-        self.patience = patience
         self.schema = schema
         self.onSetback = onSetback
         self.logger = logger
@@ -111,15 +112,10 @@ public struct PostgresPolicySource: PolicySource {
     /// Reads at least one row. Each row holds the position at which it is current, which exists only if this program
     /// fits the schema.
     private func read<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, on pool: PostgresPool
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, on pool: StorePool
     ) async throws(GatewayError) -> [Row] {
-        do throws(PostgresError) {
-            let rows = try await pool.execute(statement, parameters, deadline: .now + patience)
-            if !rows.isEmpty { return rows }
-        } catch {
-            logger.report(error, "policy cannot be read", in: pool.outage)
-            throw error.asGatewayError
-        }
+        let rows = try await pool.execute(statement, parameters)
+        guard rows.isEmpty else { return rows }
         schema?.breaks(SchemaFit.otherSchema)
         throw .otherSchema(retryAfter: 1)
     }

@@ -73,9 +73,8 @@ struct PostgresQuotaUses: QuotaUses {
     }
 
     private func refusal(_ error: PostgresError, _ requestID: String) -> GatewayError {
-        logger.report(
-            error, "counters cannot be read or reset", in: pool.outage, metadata: ["request.id": "\(requestID)"])
-        return error.asGatewayError
+        logger.refusal(
+            of: error, "counters cannot be read or reset", in: pool.outage, metadata: ["request.id": "\(requestID)"])
     }
 }
 

@@ -5,8 +5,11 @@ public import Logging
 
 /// Keeps the event messages of stores, and the secrets that authenticate them, in PostgreSQL.
 public struct PostgresStoreEvents: StoreEventRecords {
+    private static let complaint: Logger.Message = "events of stores cannot be read or written"
+
     private let pool: PostgresPool
-    private let lookUps: PostgresPool
+    private let statements: StorePool
+    private let lookUps: StorePool
     private let logger: Logger
     private let now: @Sendable () -> Date
 
@@ -22,21 +25,20 @@ public struct PostgresStoreEvents: StoreEventRecords {
         pool: PostgresPool, lookUps: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
         self.pool = pool
-        self.lookUps = lookUps
+        statements = StorePool(pool: pool, logger: logger, complaint: Self.complaint)
+        self.lookUps = StorePool(pool: lookUps, logger: logger, complaint: Self.complaint)
         self.logger = logger
         self.now = now
     }
 
     /// Reads the bucket and the hash of a secret by its name, if the secret is valid now.
     public func secret(named name: String) async throws(GatewayError) -> (bucket: BucketName, hash: [UInt8])? {
-        try await perform { () throws(PostgresError) in try await lookUps.execute(EventSecretTable.named, name).first }
+        try await lookUps.execute(EventSecretTable.named, name).first
     }
 
     /// Records objects that were created in a bucket. Returns how many of them were new.
     public func note(_ objects: [MadeObject], in bucket: BucketName) async throws(GatewayError) -> Int {
-        let new = try await perform { () throws(PostgresError) in
-            try await pool.execute(StoreEventTable.insert, (bucket, objects)).first
-        }
+        let new = try await statements.execute(StoreEventTable.insert, (bucket, objects)).first
         return Int(new ?? 0)
     }
 
@@ -56,14 +58,13 @@ public struct PostgresStoreEvents: StoreEventRecords {
                 return kept
             }
         } catch {
-            throw translated(error, requestID: change.requestID)
+            throw refusal(error, of: change)
         }
     }
 
     /// Reads the state kept for a bucket's secret.
     public func secret(of bucket: BucketName) async throws(GatewayError) -> EventSecret? {
-        try await perform { () throws(PostgresError) in try await pool.execute(EventSecretTable.ofBucket, bucket).first
-        }
+        try await statements.execute(EventSecretTable.ofBucket, bucket).first
     }
 
     /// Removes all secrets of a bucket.
@@ -81,29 +82,12 @@ public struct PostgresStoreEvents: StoreEventRecords {
                 return true
             }
         } catch {
-            throw translated(error, requestID: change.requestID)
+            throw refusal(error, of: change)
         }
     }
 
-    private func perform<Value>(
-        _ body: () async throws(PostgresError) -> Value
-    ) async throws(GatewayError) -> Value {
-        do throws(PostgresError) {
-            return try await body()
-        } catch {
-            throw translated(error)
-        }
-    }
-
-    /// Logs an error and returns the error for the caller.
-    ///
-    /// - Parameter requestID: Identifier of the request that changes something; `nil` for other statements.
-    private func translated(_ error: any Error, requestID: String? = nil) -> GatewayError {
-        if let error = error as? GatewayError { return error }
-        logger.report(
-            error, "events of stores cannot be read or written", in: pool.outage,
-            metadata: requestID.map { ["request.id": "\($0)"] } ?? [:])
-        guard let error = error as? PostgresError else { return .unexpected(error) }
-        return requestID == nil ? error.asGatewayError : error.asRefusalOfChange
+    private func refusal(_ error: any Error, of change: ChangeContext) -> GatewayError {
+        logger.refusal(
+            ofChange: error, Self.complaint, in: pool.outage, metadata: ["request.id": "\(change.requestID)"])
     }
 }

@@ -1,4 +1,5 @@
 public import GatewayCore
+import Signing
 
 /// Something that Sluice promises, which the store has to keep.
 public enum StorePromise: String, Sendable, CaseIterable, Codable {
@@ -68,7 +69,7 @@ public struct Judgement: Sendable, Equatable {
 /// What a qualification found.
 public struct QualificationReport: Sendable {
     /// The checks that a store ignores unsigned times of an object: of its removal, and of its writing.
-    public static let unsignedTimes = ["x-delete-at, unsigned", "x-minio-source-mtime, unsigned"]
+    public static let unsignedTimes = UnsignedHeader.times.map { "\($0.name), unsigned" }
 
     /// All judgements, in the order of the checks.
     public var judgements: [Judgement]

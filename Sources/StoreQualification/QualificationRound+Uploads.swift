@@ -247,13 +247,8 @@ extension QualificationRound {
         judge(delivery, .nothingMore, check, isObeyed ? .broken : .kept, answer.summary)
     }
 
-    /// OpenStack Swift has a header of its own for the time of an object's removal, and refuses a time that is over.
-    /// MinIO has one for the time of writing. Others ignore both.
     private func tryTimes() async {
-        for (check, header) in zip(
-            QualificationReport.unsignedTimes,
-            [NamedValue("x-delete-at", "1"), NamedValue("x-minio-source-mtime", "2001-01-01T00:00:00Z")])
-        {
+        for (check, header) in zip(QualificationReport.unsignedTimes, UnsignedHeader.times) {
             let key = freshKey()
             guard let link = try? uploadLink(key, Self.body) else { continue }
             let tried = await send(StoreCall(link, Self.body).with(header: header.name, header.value), to: key)
@@ -261,7 +256,7 @@ extension QualificationRound {
             var isObeyed = answer.status == 400
             if answer.isSuccess, let download = try? downloadLink(key) {
                 guard let read = conclusive(.presignedURL, .nothingMore, check, await use(download)) else { continue }
-                isObeyed = read.field("last-modified")?.contains(" 2001 ") ?? false
+                isObeyed = UnsignedHeader.isWriteTime(read.field("last-modified"))
             }
             // With the setting, nobody relies on when an object was made, nor on that it stays.
             let verdict: Verdict = !isObeyed ? .kept : bucket.externalDeletions ? .noted : .broken
@@ -269,21 +264,20 @@ extension QualificationRound {
         }
     }
 
-    /// OpenStack Swift guesses a type from how the key ends, if it is told to.
     private func tryGuess() async {
-        let (key, header) = (freshKey("page.html"), NamedValue("x-detect-content-type", "true"))
+        let (key, header) = (freshKey("page.html"), UnsignedHeader.typeGuess)
         guard let link = try? uploadLink(key, Self.body) else { return }
         let call = StoreCall(link, Self.body)
         let check = "\(header.name), unsigned"
         let isBound = link.headers.contains { $0.name == header.name }
         let changed = isBound ? call.adding(header) : call.with(header: header.name, header.value)
         guard let answer = conclusive(.presignedURL, .nothingMore, check, await send(changed, to: key)) else { return }
-        var isPage = false
+        var isGuessed = false
         if answer.isSuccess, let download = try? downloadLink(key) {
             guard let read = conclusive(.presignedURL, .nothingMore, check, await use(download)) else { return }
-            isPage = read.field("content-type")?.hasPrefix("text/html") ?? false
+            isGuessed = UnsignedHeader.isGuessedType(read.field("content-type"))
         }
-        judge(.presignedURL, .nothingMore, check, isPage ? .broken : .kept, answer.summary)
+        judge(.presignedURL, .nothingMore, check, isGuessed ? .broken : .kept, answer.summary)
     }
 
     private func tryCopy(_ vendor: String) async {

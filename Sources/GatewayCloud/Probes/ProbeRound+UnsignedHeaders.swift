@@ -32,7 +32,7 @@ extension ProbeRound {
     }
 
     private mutating func tryPublishing() async {
-        let published = await upload(headers(of: body), with: HTTPTransfer.Field("x-amz-acl", "public-read"))
+        let published = await upload(headers(of: body), with: NamedValue("x-amz-acl", "public-read"))
         guard published.isDone else { return judge(.unsignedACL, [published], isObeyed: false) }
         let list = await ask("GET", .get, query: [NamedValue("acl", "")])
         // The credential may not read access lists, or the store has none. The upload alone says nothing.
@@ -46,7 +46,7 @@ extension ProbeRound {
         // The source is another object, because an object cannot be copied onto itself.
         guard let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") else { return }
         let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
-        let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
+        let source = NamedValue("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
         let copied = await upload(headers(of: other), other, as: copy, with: source)
         var read: Reply?
         if copied.isDone { read = await ask("GET", .get, of: copy) }
@@ -54,31 +54,27 @@ extension ProbeRound {
         judge(.unsignedCopy, [copied, read], isObeyed: read?.answer?.body == body)
     }
 
-    /// OpenStack Swift refuses a time that is over, and nothing else; MinIO takes a time of writing. Others ignore the
-    /// headers.
     private mutating func tryTimes() async {
         let headers = headers(of: body)
-        let ended = await upload(headers, with: HTTPTransfer.Field("x-delete-at", "1"))
-        let dated = await upload(headers, with: HTTPTransfer.Field("x-minio-source-mtime", "2001-01-01T00:00:00Z"))
+        let ended = await upload(headers, with: UnsignedHeader.removalTime)
+        let dated = await upload(headers, with: UnsignedHeader.writeTime)
         var isObeyed = ended.answer?.status == 400 && dated.isDone
         var head: Reply?
         if !isObeyed, dated.isDone {
             head = await ask("HEAD", .head)
-            isObeyed = head?.answer?.field("last-modified")?.contains(" 2001 ") ?? false
+            isObeyed = UnsignedHeader.isWriteTime(head?.answer?.field("last-modified"))
         }
         judge(.unsignedTimes, [ended, dated, head], isObeyed: isObeyed && !bucket.externalDeletions)
     }
 
-    /// OpenStack Swift guesses a type from how the key ends.
     private mutating func tryGuessing() async {
         guard let page = try? ObjectKey(validation.probeKey.rawValue + ".html") else { return }
-        let demand = HTTPTransfer.Field("x-detect-content-type", "true")
-        let guessed = await upload(headers(of: body), as: page, with: demand)
+        let guessed = await upload(headers(of: body), as: page, with: UnsignedHeader.typeGuess)
         var head: Reply?
         if guessed.isDone { head = await ask("HEAD", .head, of: page) }
         await remove(page, writtenBy: guessed)
-        let isPage = head?.answer?.field("content-type")?.utf8.starts(with: "text/html".utf8) ?? false
-        judge(.unsignedType, [guessed, head], isObeyed: isPage)
+        let isGuessed = UnsignedHeader.isGuessedType(head?.answer?.field("content-type"))
+        judge(.unsignedType, [guessed, head], isObeyed: isGuessed)
     }
 
     private mutating func tryOtherBytes() async {
@@ -101,11 +97,12 @@ extension ProbeRound {
     /// Uploads with a link that binds some headers, and sends a header that it does not bind.
     private mutating func upload(
         _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil,
-        with unsigned: HTTPTransfer.Field? = nil
+        with unsigned: NamedValue? = nil
     ) async -> Reply {
         // libcurl sets the length.
-        var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }
-        if let unsigned { fields.append(unsigned) }
+        var sent = headers.filter { $0.name != "content-length" }
+        if let unsigned { sent.append(unsigned) }
+        let fields = sent.map { HTTPTransfer.Field($0.name, $0.value) }
         let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
         if key == nil { noteTrial(reply) }
         return reply

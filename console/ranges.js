@@ -47,14 +47,14 @@ export function sumByPeriod(range, rows, value) {
   return sums;
 }
 
-/** Returns the range that fits a period: hours for a day, days for a month. */
+/** Returns the range that fits a period: hours for a day, days for a month, and of a long one the newest 400 days. */
 export function rangeBetween(from, to = new Date().toISOString()) {
   const length = Date.parse(to) - Date.parse(from);
   const step = length <= 2 * day ? hour : length <= 10 * day ? 6 * hour : day;
   const by = step === day ? "day" : "hour";
-  const first = Math.floor(Date.parse(from) / step) * step;
-  const count = Math.min(400, Math.max(1, Math.ceil((Date.parse(to) - first) / step)));
-  const starts = Array.from({ length: count }, (_, index) => first + index * step);
+  const end = Math.ceil(Date.parse(to) / step);
+  const first = Math.max(Math.floor(Date.parse(from) / step), end - 400);
+  const starts = Array.from({ length: Math.max(1, end - first) }, (_, index) => (first + index) * step);
   const label = [...ranges.values()].find((range) => range.step === step).label;
   return { by, step, from, to, starts, labels: starts.map(label) };
 }

@@ -128,7 +128,7 @@ export function searchBox(session) {
         chosen = (chosen + (event.key === "ArrowDown" ? 1 : hits.length - 1)) % hits.length;
         mark();
       }
-    } else if (event.key === "Enter" && hits[chosen]) take(hits[chosen]);
+    } else if (event.key === "Enter" && !list.hidden && hits[chosen]) take(hits[chosen]);
     else if (event.key === "Escape") {
       if (list.hidden) input.blur();
       hide();

@@ -145,7 +145,7 @@ export function takeOnce() {
   const found = /^#once=(.+)$/.exec(location.hash);
   if (!found) return null;
   history.replaceState(null, "", "/console");
-  return decodeURIComponent(found[1]);
+  return found[1];
 }
 
 /**

@@ -112,6 +112,11 @@ struct EdgeTests {
         let open = await TestGateway(APISettings(allowedOrigins: ["*"])).send(
             .options, "/v1/access", headers: preflight)
         #expect(open.headers[.accessControlAllowOrigin] == "*")
+        // What a cache keeps of a request without an origin may answer one that has one.
+        let plain = await TestGateway(APISettings(allowedOrigins: ["*"])).send(.get, "/v1/access")
+        #expect(plain.headers[.accessControlAllowOrigin] == "*" && plain.headers[.vary] == nil)
+        let listed = await gateway.send(.get, "/v1/access")
+        #expect(listed.headers[.accessControlAllowOrigin] == nil && listed.headers[.vary] == "Origin")
     }
 
     /// What the server itself answers to a request, without a task.

@@ -279,7 +279,7 @@ async function sourceOfPath(path) {
     try {
       if (end > start) yield* createReadStream(path, { start, end: end - 1, highWaterMark: 1 << 18 });
     } catch (error) {
-      throw (await isUnchanged()) ? error : fileChanged();
+      throw (await isUnchanged()) ? failure("client", error.code, error.message) : fileChanged();
     }
   }
   return {
@@ -427,10 +427,10 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
 }
 
 // A browser does not tell that it could not read the file.
-async function explained(error, source) {
+async function explained(error, source, start, end) {
   if (error.source !== "network") return error;
   try {
-    for await (const _ of source.read(0, 1));
+    for await (const _ of source.read(start, end));
     return error;
   } catch (changed) {
     return changed;
@@ -842,7 +842,7 @@ export class Sluice {
       return accepted(await sendNode(link, source, start, end, options));
     } catch (error) {
       onBytes(0);
-      throw await explained(error, source);
+      throw await explained(error, source, start, end);
     }
   }
 
@@ -887,7 +887,7 @@ export class Sluice {
       try {
         return accepted(await send());
       } catch (error) {
-        throw await explained(error, source);
+        throw await explained(error, source, 0, total);
       }
     });
     const { id, bucket, key } = form;

@@ -34,7 +34,7 @@ export async function edit(page, id) {
     const save = button("Save", { tone: "primary", type: "submit" });
     const draw = () => {
       const limit = read(input.value);
-      input.toggleAttribute("aria-invalid", limit === null);
+      input.setAttribute("aria-invalid", String(limit === null));
       save.disabled = limit === null;
       fill(
         said,

@@ -249,7 +249,7 @@ function issueCard(page, asked) {
   );
 }
 
-/** Runs an action with an API key of the user, and deletes the key whatever happens. */
+/** Runs an action with an API key of the user, and then deletes the key, whatever happens. */
 async function withKey(page, { principal, groups }, action) {
   const { data } = await page.call("createAPIKey", {
     body: {
@@ -264,9 +264,12 @@ async function withKey(page, { principal, groups }, action) {
     page.signal.throwIfAborted();
     return await action(data.key);
   } finally {
-    // Also when the person has left the page.
-    await page.session.api.call("deleteAPIKey", { path: { id: data.id } });
-    page.record("deleteAPIKey", { path: { id: data.id } });
+    // Also when the person has left the page. The key ends soon, so that a failure does not take the link's place.
+    const gone = { path: { id: data.id } };
+    await page.session.api.call("deleteAPIKey", gone).then(
+      () => page.record("deleteAPIKey", gone),
+      (error) => toast.problem(error),
+    );
   }
 }
 

@@ -215,3 +215,5 @@ form.elements.gateway.value = given.get("gateway") ?? location.origin;
 form.elements.token.value = given.get("token") ?? "";
 if (location.hash) history.replaceState(null, "", location.pathname);
 if (given.get("token")) form.requestSubmit();
+// Another such address, opened where the page already is, changes only what is behind `#`.
+addEventListener("hashchange", () => location.hash && location.reload());

@@ -12,13 +12,15 @@ struct CrossOrigin: Sendable {
         _ response: inout ServerResponse, to method: HTTPRequest.Method, _ headers: HeaderFields, _ match: RouteMatch
     ) {
         guard !allowedOrigins.isEmpty, let path = match.crossOriginPath else { return }
-        let allowsAny = allowedOrigins.contains("*")
-        if !allowsAny {
+        if allowedOrigins.contains("*") {
+            // Also without an origin: a browser that fetched a redirect for an image may take it for a script later.
+            response.head.headerFields[.accessControlAllowOrigin] = "*"
+        } else {
             let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
             response.head.headerFields[.vary] = others + "Origin"
+            guard let origin = headers[.origin], allowedOrigins.contains(origin) else { return }
+            response.head.headerFields[.accessControlAllowOrigin] = origin
         }
-        guard let origin = headers[.origin], allowsAny || allowedOrigins.contains(origin) else { return }
-        response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin
         if method == .options, headers[.accessControlRequestMethod] != nil {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods

@@ -30,6 +30,7 @@ AT_STUBS = {
     "sameFile": "of two uploads of the same file, one ends without the other",
     "stopped": "a signal ends an upload that starts, is completed, confirmed or aborted, and a question for a token",
     "sameTarget": "of two downloads to a file, the second is refused, and a file that another program completes stays",
+    "unreadable": "a file that the disk cannot read is told as such, and not sent again",
     "slowReader": "a slow reader of a download is no lost network",
     "connecting": "a store to which no connection comes about ends a request in time",
     "refreshes": "a token is refreshed once, for the attempt after its refusal",

@@ -49,6 +49,7 @@ export async function open(gateway, kept = new Map()) {
       assign(url) { this.visited = url; },
     },
     history: { replaceState() {} },
+    addEventListener() {},
     localStorage: { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) },
     FormData: class {
       constructor({ elements }) {

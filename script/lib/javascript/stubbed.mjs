@@ -2,7 +2,9 @@
 // if something is not as it should be.
 
 import dns from "node:dns";
-import { appendFile, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
+import fs from "node:fs";
+import { appendFile, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import * as module from "../../../clients/javascript/sluice.js";
 import { choose, lastRow, open } from "./fake-page.mjs";
@@ -251,6 +253,37 @@ const steps = {
       expect(`${await readFile(to)}` === "whole", "the file of the other program", `${await readFile(to)}`);
       expect(`${await readdir(folder)}` === "a.bin", "what is left", await readdir(folder));
     } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+
+  async unreadable(stub) {
+    const folder = await mkdtemp(`${tmpdir()}/sluice-`);
+    const { createReadStream } = fs;
+    let count = 0;
+    // The disk fails at the end of each range.
+    fs.createReadStream = (...request) => {
+      count += 1;
+      return (async function* () {
+        yield* createReadStream(...request);
+        throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+      })();
+    };
+    syncBuiltinESMExports();
+    try {
+      const path = `${folder}/a.bin`;
+      await writeFile(path, new Uint8Array(6 * KiB));
+      for (const partSize of [4 * KiB, 16 * KiB]) {
+        count = 0;
+        const states = new Map();
+        const error = await soon(clientOf(stub, states).upload(path, { ...target, partSize, md5: false, parallel: 1 }));
+        expect(error.code === "EIO" && error.source === "client" && !error.mayPass, "what is thrown", String(error));
+        expect(count === 1, "how often it is read", partSize, count);
+        expect(states.size === (partSize < 6 * KiB ? 1 : 0), "a state to go on with", partSize, states.size);
+      }
+    } finally {
+      Object.assign(fs, { createReadStream });
+      syncBuiltinESMExports();
       await rm(folder, { recursive: true });
     }
   },

@@ -66,7 +66,7 @@ extension Routes {
                 useCase: GrantBatches(store: stores.grantBulk), newRow: newRow,
                 authenticate: Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)),
             groups: GroupEndpoints(directory: stores.groups),
-            members: GroupMemberEndpoints(store: stores.members, now: parts.now),
+            members: GroupMemberEndpoints(rows: RowEndpoints(store: stores.members), now: parts.now),
             quotas: QuotaEndpoints(
                 rows: AdminEndpoints(store: stores.quotas, newRow: newRow),
                 counters: QuotaCounters(uses: stores.quotaUses)),

@@ -13,8 +13,8 @@ protocol ListedResource: ValidatedRow {
     /// Writes the members of a row, without secrets.
     func write(to json: inout JSONWriter)
 
-    /// Parses a path segment as an identifier; `nil` where no row can have it.
-    static func identifier(from segment: String) -> String?
+    /// Parses the segments of a path that name a row as its identifier; `nil` where no row can have it.
+    static func identifier(from segments: [String]) -> String?
 }
 
 /// A kind of row that admins create and change, too.
@@ -71,7 +71,7 @@ extension ListedResource {
     static func check(_ filters: [String: String]) throws(GatewayError) {}
 
     /// Parses a UUID, the identifier of most kinds of rows.
-    static func identifier(from segment: String) -> String? {
-        UUID(uuidString: segment)?.uuidString.lowercased()
+    static func identifier(from segments: [String]) -> String? {
+        UUID(uuidString: segments[0])?.uuidString.lowercased()
     }
 }

@@ -44,10 +44,10 @@ extension RowReading {
 
     /// The identifier that the path names.
     func identifier(in request: APIRequest) throws(GatewayError) -> String {
-        guard let identifier = Resource.identifier(from: request.parameter(0)) else {
+        guard let identifier = Resource.identifier(from: request.match.parameters) else {
             throw .notFound(Resource.kind)
         }
-        request.notes.note(row: identifier)
+        request.notes.note(row: GroupMember.shown(identifier))
         return identifier
     }
 

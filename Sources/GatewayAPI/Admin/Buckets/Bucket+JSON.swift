@@ -78,8 +78,8 @@ extension Bucket: AdminResource {
         json.member("createdAt", createdAt)
     }
 
-    static func identifier(from segment: String) -> String? {
-        (try? BucketName(segment))?.rawValue
+    static func identifier(from segments: [String]) -> String? {
+        (try? BucketName(segments[0]))?.rawValue
     }
 }
 

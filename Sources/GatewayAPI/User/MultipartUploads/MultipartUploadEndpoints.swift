@@ -61,22 +61,9 @@ struct MultipartUploadEndpoints: Sendable {
         }
         let answers = try await useCase.issue(
             wishes, of: request.rowID(of: .multipartUpload), in: request.context(of: caller))
-        metrics.countRefusals(in: answers)
-        var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
-            json.name("results")
-            json.array(zip(wishes, answers)) { json, result in
-                switch result.1 {
-                case .success(let issued):
-                    json.object { json in
-                        json.member("partNumber", result.0.number)
-                        issued.write(to: &json)
-                    }
-                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
-                }
-            }
+        return .batch(answers, to: request, countedBy: metrics) { json, place in
+            json.member("partNumber", wishes[place].number)
         }
-        response.setRateLimit(ofBatch: answers)
-        return response
     }
 
     /// Lists the parts that the store has.

@@ -54,18 +54,7 @@ final class PresignedURLEndpoints: Sendable {
             wishes.append(Result { () throws(GatewayError) in try wanted(item, at: place, in: context) })
         }
         let answers = wishes.answered(by: await useCase.issue(wishes.compactMap { try? $0.get() }, in: context))
-        metrics.countRefusals(in: answers)
-        var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
-            json.name("results")
-            json.array(answers) { json, answer in
-                switch answer {
-                case .success(let issued): json.object { issued.write(to: &$0) }
-                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
-                }
-            }
-        }
-        response.setRateLimit(ofBatch: answers)
-        return response
+        return .batch(answers, to: request, countedBy: metrics)
     }
 
     private func wanted(

@@ -223,7 +223,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
-            dependencies: ["GatewayCore", "Signing", "StoreQualification"], swiftSettings: strict),
+            dependencies: ["GatewayCore", "Signing", "StoreQualification", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests",
             dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging, systemPackage],
@@ -272,8 +272,11 @@ let package = Package(
         // Support of tests: whether requests and answers are what the contract describes.
         .target(
             name: "ContractTesting", dependencies: ["LibYAML"], path: "Tests/ContractTesting", swiftSettings: strict),
-        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, Python and openssl.
-        .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
+        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, Python and openssl,
+        // and doubles of ports that several targets use.
+        .target(
+            name: "TestSupport", dependencies: ["CLibCrypto", "GatewayCore"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         // Support of tests: verifies signatures as stores do, with the stages that signing uses.
         .target(
             name: "SigningTesting", dependencies: ["Bytes", "LibCrypto", "Signing"], path: "Tests/SigningTesting",
@@ -316,7 +319,7 @@ let package = Package(
             name: "GatewayCloudTests",
             dependencies: [
                 "Bytes", "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
-                "MicroHTTPD", "Signing", "SigningTesting", "StrictXML",
+                "MicroHTTPD", "Signing", "SigningTesting", "StrictXML", "TestSupport",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             resources: [.copy("Vectors")],

@@ -3,18 +3,13 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
+import TestSupport
 import Testing
 
 @testable import StoreQualification
 
 /// Qualifications of the embedded store, which reads requests by code of its own.
 @Suite struct StorePromisesTests {
-    private struct NoSessions: SessionOpener {
-        func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
-            throw .unavailable(retryAfter: 1, cause: "none")
-        }
-    }
-
     @Test(arguments: [Bucket.Scheme.awsV4, .awsV2, .ossV4, .ossV1])
     func `every promise that is tried is kept`(scheme: Bucket.Scheme) async throws {
         let fixture = try StoreFixture()

@@ -1,17 +1,16 @@
 import Foundation
 import GatewayCore
 import Synchronization
+import TestSupport
 
-/// Multipart uploads in memory, and a store that accepts everything. One upload of `user:alice` is open from the
-/// beginning.
-final class MemoryUploads: MultipartUploadRows, MultipartStore {
+/// A store of uploads in parts that accepts everything, with rows in memory. One upload of `user:alice` is open from
+/// the beginning.
+final class MemoryUploads: MultipartStore {
     static let openID = uuid("0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")
 
-    let uploads = Mutex<[UUID: MultipartUpload]>([:])
+    let rows = MemoryUploadRows()
     /// The parts that the store has of every upload.
     let parts = Mutex<[StoredPart]>([])
-    /// The parts that links were issued for.
-    let reserved = Mutex<[UUID: [ReservedPart]]>([:])
     /// The error that the store throws instead.
     let failure = Mutex<GatewayError?>(nil)
 
@@ -24,63 +23,7 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
             contentLength: 10_000_000,
             state: .open, storeUploadID: "store-1", createdAt: TestGateway.now,
             expiresAt: TestGateway.now.addingTimeInterval(3600))
-        uploads.withLock { $0[Self.openID] = upload }
-    }
-
-    func insert(_ upload: MultipartUpload) async throws(GatewayError) {
-        uploads.withLock { $0[upload.id] = upload }
-    }
-
-    func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? { uploads.withLock { $0[id] } }
-
-    func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
-        uploads.withLock { $0[id]?.state = .open }
-        return .open
-    }
-
-    func move(
-        _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
-    ) async throws(GatewayError) -> Bool {
-        uploads.withLock { uploads in
-            guard var upload = uploads[id], states.contains(upload.state) else { return false }
-            switch change {
-            case .refused: upload.state = .open
-            case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
-            case .completed(let parts, let etag, _):
-                (upload.state, upload.parts, upload.etag) = (.completed, parts, etag)
-            case .aborting: upload.state = .aborting
-            case .aborted: upload.state = .aborted
-            }
-            uploads[id] = upload
-            return true
-        }
-    }
-
-    func prove(_ admin: ChangeContext) async throws(GatewayError) {}
-
-    func abort(
-        _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
-    ) async throws(GatewayError) -> Bool {
-        try await move(id, from: [state], to: change)
-    }
-
-    func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
-        reserved.withLock { reserved in
-            let all = reserved[id, default: []] + parts
-            reserved[id] = all
-            let lengths = all.compactMap(\.contentLength)
-            return .reserved(objectLength: lengths.count == all.count ? lengths.reduce(0, +) : nil)
-        }
-    }
-
-    func release(_ issuances: [UUID]) async {
-        reserved.withLock { reserved in
-            for id in reserved.keys { reserved[id]?.removeAll { issuances.contains($0.issuance) } }
-        }
-    }
-
-    func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
-        Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)
+        rows.uploads[Self.openID] = upload
     }
 
     func start(_ issued: IssuedURL) async throws(GatewayError) -> String {

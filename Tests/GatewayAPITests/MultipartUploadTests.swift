@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -23,7 +24,7 @@ struct MultipartUploadTests {
         let down = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
         #expect(down.status == 503 && down.headers[.retryAfter] == "5")
         // The first upload has ended; nobody knows of the second.
-        let states = gateway.uploads.uploads.withLock { $0.values.map(\.state) }
+        let states = gateway.uploads.rows.uploads.values.map(\.state)
         #expect(Set(states) == [.open, .aborted, .starting])
     }
 
@@ -32,13 +33,13 @@ struct MultipartUploadTests {
         let gateway = TestGateway(ledger: StubLedger(failure: .unavailable(retryAfter: 1)))
         let answer = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
         #expect(answer.status == 503)
-        #expect(gateway.uploads.uploads.withLock { $0.count } == 1)
+        #expect(gateway.uploads.rows.uploads.count == 1)
     }
 
     @Test("knows nobody else's upload", arguments: ["GET", "list", "DELETE", "parts", "complete"])
     func somebodyElses(what: String) async throws {
         let gateway = TestGateway()
-        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
+        try gateway.uploads.rows.uploads[MemoryUploads.openID]?.principal = .user("mallory")
         let json =
             what == "complete" ? #"{"parts":[{"partNumber":1,"etag":"a"}]}"# : #"{"parts":[{"partNumber":1}]}"#
         let answer =
@@ -108,14 +109,14 @@ struct MultipartUploadTests {
         }
         gateway.uploads.failure.withLock { $0 = .storeRefused(status: 403, code: "AccessDenied") }
         #expect(await gateway.send(.get, path, token: "user-token").status == 502)
-        let own = gateway.uploads.uploads.withLock { $0 }
-        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.key = ObjectKey("elsewhere/a") }
+        let own = gateway.uploads.rows.uploads
+        try gateway.uploads.rows.uploads[MemoryUploads.openID]?.key = ObjectKey("elsewhere/a")
         let ungranted = await gateway.send(.get, path, token: "user-token")
         #expect(ungranted.status == 403 && ungranted.string("code") == "AccessDenied")
-        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
+        try gateway.uploads.rows.uploads[MemoryUploads.openID]?.principal = .user("mallory")
         #expect(await gateway.send(.get, path, token: "user-token").status == 404)
         // The store has dropped it: nobody needs to go on with it.
-        gateway.uploads.uploads.withLock { $0 = own }
+        gateway.uploads.rows.uploads = own
         gateway.uploads.failure.withLock { $0 = .notFound(.multipartUpload) }
         #expect(await gateway.send(.get, path, token: "user-token").status == 409)
         #expect(await gateway.send(.get, Self.path, token: "user-token").string("state") == "aborting")

@@ -10,7 +10,7 @@ func uuid(_ text: String) -> UUID {
 }
 
 /// Rows of policy: one bucket, one credential, one grant and one quota of `user:alice`.
-struct StubPolicy: PolicySource {
+struct StubPolicy: KeyedPolicy {
     static let position = PolicyPosition(
         sequence: 1, tag: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
     static let credentialID = uuid("018f0000-0000-7000-8000-00000000000c")
@@ -29,6 +29,8 @@ struct StubPolicy: PolicySource {
     var honoursUnsignedHeaders = false
     var quota: Quota?
     var failure: GatewayError?
+
+    var position: PolicyPosition { Self.position }
 
     static func bucket() throws -> Bucket {
         Bucket(
@@ -133,22 +135,6 @@ struct StubPolicy: PolicySource {
         } catch {
             throw .unavailable(retryAfter: 1)
         }
-    }
-
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        PolicyLoad(position: Self.position, rows: places.map { _ in [] })
-    }
-
-    func grants(
-        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: Self.position, rows: [])
-    }
-
-    func firstGrants(
-        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: Self.position, rows: [])
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {

@@ -72,7 +72,7 @@ struct TestGateway {
             },
             presignedURLs: urls, browserForms: BrowserForms(issuing), cdnCookies: CDNCookies(issuing),
             multipartUploads: MultipartUploads(
-                issuing, urls: urls, cache: cache, rows: uploads, store: uploads, life: .seconds(3600),
+                issuing, urls: urls, cache: cache, rows: uploads.rows, store: uploads, life: .seconds(3600),
                 now: { Self.now }),
             missingUploads: MissingUploads(
                 issuing, urls: urls, cache: cache, objects: objects, answerDeadline: .seconds(15), instant: instant),

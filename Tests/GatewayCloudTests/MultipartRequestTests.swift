@@ -5,6 +5,7 @@ import HTTPTypes
 import Signing
 import SigningTesting
 import StrictXML
+import TestSupport
 import Testing
 
 @testable import GatewayCloud

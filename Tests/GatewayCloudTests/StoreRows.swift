@@ -1,8 +1,9 @@
 import Foundation
 import GatewayCore
+import TestSupport
 
 /// Rows of one bucket, `photos`, with its credential and a grant of everything in it to everybody.
-struct StoreRows: PolicySource {
+struct StoreRows: KeyedPolicy {
     static let position = PolicyPosition(sequence: 1, tag: UUID())
     static let credentialID = UUID()
 
@@ -15,6 +16,8 @@ struct StoreRows: PolicySource {
     var hasBucket = true
     /// Whether a master key opens the credential.
     var opensCredential = true
+
+    var position: PolicyPosition { Self.position }
 
     func bucket(_ name: BucketName) -> Bucket {
         Bucket(
@@ -54,22 +57,6 @@ struct StoreRows: PolicySource {
             }
         }
         return PolicyLoad(position: Self.position, rows: rows)
-    }
-
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        PolicyLoad(position: Self.position, rows: places.map { _ in [] })
-    }
-
-    func grants(
-        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: Self.position, rows: [])
-    }
-
-    func firstGrants(
-        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: Self.position, rows: [])
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import TestSupport
 import Testing
 
 /// Lists of parts, in the form of each store.

@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCloud
 import GatewayCore
-import Synchronization
+import TestSupport
 import Testing
 
 /// Multipart uploads of `user:alice` at a store, with rows in memory. Every step takes the same path as in the gateway.
@@ -9,7 +9,7 @@ final class UploadDesk: Sendable {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
     static let key = "uploads/large ü+.mov"
 
-    let rows = MemoryRows()
+    let rows = MemoryUploadRows()
     let uploads: MultipartUploads
     let calls: MultipartCalls
     private let caller: Caller
@@ -86,77 +86,4 @@ private struct Recorder: IssuanceLedger, DenialCounting {
     }
 
     func count(_ denial: Denial) {}
-}
-
-/// Rows of uploads, in memory.
-final class MemoryRows: MultipartUploadRows {
-    private let uploads = Mutex<[UUID: MultipartUpload]>([:])
-    private let changes = Mutex<[MultipartChange]>([])
-    private let audit = Mutex<[String]>([])
-    /// Whether the credentials of admins stand.
-    let admitsAdmins = Mutex(true)
-
-    /// The requests of admins that the audit tells of, in order.
-    var audited: [String] { audit.withLock { $0 } }
-
-    /// The last change of an upload that was made.
-    var lastChange: MultipartChange? { changes.withLock { $0.last } }
-
-    func state(of id: UUID) -> MultipartUpload.State? { uploads.withLock { $0[id]?.state } }
-
-    func insert(_ upload: MultipartUpload) async throws(GatewayError) {
-        uploads.withLock { $0[upload.id] = upload }
-    }
-
-    func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? { uploads.withLock { $0[id] } }
-
-    func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
-        uploads.withLock { uploads in
-            uploads[id]?.state = .open
-            uploads[id]?.storeUploadID = storeUploadID
-        }
-        return .open
-    }
-
-    func move(
-        _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
-    ) async throws(GatewayError) -> Bool {
-        uploads.withLock { uploads in
-            guard var upload = uploads[id], states.contains(upload.state) else { return false }
-            switch change {
-            case .refused: upload.state = .open
-            case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
-            case .completed(let parts, let etag, _):
-                (upload.state, upload.parts, upload.etag) = (.completed, parts, etag)
-            case .aborting: upload.state = .aborting
-            case .aborted: upload.state = .aborted
-            }
-            uploads[id] = upload
-            changes.withLock { $0.append(change) }
-            return true
-        }
-    }
-
-    func prove(_ admin: ChangeContext) async throws(GatewayError) {
-        guard admitsAdmins.withLock({ $0 }) else { throw .staleCaller }
-    }
-
-    func abort(
-        _ id: UUID, from state: MultipartUpload.State, to change: MultipartChange, by admin: ChangeContext
-    ) async throws(GatewayError) -> Bool {
-        try await prove(admin)
-        let isMoved = try await move(id, from: [state], to: change)
-        if isMoved { audit.withLock { $0.append(admin.requestID) } }
-        return isMoved
-    }
-
-    func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
-        .reserved(objectLength: nil)
-    }
-
-    func release(_ issuances: [UUID]) async {}
-
-    func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
-        Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)
-    }
 }

@@ -2,19 +2,13 @@ import Foundation
 import GatewayCore
 import Signing
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import StoreQualification
 
 /// Qualifications of stores that keep nothing, everything, or one thing less.
 @Suite struct QualificationTests {
-    /// Opens no session.
-    private struct NoSessions: SessionOpener {
-        func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
-            throw .unavailable(retryAfter: 1, cause: "none")
-        }
-    }
-
     private func qualify(
         _ transport: @escaping StoreTransport, schemes: [Bucket.Scheme] = [.awsV4], patience: Duration = .seconds(60)
     ) async throws -> QualificationReport {

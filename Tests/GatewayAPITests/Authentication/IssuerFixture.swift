@@ -3,6 +3,7 @@ import GatewayCore
 import InMemoryLogging
 import Logging
 import Synchronization
+import TestSupport
 
 @testable import GatewayAPI
 
@@ -85,7 +86,7 @@ final class TestClock: Sendable {
 }
 
 /// Issuers and API keys in a table, with a log of changes.
-final class IdentityPolicy: PolicySource {
+final class IdentityPolicy: KeyedPolicy {
     private struct Tables {
         var issuers: [Issuer]
         /// The revision of every issuer; each change makes another.
@@ -148,22 +149,6 @@ final class IdentityPolicy: PolicySource {
             }
             return PolicyLoad(position: tables.log[tables.log.count - 1].position, rows: rows)
         }
-    }
-
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        PolicyLoad(position: position, rows: places.map { _ in [] })
-    }
-
-    func grants(
-        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: position, rows: [])
-    }
-
-    func firstGrants(
-        of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: position, rows: [])
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {

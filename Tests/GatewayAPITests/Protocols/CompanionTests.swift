@@ -99,7 +99,6 @@ struct CompanionTests {
         let key = try #require(started.string("key"))
         #expect(key.hasPrefix("uploads/") && key.hasSuffix(".png") && !key.contains("a.png"))
         let query = "?key=" + key.replacing("/", with: "%2F")
-        bench.gateway.uploads.uploads.withLock { $0[UUID(uuidString: id) ?? UUID()]?.storeUploadID = "store-2" }
 
         let part = await bench.send(.get, "/s3/multipart/\(id)/1\(query)")
         #expect(part.status == 200, "\(part.text)")
@@ -136,7 +135,7 @@ struct CompanionTests {
         let path = "/s3/multipart/\(MemoryUploads.openID.uuidString.lowercased())?key=uploads%2Flarge.png"
         let answer = await bench.send(.delete, path)
         #expect(answer.status == 200 && answer.text == "{}")
-        #expect(bench.gateway.uploads.uploads.withLock { $0[MemoryUploads.openID]?.state } == .aborted)
+        #expect(bench.gateway.uploads.rows.state(of: MemoryUploads.openID) == .aborted)
     }
 
     @Test func `an upload under another key, of another user or outside the ticket does not exist`() async throws {
@@ -156,7 +155,7 @@ struct CompanionTests {
             #expect(await narrow.send(method, "/s3/multipart/\(id)?key=uploads%2Flarge.png").status == 404)
         }
         let bench = try Bench(.version5)
-        bench.gateway.uploads.uploads.withLock { $0[MemoryUploads.openID]?.principal = .bootstrapAdmin }
+        bench.gateway.uploads.rows.uploads[MemoryUploads.openID]?.principal = .bootstrapAdmin
         #expect(await bench.send(.get, "/s3/multipart/\(id)?key=uploads%2Flarge.png").status == 404)
     }
 

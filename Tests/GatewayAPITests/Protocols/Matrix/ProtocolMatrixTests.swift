@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -85,16 +86,15 @@ struct ProtocolMatrixTests {
     private func prepareUpload(of world: MatrixWorld, at gateway: TestGateway) throws {
         let key = try ObjectKey("uploads/a.png")
         let id = MemoryUploads.openID
-        gateway.uploads.uploads.withLock { uploads in
-            guard let old = uploads[id], let type = MediaType(world.type) else { return }
-            uploads[id] = MultipartUpload(
+        if let old = gateway.uploads.rows.uploads[id], let type = MediaType(world.type) {
+            gateway.uploads.rows.uploads[id] = MultipartUpload(
                 id: id, principal: old.principal, bucket: old.bucket, key: key, contentType: type, contentLength: nil,
                 state: .open, storeUploadID: "store-1", createdAt: old.createdAt, expiresAt: old.expiresAt)
         }
         guard world.way == .complete || world.way == .companionComplete else { return }
         let length = world.way == .complete ? world.length : nil
         let part = ReservedPart(issuance: UUID(), number: 1, contentLength: length)
-        gateway.uploads.reserved.withLock { $0[id] = [part] }
+        gateway.uploads.rows.reserved[id] = [part]
     }
 
     /// The token service of AWS knows one word for all that is refused by grants and schemes.

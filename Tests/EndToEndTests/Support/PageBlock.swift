@@ -55,7 +55,7 @@ struct PageBlock {
         "swift": "apps on Apple's systems, with SDKs that Linux does not have",
         "objc": "apps on Apple's systems, with SDKs that Linux does not have",
         "kotlin": "apps on Android",
-        "js": "pages in a browser, with the SDK of Alibaba OSS",
+        "js": "pages in a browser, one with the SDK of Alibaba OSS; BrowserTests upload as the other does",
         "ini": "a file of the reader's; ProtocolClientTests write the same one",
         "python": "needs the reader's store; IcebergClientTests do the same",
         "sql": "`docs/operations.md` prints the same statements for a shell",

@@ -31,7 +31,12 @@ export class Stub {
 
   async #respond(request, response) {
     const pieces = [];
-    for await (const piece of request) pieces.push(piece);
+    try {
+      for await (const piece of request) pieces.push(piece);
+    } catch {
+      // The client has gone.
+      return;
+    }
     const body = Buffer.concat(pieces);
     const told = { method: request.method, path: request.url.split("?")[0], key: request.headers["idempotency-key"] };
     this.seen.push(told);

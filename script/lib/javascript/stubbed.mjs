@@ -261,11 +261,11 @@ const steps = {
     const folder = await mkdtemp(`${tmpdir()}/sluice-`);
     const { createReadStream } = fs;
     let count = 0;
-    // The disk fails at the end of each range.
-    fs.createReadStream = (...request) => {
+    // The disk fails within each range.
+    fs.createReadStream = (from, options) => {
       count += 1;
       return (async function* () {
-        yield* createReadStream(...request);
+        yield* createReadStream(from, { ...options, end: options.start + 1023 });
         throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
       })();
     };

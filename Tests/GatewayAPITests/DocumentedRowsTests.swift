@@ -17,6 +17,16 @@ import Testing
         try String(contentsOf: ContractDocument.repository.appending(path: "docs/\(name)"), encoding: .utf8)
     }
 
+    @Test("of the reasons for refusals name each reason once")
+    func reasons() throws {
+        let lines = try page("ledger.md").split(separator: "\n", omittingEmptySubsequences: false)
+        let table = lines.drop { $0 != "| reason | what helps |" }.dropFirst(2).prefix { $0.hasPrefix("|") }
+        let named = table.flatMap { line in
+            line.split(separator: "|")[0].matches(of: #/`(\w+)`/#).map { String($0.output.1) }
+        }
+        #expect(named.sorted() == RefusalReason.allCases.map(\.rawValue).sorted())
+    }
+
     @Test("are taken by the API, and give the SDKs whole sessions")
     func grants() async throws {
         let (rows, mobile) = (try page("administration.md"), try page("oss-sdks.md"))

@@ -249,6 +249,11 @@ import Testing
                     """,
                 end: "DELETE FROM schema_functions WHERE name = 'gone'; DROP FUNCTION gone"),
             Ailment(
+                name: "an update of bodies was forgotten", check: "schema", outcome: "warning",
+                message: "not those of this version: uuid_v7.", advice: "Run 'sluice migrate' of this version",
+                begin: "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'",
+                end: "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'"),
+            Ailment(
                 name: "no partition for today", check: "schema", outcome: "failed", message: "no partition for",
                 advice: "sluice migrate",
                 begin: partition("DETACH PARTITION issuances_%s"),

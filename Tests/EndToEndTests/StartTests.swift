@@ -142,6 +142,25 @@ import Testing
         try await site.cluster.dropDatabase(empty)
     }
 
+    @Test func `a gateway warns once that 'sluice migrate' of its version did not run`() async throws {
+        try await Deployment.with(gateways: 0) { site in
+            let session = try site.session()
+            try await session.runScript("UPDATE schema_functions SET checksum = '\\x00' WHERE name = 'uuid_v7'")
+            let warning = "functions of the database are not those of this version"
+            let early = try await site.startGateway()
+            let lines = early.log.split(separator: "\n").filter { $0.contains(warning) }
+            #expect(lines.count == 1 && lines.allSatisfy { $0.contains("names=uuid_v7") }, "\(early.log)")
+            let refusal = await #expect(throws: ProgramError.self) {
+                try await Program.run(["migrate", "--finish"], environment: site.environment)
+            }
+            #expect(refusal?.output.contains("uuid_v7; run 'sluice migrate' of this version first") == true)
+            _ = try await Program.run(["migrate"], environment: site.environment)
+            let late = try await site.startGateway()
+            #expect(!late.log.contains(warning), "\(late.log)")
+            await session.close()
+        }
+    }
+
     /// Runs a command of the program as the first process of a container.
     private func firstInContainer(_ command: String, _ environment: [String: String]) throws -> RunningProcess {
         try RunningProcess(

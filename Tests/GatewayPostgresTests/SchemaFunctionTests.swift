@@ -129,6 +129,26 @@ import Testing
         }
     }
 
+    /// As where a version mends bodies alone, and only its gateways were started.
+    @Test(.database(.migrated)) func `an update of bodies that was forgotten is named, and cannot be finished`()
+        async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let own = Migrator(connection: connection)
+        #expect(try await own.functionsThatDiffer() == [])
+        let next = Migrator(
+            connection: connection, functions: try Self.functions(changing: "uuid_v7") { $0 + "\n" },
+            program: "1.0.1")
+        try await next.check()
+        #expect(try await next.functionsThatDiffer() == ["uuid_v7"])
+        await #expect(throws: Migrator.Failure.functionsDiffer(names: ["uuid_v7"])) { try await next.finish() }
+        #expect(try await next.migrate().functions == ["uuid_v7"])
+        #expect(try await next.functionsThatDiffer() == [])
+        #expect(try await next.finish().isEmpty)
+        // A gateway of before may serve with the bodies of a newer version.
+        #expect(try await own.functionsThatDiffer() == [])
+    }
+
     /// Limits that the program has too.
     @Test(arguments: [
         ("settle_reservations", "r.dead_at + make_interval(secs => r.amount / \(UploadOverrun.leastRate))"),

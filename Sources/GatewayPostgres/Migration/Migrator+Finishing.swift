@@ -38,12 +38,13 @@ extension Migrator {
     ///
     /// - Returns: What was applied and dropped; empty if nothing waited.
     /// - Throws: ``Failure/gatewaysRun(_:)`` if a gateway that calls other functions than this program, or is older
-    ///   than a migration permits, was seen within a minute; another ``Failure``; or a ``PostgresError``.
+    ///   than a migration permits, was seen within a minute; ``Failure/functionsDiffer(names:)`` if
+    ///   ``migrate(daysAhead:)`` of this program has not run; another ``Failure``; or a ``PostgresError``.
     public func finish() async throws -> Leftovers {
         var finished = Leftovers(migrations: [], functions: [])
         for migration in migrations where migration.version > goal.neededVersion {
             let isApplied = try await withSchema { transaction, database in
-                try demandExpansion(database)
+                try demandMigration(database)
                 guard let row = goal.waitingContracts(in: database).first(where: { $0.version == migration.version })
                 else { return false }
                 try apply(migration, as: row, isNew: false, functionSet: goal.functionSet, in: transaction)
@@ -66,7 +67,7 @@ extension Migrator {
     /// Drops the superseded functions; returns their names.
     private func dropFunctions() async throws -> [String] {
         try await withSchema { transaction, database in
-            try demandExpansion(database)
+            try demandMigration(database)
             let names = goal.strangers(in: database).filter(\.isSuperseded).map(\.name)
             guard !names.isEmpty else { return [] }
             try Self.excludeRecordings(in: transaction)
@@ -78,9 +79,14 @@ extension Migrator {
         }
     }
 
-    private func demandExpansion(_ database: SchemaState) throws(Failure) {
-        guard goal.lacksExpansion(database) else { return }
-        throw .schemaIsOlder(version: Int(database.version), needed: Int(goal.neededVersion))
+    /// Refuses unless ``migrate(daysAhead:)`` of this program has run. What a newer program has migrated was refused
+    /// before, so functions that differ are older ones, or those of another build of this version.
+    private func demandMigration(_ database: SchemaState) throws(Failure) {
+        if goal.lacksExpansion(database) {
+            throw .schemaIsOlder(version: Int(database.version), needed: Int(goal.neededVersion))
+        }
+        let others = goal.functionsToApply(in: database, dropped: []).map(\.name)
+        if !others.isEmpty { throw .functionsDiffer(names: others) }
     }
 
     /// Refuses while gateways were seen within a minute that cannot serve any more afterwards.

@@ -20,6 +20,8 @@ public struct Migrator: Sendable {
         case functionsMissing(names: [String])
         /// Functions have other arguments or results than those of the same names in this program.
         case contractsDiffer(names: [String])
+        /// Functions have other bodies than those of this program, whose ``Migrator/migrate(daysAhead:)`` has not run.
+        case functionsDiffer(names: [String])
         /// Gateways run that need what the end of an update removes; never empty.
         case gatewaysRun([NeedyGateway])
         /// The login is not the role that the schema belongs to, so later logins could not change what it makes.
@@ -58,6 +60,11 @@ public struct Migrator: Sendable {
                 """
                 Functions of the database have other arguments or results than those of the same names in this \
                 program: \(Self.list(names)). A changed function needs a name of its own.
+                """
+            case .functionsDiffer(let names):
+                """
+                The database has these functions in another form than this program carries: \(Self.list(names)); run \
+                'sluice migrate' of this version first.
                 """
             case .gatewaysRun(let gateways):
                 """
@@ -195,5 +202,16 @@ public struct Migrator: Sendable {
             database = SchemaState([], [])
         }
         if let misfit = goal.misfit(of: database) { throw misfit }
+    }
+
+    /// Lists functions that the database has in another form than this program carries, because
+    /// ``migrate(daysAhead:)`` of this program has not run. Gateways serve with other bodies, so ``check()`` passes.
+    ///
+    /// - Returns: Their names; empty if a newer program has migrated the database.
+    public func functionsThatDiffer() async throws(PostgresError) -> [String] {
+        let newest = try await connection.execute(Self.newestProgram).first ?? []
+        guard !program.lexicographicallyPrecedes(newest) else { return [] }
+        let database = try await connection.execute(Self.readState).first ?? SchemaState([], [])
+        return goal.functionsToApply(in: database, dropped: []).map(\.name)
     }
 }

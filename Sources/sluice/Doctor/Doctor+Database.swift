@@ -135,6 +135,14 @@ extension Doctor {
                     .schema, .warning, "An update is not finished: \(leftovers) wait.",
                     advice: "Run 'sluice migrate --finish' once no gateway of the version before runs.")
             }
+            let others = try await migrator.functionsThatDiffer()
+            if !others.isEmpty {
+                let more = others.count > 5 ? " and \(others.count - 5) more" : ""
+                let names = others.prefix(5).joined(separator: ", ") + more
+                report.note(
+                    .schema, .warning, "Functions of the database are not those of this version: \(names).",
+                    advice: "Run 'sluice migrate' of this version: until then, what it mends in them stays as it was.")
+            }
         } catch let failure as Migrator.Failure {
             report.note(
                 .schema, .failed, "\(failure)",

@@ -144,6 +144,12 @@ struct DatabaseConnections {
                 try await migrator.check()
                 // Before this gateway tells the others of its own.
                 try await Self.check(masterKeys, of: nil, over: connection)
+                let others = try await migrator.functionsThatDiffer()
+                if !others.isEmpty {
+                    logger.warning(
+                        "functions of the database are not those of this version: run 'sluice migrate' of this version",
+                        metadata: ["names": "\(others.joined(separator: ", "))"])
+                }
                 return await connection.close()
             } catch let error as PostgresError {
                 if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }

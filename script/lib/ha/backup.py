@@ -259,6 +259,7 @@ class Rehearsal:
         self.first.shell(reset)
         self.first.root_shell(restart)
         self.site.wait_until_ready()
+        self.site.migrate()
         last = self._archive(self.first)
         check(last.startswith(f"{timeline:08X}"), f"{last} is not of timeline {timeline}")
         check((BACKUPS / f"wal/{timeline:08X}.history").exists(), f"the history of timeline {timeline} is not archived")

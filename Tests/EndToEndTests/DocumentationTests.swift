@@ -54,6 +54,21 @@ import Testing
         #expect(stale.isEmpty, "no block is like these: \(stale)")
     }
 
+    /// `script/ha backup` runs these commands twice on one day.
+    @Test func `a backup that fails is not taken for the one before`() async throws {
+        let blocks = try PageBlock.all(of: "docs/backup.md")
+        let commands = try #require(blocks.first { $0.text.contains("pg_dump --format=custom --file") }).text
+        #expect(commands.contains("taken=$(date +%FT%H%M%S)\n"), "a second one of a day needs another name")
+        let programs = ["pg_dump", "pg_basebackup", "pg_verifybackup"]
+        for broken in programs {
+            let stand = programs.map { "\($0)() { echo \($0); return \($0 == broken ? 1 : 0); }\n" }.joined()
+            let process = try RunningProcess(
+                ["/bin/bash", "-c", stand + commands], environment: ["PATH": "/usr/bin:/bin"])
+            #expect(await process.exitStatus() == 1, "\(broken)")
+            #expect(process.output.hasSuffix("\(broken)\n"), "\(process.output)")
+        }
+    }
+
     @Test func `every variable that sets tests is in CONTRIBUTING`() throws {
         let repository = ContractDocument.repository
         let page = try String(contentsOf: repository.appending(path: "CONTRIBUTING.md"), encoding: .utf8)

@@ -153,9 +153,11 @@ class Rehearsal:
             self.grants[name] = site.create("/admin/v1/grants", {
                 "principal": f"user:{name}", "bucket": BUCKET, "prefix": "", "actions": ["GetObject"]})["id"]
         self.before_backup = site.links(self.keys["alice"], 10)
-        self.day = time.strftime("%F")
-        self.first.shell(documented("What to back up", 0))
-        mode = (BACKUPS / f"{self.day}.dump").stat().st_mode & 0o777
+        self._back_up()
+        # A second one of the same day, as after a failover.
+        time.sleep(1)
+        self.taken = self._back_up()
+        mode = (BACKUPS / f"{self.taken}.dump").stat().st_mode & 0o777
         check(mode == 0o600, f"others may read the dump: {mode:o}")
         self.earlier_moment = self.first.query("SELECT clock_timestamp()::text")[0][0]
         self.before_moment = site.links(self.keys["alice"], 10)
@@ -170,6 +172,16 @@ class Rehearsal:
         check(status == 204 and site.ask(self.keys["bob"])[0] == 403, "bob's grant is not revoked")
         last = self._archive(self.first)
         self._archive_again(last)
+
+    def _back_up(self):
+        """Takes both backups as documented; returns the time in their names."""
+        old = set(BACKUPS.glob("base-*"))
+        self.first.shell(documented("What to back up", 0))
+        made = set(BACKUPS.glob("base-*")) - old
+        check(len(made) == 1, f"{len(made)} base backups were made")
+        taken = made.pop().name.removeprefix("base-")
+        check((BACKUPS / f"{taken}.dump").exists(), f"no dump has the time {taken}")
+        return taken
 
     def _archive(self, server):
         """Waits until what was written is in the archive; returns the name of the last file."""
@@ -210,7 +222,7 @@ class Rehearsal:
         restored.initialize()
         restored.start()
         for number in (0, 1):
-            restored.shell(documented("Restoring a dump", number), day=self.day)
+            restored.shell(documented("Restoring a dump", number), taken=self.taken)
         self.site.migrate()
         self.site.diagnose("schema", "roles", "master-key")
         self.site.gateway.start()
@@ -248,7 +260,7 @@ class Rehearsal:
         stop, copy, start = (documented("Restoring to a moment", number) for number in range(3))
         self.first.root_shell(stop)
         shutil.rmtree(f"{self.first.data}.before", ignore_errors=True)
-        self.first.shell(copy, day=self.day, **variables)
+        self.first.shell(copy, taken=self.taken, **variables)
         self.first.root_shell(start)
         while self.first.query("SELECT pg_is_in_recovery()")[0][0]:
             time.sleep(0.1)

@@ -25,4 +25,13 @@ struct DatabaseAdviceTests {
         let error = LoginFailure("connection to server at \"db.example\" (192.0.2.1), port 5432 failed: \(text)").error
         #expect(error.advice(for: .gateway).contains(advice), "\(error)")
     }
+
+    @Test(arguments: [
+        ("53200", "out of shared memory", "max_locks_per_transaction"),
+        ("53200", "out of memory", "The server's log"),
+    ])
+    func `what the server says of a statement leads to what helps`(state: String, message: String, advice: String) {
+        let error = PostgresError.server(.init(sqlState: state, severity: "ERROR", message: message))
+        #expect(error.advice(for: .owner).contains(advice), "\(error)")
+    }
 }

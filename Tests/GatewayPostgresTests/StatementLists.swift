@@ -66,7 +66,7 @@ enum StatementLists {
             EventSecretTable.remove.text, MasterKeyRotation.lackingGateways.text,
             DatabaseDiagnosis.readServer.text, DatabaseDiagnosis.readLogin.text,
             Migrator.readMissingFunctions.text, DatabaseDiagnosis.readMissingDays.text,
-            DatabaseDiagnosis.countSealed.text,
+            DatabaseDiagnosis.readLockRoom.text, DatabaseDiagnosis.countSealed.text,
             DatabaseDiagnosis.readGateways.text, DatabaseDiagnosis.readEndpoints.text,
             DatabaseTrial.process.text, DatabaseTrial.shares.text, DatabaseTrial.takesAlone.text,
             DatabaseTrial.commit.text, DatabaseTrial.sees.text,

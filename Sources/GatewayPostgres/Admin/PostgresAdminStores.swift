@@ -36,11 +36,12 @@ public struct PostgresAdminStores: Sendable {
     /// What the pages of the console need.
     let console: PostgresConsoleDirectory
 
-    /// Settings for the sessions of the pool.
+    /// Settings for the sessions of the pool. PostgreSQL plans each statement for its own values: where it considers a
+    /// plan for any values, which is at the sixth time, it opens every day of the ledger.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "1s"),
-        ("jit", "off"),
+        ("jit", "off"), ("plan_cache_mode", "force_custom_plan"),
     ]
 
     /// Creates the stores.

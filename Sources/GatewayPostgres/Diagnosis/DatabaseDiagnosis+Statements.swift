@@ -88,6 +88,21 @@ extension DatabaseDiagnosis {
         try row.next()
     }
 
+    static let readLockRoom = Statement<Void, LockRoom>(
+        """
+        SELECT current_setting('max_locks_per_transaction')::bigint,
+            current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint,
+            count(*), count(*) + coalesce(sum(d.indexes), 0)::bigint
+        FROM (
+            SELECT (SELECT count(*) FROM pg_index x WHERE x.indrelid = p.partition) AS indexes
+            FROM issuances_partitions() p
+        ) d
+        """, onlyReads: true
+    ) { row throws(PostgresError) in
+        LockRoom(
+            setting: try row.next(), transactions: try row.next(), days: try row.next(), ofLedger: try row.next())
+    }
+
     static let countSealed = Statement<Void, (keyID: String, count: Int64)>(
         """
         SELECT s.key_id, count(*)

@@ -44,6 +44,14 @@ public struct DatabaseDiagnosis: Sendable {
         try await connection.execute(Self.readMissingDays)
     }
 
+    /// Reads how many locks the server has room for, and how many the days of the ledger take.
+    public func lockRoom() async throws(PostgresError) -> LockRoom {
+        guard let room = try await connection.execute(Self.readLockRoom).first else {
+            throw .decoding(column: 0, reason: "no row")
+        }
+        return room
+    }
+
     /// Counts the rows that each master key seals, by identifier.
     public func sealedRows() async throws(PostgresError) -> [(keyID: String, count: Int64)] {
         try await connection.execute(Self.countSealed)
@@ -86,6 +94,35 @@ public struct ServerFacts: Sendable, Equatable {
     public var synchronousStandbys: String
     /// The server's clock.
     public var clock: Date
+}
+
+/// How many locks a server has room for, and how many the days of the ledger take.
+public struct LockRoom: Sendable, Equatable {
+    /// `max_locks_per_transaction`.
+    public var setting: Int64
+    /// Number of transactions that may run at once. They share a room of the setting for each of them.
+    public var transactions: Int64
+    /// Number of days that the ledger has.
+    public var days: Int64
+    /// Number of locks that a statement takes that cannot leave days out: one for each table and each index of a day.
+    public var ofLedger: Int64
+
+    /// Number of such statements that must have room at once: those of gateways, upkeep, reports and backups.
+    private static let statements: Int64 = 4
+    /// Number of locks for a day that is over.
+    private static let ofDay: Int64 = 7
+
+    /// Number of locks that have room.
+    public var room: Int64 { setting * transactions }
+
+    /// Whether the room is too small for the days that there are.
+    public var isShort: Bool { room < Self.statements * ofLedger }
+
+    /// A setting that is enough for these days and those of a year more.
+    public var sufficientSetting: Int64 {
+        let needed = Self.statements * (ofLedger + Self.ofDay * 365) / transactions
+        return (needed / 64 + 1) * 64
+    }
 }
 
 /// What a login may do.

@@ -48,9 +48,11 @@ public struct PostgresIssuances: IssuanceReader {
         }
     }
 
-    /// Reads one issuance by its identifier, using the primary key of each day.
+    /// Reads one issuance by its identifier, which holds the day, using the primary key of that day and its neighbours.
     public func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
-        guard let row = try await ledger.execute(Self.one, id).first else { throw .notFound(.issuance) }
+        guard let period = LedgerLife.recording(of: id),
+            let row = try await ledger.execute(Self.one, (id, period.lowerBound, period.upperBound)).first
+        else { throw .notFound(.issuance) }
         return row
     }
 }
@@ -161,10 +163,13 @@ extension PostgresIssuances {
         }
     }
 
-    static let one = Statement<UUID, RecordedIssuance>(
-        "SELECT \(IssuanceTable.columns) FROM issuances i WHERE i.id = $1 LIMIT 1", onlyReads: true
+    static let one = Statement<(id: UUID, from: Date, to: Date), RecordedIssuance>(
+        """
+        SELECT \(IssuanceTable.columns) FROM issuances i
+        WHERE i.id = $1 AND i.issued_at >= $2 AND i.issued_at < $3 LIMIT 1
+        """, onlyReads: true
     ) {
-        [$0]
+        [$0.id, $0.from, $0.to]
     } decode: { row throws(PostgresError) in
         try RecordedIssuance(&row)
     }

@@ -8,17 +8,10 @@ public struct PostgresUploads: UploadRecords {
     private let pool: StorePool
     private let ledger: LedgerPool
 
-    /// Maximum distance between the instant in an issuance's identifier and its recording; others are not found. A
-    /// request may be repeated for a day.
-    private static let clockDifference: TimeInterval = 2 * 86_400
-
-    /// The year 2500. No row has a later time.
-    private static let lastInstant = Date(timeIntervalSince1970: 16_725_225_600)
-
     /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - pool: Connections logged in as the gateway.
+    ///   - pool: Connections logged in as the gateway, with ``PostgresAdminStores/sessionSettings``.
     ///   - ledgerPool: A second such pool, with ``PostgresIssuances/sessionSettings``.
     ///   - logger: Receives the reasons why rows cannot be read or written.
     ///   - now: Returns the current time.
@@ -31,12 +24,8 @@ public struct PostgresUploads: UploadRecords {
 
     /// Reads an issuance, whatever action it permits, with what is known of its upload.
     public func upload(_ id: UUID) async throws(GatewayError) -> ListedUpload? {
-        // The identifier holds the day. Without it, every day of the ledger would be read.
-        let instant = id.version7Instant
-        guard instant < Self.lastInstant else { return nil }
-        let from = instant.addingTimeInterval(-Self.clockDifference)
-        let to = instant.addingTimeInterval(Self.clockDifference)
-        return try await pool.execute(LandingTable.find, (id, from, to)).first
+        guard let period = LedgerLife.recording(of: id) else { return nil }
+        return try await pool.execute(LandingTable.find, (id, period.lowerBound, period.upperBound)).first
     }
 
     /// Records a finding. An earlier confirmation that the upload landed stays, and so does any finding that it landed

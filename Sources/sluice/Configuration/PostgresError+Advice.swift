@@ -18,6 +18,9 @@ extension PostgresError {
         case "3D000"?: "Create the database as docs/operations.md shows, or correct its name in SLUICE_DATABASE_URL."
         // insufficient_privilege
         case "42501"?: adviceOnRights(login)
+        // out_of_memory; here, of the room for locks
+        case "53200"? where text.contains("shared memory"):
+            "Raise max_locks_per_transaction on the server, as docs/operations.md says under Sizes, and restart it."
         case "57014"?: "The server ended the statement. Find out what keeps it busy."
         // Class 28 is a login that is not accepted.
         case let state? where state.hasPrefix("28") && text.contains("Peer"):

@@ -47,6 +47,7 @@ extension Doctor {
             }
             judge(try await diagnosis.login())
             judge(missingDays: try await diagnosis.missingDays())
+            judge(try await diagnosis.lockRoom())
             let gateways = try await diagnosis.runningGateways()
             try await judgeMasterKey(connection, diagnosis, gateways)
             judge(gateways)
@@ -65,6 +66,16 @@ extension Doctor {
             .schema, .failed, "The ledger has no partition for \(days.joined(separator: " and ")) (UTC).",
             advice: "Nothing can be issued on such a day. Run 'sluice migrate', which makes them; "
                 + "attach a table of that day again, if there is one.")
+    }
+
+    private mutating func judge(_ locks: LockRoom) {
+        guard locks.isShort else { return }
+        report.note(
+            .database, .warning,
+            "The ledger has \(locks.days) days: a statement that reads all of them takes \(locks.ofLedger) locks, and "
+                + "PostgreSQL has room for \(locks.room).",
+            advice: "Set max_locks_per_transaction to \(locks.sufficientSetting) and restart PostgreSQL, or set "
+                + "SLUICE_LEDGER_KEEP_DAYS. Without room, statements fail with 53200, \"out of shared memory\".")
     }
 
     private mutating func judge(_ facts: ServerFacts) {

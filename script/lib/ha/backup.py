@@ -186,7 +186,7 @@ class Rehearsal:
     def _archive(self, server):
         """Waits until what was written is in the archive; returns the name of the last file."""
         last = server.query("SELECT pg_walfile_name(pg_switch_wal())")[0][0]
-        wait(lambda: (BACKUPS / "wal" / last).exists(), f"{last} is not archived")
+        wait(lambda: (BACKUPS / f"wal/{last}.gz").exists(), f"{last} is not archived")
         return last
 
     def _archive_again(self, name):
@@ -274,7 +274,7 @@ class Rehearsal:
         self.site.migrate()
         last = self._archive(self.first)
         check(last.startswith(f"{timeline:08X}"), f"{last} is not of timeline {timeline}")
-        check((BACKUPS / f"wal/{timeline:08X}.history").exists(), f"the history of timeline {timeline} is not archived")
+        check((BACKUPS / f"wal/{timeline:08X}.history.gz").exists(), f"the history of timeline {timeline} is not archived")
 
     def _expect(self, restored, held, gone):
         self._expect_rows(restored, held, gone)

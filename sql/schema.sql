@@ -392,7 +392,6 @@ CREATE TABLE public.grants (
     removed_by text,
     removed_at timestamp with time zone,
     removed_change uuid,
-    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))),
     CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
     CONSTRAINT grants_removal_check CHECK ((num_nulls(removed_change, removed_at, removed_by) = ANY (ARRAY[0, 3]))),
     CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
@@ -1200,7 +1199,6 @@ CREATE TABLE public.quotas (
     quota_limit bigint NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text]))),
     CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
     CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
     CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
@@ -3012,7 +3010,6 @@ CREATE TABLE public.storage_credentials (
     rotated_change uuid,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text, 'key-pair'::text]))),
     CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
 
@@ -3063,7 +3060,6 @@ CREATE TABLE public.tickets (
     key_id text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))),
     CONSTRAINT tickets_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT tickets_max_uses_check CHECK ((max_uses > 0)),
     CONSTRAINT tickets_sealed_check CHECK (((sealed IS NULL) = (key_id IS NULL)))
@@ -3173,6 +3169,9 @@ ALTER TABLE ONLY public.gateways
 ALTER TABLE ONLY public.grant_uses
     ADD CONSTRAINT grant_uses_pkey PRIMARY KEY (grant_id, bucket);
 
+ALTER TABLE public.grants
+    ADD CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))) NOT VALID;
+
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
 
@@ -3239,6 +3238,9 @@ ALTER TABLE ONLY public.policy_log
 ALTER TABLE ONLY public.quota_usage
     ADD CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, period_start, holder);
 
+ALTER TABLE public.quotas
+    ADD CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'ListObjects'::text, 'DeleteObject'::text]))) NOT VALID;
+
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (id);
 
@@ -3260,6 +3262,9 @@ ALTER TABLE ONLY public.reservations
 ALTER TABLE ONLY public.storage_credentials
     ADD CONSTRAINT storage_credentials_id_kind_key UNIQUE (id, kind);
 
+ALTER TABLE public.storage_credentials
+    ADD CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text, 'key-pair'::text]))) NOT VALID;
+
 ALTER TABLE ONLY public.storage_credentials
     ADD CONSTRAINT storage_credentials_name_key UNIQUE (name);
 
@@ -3280,6 +3285,9 @@ ALTER TABLE ONLY public.summed_hours
 
 ALTER TABLE ONLY public.ticket_revocations
     ADD CONSTRAINT ticket_revocations_pkey PRIMARY KEY (principal);
+
+ALTER TABLE public.tickets
+    ADD CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject,ListObjects,DeleteObject}'::text[]))) NOT VALID;
 
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);
@@ -3426,7 +3434,7 @@ CREATE TRIGGER memberships_are_kept AFTER INSERT OR DELETE ON public.group_membe
 CREATE TRIGGER new_findings_are_noted AFTER INSERT ON public.landings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.note_landing_changes();
 
 ALTER TABLE ONLY public.buckets
-    ADD CONSTRAINT buckets_cdn_credential_id_fkey FOREIGN KEY (cdn_credential_id) REFERENCES public.storage_credentials(id);
+    ADD CONSTRAINT buckets_cdn_credential_id_fkey FOREIGN KEY (cdn_credential_id) REFERENCES public.storage_credentials(id) NOT VALID;
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);

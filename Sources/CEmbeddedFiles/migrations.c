@@ -45,7 +45,11 @@ static const char migration_0010[] = {
 };
 
 static const char migration_0011[] = {
-#embed "../../sql/migrations/0011_list_and_delete.sql" suffix(, 0)
+#embed "../../sql/migrations/0011_index_new_actions.sql" suffix(, 0)
+};
+
+static const char migration_0012[] = {
+#embed "../../sql/migrations/0012_list_and_delete.sql" suffix(, 0)
 };
 
 static const struct {
@@ -62,7 +66,8 @@ static const struct {
     {"0008_name_public_endpoints.sql", migration_0008},
     {"0009_open_protocols.sql", migration_0009},
     {"0010_note_deletions.sql", migration_0010},
-    {"0011_list_and_delete.sql", migration_0011},
+    {"0011_index_new_actions.sql", migration_0011},
+    {"0012_list_and_delete.sql", migration_0012},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -1,7 +1,7 @@
 -- Kind: expand
 --
 -- Addresses that links name in place of the one that the gateway calls, and windows within which links are the same.
--- The credential of a CDN waits for 0011, where its foreign key is.
+-- The credential of a CDN waits for 0012, where its foreign key is.
 
 ALTER TABLE buckets
 ADD COLUMN public_endpoints jsonb NOT NULL DEFAULT '{}',

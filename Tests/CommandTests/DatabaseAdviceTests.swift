@@ -29,6 +29,7 @@ struct DatabaseAdviceTests {
     @Test(arguments: [
         ("53200", "out of shared memory", "max_locks_per_transaction"),
         ("53200", "out of memory", "The server's log"),
+        ("55P03", "canceling statement due to lock timeout", "such as pg_dump or an import"),
     ])
     func `what the server says of a statement leads to what helps`(state: String, message: String, advice: String) {
         let error = PostgresError.server(.init(sqlState: state, severity: "ERROR", message: message))

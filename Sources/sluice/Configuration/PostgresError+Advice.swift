@@ -21,6 +21,11 @@ extension PostgresError {
         // out_of_memory; here, of the room for locks
         case "53200"? where text.contains("shared memory"):
             "Raise max_locks_per_transaction on the server, as docs/operations.md says under Sizes, and restart it."
+        // lock_not_available
+        case "55P03"?:
+            "Another session holds a table, such as pg_dump or an import; "
+                + "'SELECT pid, query FROM pg_stat_activity ORDER BY xact_start' shows it. "
+                + "Run this again when it has ended."
         case "57014"?: "The server ended the statement. Find out what keeps it busy."
         // Class 28 is a login that is not accepted.
         case let state? where state.hasPrefix("28") && text.contains("Peer"):

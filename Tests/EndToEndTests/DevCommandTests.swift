@@ -194,6 +194,33 @@ import Testing
         #expect(await next.end(by: SIGTERM) == 0)
     }
 
+    @Test func `a start finishes an update, unless a gateway needs what that removes`() async throws {
+        let place = Place()
+        let first = try await DevProcess(at: place, "--empty")
+        // A gateway of an earlier build counts for a minute, and longer where its clock was ahead.
+        let old = "018f0000-0000-7000-8000-0000000000aa"
+        _ = try await place.query(
+            """
+            CREATE FUNCTION gone() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+            INSERT INTO schema_functions VALUES ('gone', '', '', now(), now());
+            SELECT note_gateway('\(old)', '0.9.9', now(), now(), NULL, NULL, '{}', 0, '');
+            UPDATE gateways SET last_seen_at = clock_timestamp() + interval '20 s' WHERE id = '\(old)'
+            """)
+        let left = "SELECT count(*) FROM pg_proc WHERE proname = 'gone'"
+        #expect(try await place.query(left) == "1\n")
+        #expect(await first.end(by: SIGTERM) == 0)
+
+        let second = try await DevProcess(at: place, "--empty")
+        #expect(try await place.query(left) == "1\n")
+        _ = try await place.query("SELECT forget_gateway('\(old)')")
+        #expect(await second.end(by: SIGTERM) == 0)
+
+        let third = try await DevProcess(at: place, "--empty")
+        #expect(try await place.query(left) == "0\n")
+        #expect(try await third.paste().first == "201")
+        #expect(await third.end(by: SIGTERM) == 0)
+    }
+
     @Test func `a second signal ends the program at once, and PostgreSQL by itself`() async throws {
         let place = Place()
         let process = try RunningProcess(DevProcess.command(at: place), environment: [:])

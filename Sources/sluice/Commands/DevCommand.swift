@@ -190,7 +190,8 @@ struct DevCommand: AsyncParsableCommand {
     /// The gateway's login. With it, the demo runs with the privileges of a real deployment.
     private static let role = "sluice_serve"
 
-    /// Migrates the database and makes the gateway's login; returns a connection of the owner.
+    /// Migrates the database, finishes the update unless a gateway needs what that removes, and makes the gateway's
+    /// login; returns a connection of the owner.
     private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws -> PostgresConnection {
         let connect = { (database: String) in
             PostgresConnection(
@@ -200,7 +201,14 @@ struct DevCommand: AsyncParsableCommand {
         }
         try await prepareDatabase(connect)
         let connection = try connect(EmbeddedPostgres.database)
-        _ = try await Migrator(connection: connection, program: ProgramVersion.current, logger: logger).migrate()
+        let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
+        _ = try await migrator.migrate()
+        do {
+            _ = try await migrator.finish()
+        } catch let refusal as Migrator.Failure {
+            // Such as a gateway of an earlier build that was killed within the last minute. A later start finishes.
+            logger.info("the update is not finished", metadata: ["reason": "\(refusal)"])
+        }
         try await connection.runScript(
             """
             DO $$ BEGIN

@@ -15,7 +15,8 @@ extension PostgresConnection {
 }
 
 extension PostgresConfiguration {
-    /// Creates a configuration for a command that may run for up to an hour.
+    /// Creates a configuration for a command that may run for up to an hour, whatever the timeouts of the server, the
+    /// database or the login are.
     ///
     /// - Throws: ``SettingMistakes`` if the settings are wrong.
     init(maintaining reader: inout SettingReader) throws {
@@ -25,7 +26,7 @@ extension PostgresConfiguration {
             "sluice-maintenance",
             sessionSettings: [
                 ("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s"),
-                PostgresConfiguration.endingWithClient,
+                ("statement_timeout", "0"), ("lock_timeout", "0"), PostgresConfiguration.endingWithClient,
             ],
             responseTimeout: .seconds(3600))
     }

@@ -92,7 +92,8 @@ extension Primary {
 
     /// Judges a session by what it shows.
     ///
-    /// - Throws: ``PostgresError/unavailable(reason:)`` if it leads to a standby or to a stale server.
+    /// - Throws: ``PostgresError/unavailable(reason:)`` if it leads to a standby or to a stale server, or if the last
+    ///   looks found no server that serves.
     func admit(_ sighting: ServerSighting, at host: Int) throws(PostgresError) -> Admission {
         guard case .primary(let identity) = sighting else {
             doubt()
@@ -100,13 +101,14 @@ extension Primary {
         }
         // A login that took long may show what was: only a look may say that a server has lost its place.
         if isNew(identity) { note(sighting, at: host) }
-        let current: UInt64? = state.withLock { state in
+        let (isKnown, current) = state.withLock { state -> (Bool, UInt64?) in
             // Another address may lead to the same server.
-            state.host != nil && state.identity == identity ? epoch.load(ordering: .relaxed) : nil
+            let isKnown = state.identity == identity
+            return (isKnown, isKnown && state.host != nil ? epoch.load(ordering: .relaxed) : nil)
         }
         guard let current else {
             doubt()
-            throw .unavailable(reason: Self.stale)
+            throw .unavailable(reason: isKnown ? Self.vacant : Self.stale)
         }
         return Admission(primary: self, epoch: current)
     }
@@ -142,6 +144,7 @@ extension Primary {
 
     fileprivate static let standby = "the server is a standby"
     fileprivate static let stale = "the server was the primary once; another one has taken its place"
+    private static let vacant = "no server serves at the moment"
 }
 
 extension Primary.State {

@@ -181,6 +181,18 @@ import Testing
         #expect(primary.identity?.timeline == 2)
     }
 
+    @Test func `a primary that nobody has replaced is not called stale while no server serves`() throws {
+        let primary = Primary(logger: quiet)
+        primary.note(seen("a", 1), at: 0)
+        primary.note(.failed(.deadlineExceeded), at: 0)
+        let vacant = PostgresError.unavailable(reason: "no server serves at the moment")
+        #expect(throws: vacant) { try primary.admit(seen("a", 1), at: 0) }
+        primary.note(seen("a", 2), at: 1)
+        let stale = PostgresError.unavailable(
+            reason: "the server was the primary once; another one has taken its place")
+        #expect(throws: stale) { try primary.admit(seen("a", 1), at: 0) }
+    }
+
     @Test func `another system is taken only when nothing of the known one is to be seen`() throws {
         let primary = Primary(logger: quiet)
         primary.note(seen("a", 5), at: 0)

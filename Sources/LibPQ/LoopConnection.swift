@@ -67,6 +67,8 @@ public final class LoopConnection {
             reconnection.succeed()
             return session
         } catch {
+            // Whoever gives up says nothing about the server, and must not make the next caller wait.
+            if Task.isCancelled { throw .cancelled }
             reconnection.fail(error)
             throw error
         }

@@ -147,6 +147,8 @@ extension PostgresConnection {
             reconnection.succeed()
             return session
         } catch {
+            // Whoever gives up says nothing about the server, and must not make the next caller wait.
+            if Task.isCancelled { throw .cancelled }
             reconnection.fail(error)
             throw error
         }

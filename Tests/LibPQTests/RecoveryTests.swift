@@ -1,7 +1,9 @@
+import Figures
 import Glibc
-import LibPQ
 import PostgresTesting
 import Testing
+
+@testable import LibPQ
 
 @Suite(.database, .timeLimit(.minutes(2)))
 struct RecoveryTests {
@@ -115,6 +117,42 @@ struct RecoveryTests {
             }
         }
         try await cluster.stop()
+    }
+
+    /// The session of the first caller waits while its settings are applied, until that caller gives up.
+    @Test(.database) func aCallerThatGivesUpWhileItConnectsIsNoFailure() async throws {
+        let database = try TestDatabase.current
+        let holder = try connect()
+        try await holder.runScript(
+            """
+            CREATE FUNCTION public.set_config(setting text, content text, is_local boolean) RETURNS text LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_advisory_xact_lock_shared(1);
+                RETURN pg_catalog.set_config(setting, content, is_local);
+            END
+            $$;
+            ALTER DATABASE "\(database.name)" SET search_path = public, pg_catalog;
+            SELECT pg_advisory_lock(1)
+            """)
+        var configuration = try database.configuration()
+        let outage = Outage(logger: quiet)
+        configuration.outage = outage
+        configuration.connectTimeout = .seconds(60)
+        // A busy machine takes its time to start the process that cancels.
+        configuration.cancelTimeout = .seconds(20)
+        configuration.backoff = Backoff(base: .seconds(3600), limit: .seconds(3600))
+        let connection = PostgresConnection(configuration, logger: quiet)
+        let caller = Task { try await connection.execute(Self.one, deadline: .now + .seconds(60)) }
+        let waiting = query(
+            """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+            """, as: Int64.self)
+        try await eventually { try await holder.execute(waiting) == [1] }
+        caller.cancel()
+        #expect(await postgresError { _ = try await caller.value } == .cancelled)
+        try await holder.runScript("SELECT pg_advisory_unlock(1)")
+        #expect(try await connection.execute(Self.one) == [1])
+        #expect(outage.failedConnections.value == 0)
     }
 
     @Test func theFirstServerThatIsAliveIsTaken() async throws {

@@ -64,8 +64,9 @@ public final class Outage: Sendable {
     /// - Parameters:
     ///   - cause: Message of the database or the network, without values.
     ///   - message: The operation that failed.
-    ///   - isSpare: Whether other connections did the work of this one until now. Then the failure is the first of an
-    ///     outage only if one of them fails, too, before the quiet time has passed.
+    ///   - isSpare: Whether the database's main work went on without this connection until now: others did it, or this
+    ///     one only listens. Then the failure is the first of an outage only if one of the others fails, too, before
+    ///     the quiet time has passed.
     /// - Returns: Whether this failure began the outage, so that its cause is in the log.
     @discardableResult
     public func note(_ cause: String, _ message: String, isSpare: Bool = false) -> Bool {

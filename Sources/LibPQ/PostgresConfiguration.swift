@@ -11,9 +11,12 @@ public struct PostgresConfiguration: Sendable {
 
     /// Settings of each session, for example `("statement_timeout", "5s")`. They are applied in order after connecting.
     public var sessionSettings: [(name: String, value: String)]
-    /// The session settings plus one that every session needs. Warnings report that a commit may not be durable, so the
-    /// level at which the server sends them is fixed here.
-    var settings: [(name: String, value: String)] { sessionSettings + [("client_min_messages", "warning")] }
+    /// The session settings plus those that every session needs. A server that ends idle sessions would end that of a
+    /// listener again and again, and any other perhaps at the moment when a statement is sent. Warnings report that a
+    /// commit may not be durable, so the level at which the server sends them is fixed here.
+    var settings: [(name: String, value: String)] {
+        [("idle_session_timeout", "0")] + sessionSettings + [("client_min_messages", "warning")]
+    }
     /// How long to wait for one server of the list before trying the next.
     var connectTimeout: Duration
     /// How long a call without a deadline waits for the server's answer.

@@ -68,9 +68,7 @@ public actor PostgresListener: AsyncSequence {
             }
             if let notification = session.nextNotification() { return .notification(notification) }
             guard !session.isBroken else {
-                logger.report(
-                    PostgresError.connectionLost(reason: "closed by the server"), "connection for notifications lost",
-                    in: configuration.outage)
+                tellOfLoss(session.isSuperseded ? Session.superseded : "closed by the server")
                 self.session = nil
                 continue
             }
@@ -80,6 +78,17 @@ public actor PostgresListener: AsyncSequence {
         // A listener without a reader must not hold up the server's queue of notifications.
         session = nil
         return nil
+    }
+
+    /// Reports that the connection was lost. That is part of an outage only if others fail too: a server or a proxy may
+    /// have closed this connection alone, because it was idle.
+    private func tellOfLoss(_ reason: String) {
+        let message = "connection for notifications lost"
+        if let outage = configuration.outage {
+            outage.note("\(message): \(reason)", message, isSpare: true)
+        } else {
+            logger.warning("\(message)", metadata: ["reason": "\(reason)"])
+        }
     }
 
     /// Connects and listens. After a failure, waits for the back-off and returns `nil`.
@@ -97,9 +106,13 @@ public actor PostgresListener: AsyncSequence {
             guard !Task.isCancelled else { return nil }
             failures += 1
             let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
-            logger.report(
-                error, "no connection for notifications", in: configuration.outage,
-                metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
+            if case .connectionLost(let reason) = error {
+                tellOfLoss(reason)
+            } else {
+                logger.report(
+                    error, "no connection for notifications", in: configuration.outage,
+                    metadata: ["failures": "\(failures)", "retry.s": "\(delay / .seconds(1))"])
+            }
             let failed = ContinuousClock.now
             let limit = failed + delay
             while ContinuousClock.now < limit, !Task.isCancelled,

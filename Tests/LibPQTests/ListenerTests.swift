@@ -1,6 +1,8 @@
-import LibPQ
+import Figures
 import PostgresTesting
 import Testing
+
+@testable import LibPQ
 
 @Suite(.database, .timeLimit(.minutes(1)))
 struct ListenerTests {
@@ -33,6 +35,53 @@ struct ListenerTests {
         #expect(await events.next() == .reconnected)
         try await connection.runScript("NOTIFY missed")
         #expect(await events.next() == .notification(PostgresNotification(channel: "missed", payload: "")))
+    }
+
+    @Test func theLossOfAListenerAloneIsNoOutage() async throws {
+        let lines = LogLines()
+        let outage = Outage(quiet: .zero, logger: lines.logger)
+        var configuration = try TestDatabase.current.configuration()
+        configuration.outage = outage
+        let listener = PostgresListener(configuration, channels: ["alone"], logger: lines.logger)
+        let connection = try connect()
+        var events = listener.makeAsyncIterator()
+        #expect(await events.next() == .connected)
+        try await connection.endSessions(where: "query LIKE 'LISTEN \"alone\"%'")
+        #expect(await events.next() == .reconnected)
+        #expect(!outage.isUnderWay && outage.begun.value == 0)
+        outage.wasWell(at: .now)
+        let line = lines.all.last ?? ""
+        #expect(line.hasPrefix("warning connections failed while others worked"), "\(line)")
+        #expect(line.contains("reasons=connection for notifications lost: closed by the server"), "\(line)")
+    }
+
+    @Test func aListenerSaysThatAnotherServerIsThePrimary() async throws {
+        let lines = LogLines()
+        let primary = Primary(logger: quiet)
+        var configuration = try TestDatabase.current.configuration()
+        configuration.primary = primary
+        try await PrimaryWatch(configuration, primary: primary).look()
+        let listener = PostgresListener(configuration, channels: ["replaced"], logger: lines.logger)
+        var events = listener.makeAsyncIterator()
+        #expect(await events.next() == .connected)
+        var successor = try #require(primary.identity)
+        successor.timeline += 1
+        primary.note(.primary(successor), at: 0)
+        let reading = Task {
+            var events = listener.makeAsyncIterator()
+            return await events.next()
+        }
+        let line = "warning connection for notifications lost reason=another server has become the primary"
+        try await eventually { lines.all.contains(line) }
+        reading.cancel()
+        #expect(await reading.value == nil)
+    }
+
+    @Test(.database) func aServerThatEndsIdleSessionsEndsNone() async throws {
+        let name = try TestDatabase.current.name
+        try await connect().runScript("ALTER DATABASE \"\(name)\" SET idle_session_timeout = '1min'")
+        let setting = query("SELECT current_setting('idle_session_timeout')", as: String.self)
+        #expect(try await connect().execute(setting) == ["0"])
     }
 
     @Test func cancellationEndsTheSequence() async throws {

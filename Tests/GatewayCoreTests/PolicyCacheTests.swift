@@ -237,6 +237,82 @@ import TestSupport
         #expect(try await access(cache).bucket != nil)
     }
 
+    @Test func `rows that cannot be read refuse those who need them, and nobody who waits for the same load`()
+        async throws
+    {
+        let latch = Latch()
+        let once = Once()
+        let source = ScriptedPolicy(try tables { $0.unreadable = [.principal(alice)] }) { call in
+            if call == .load, once.isFirst() { await latch.wait() }
+        }
+        let cache = PolicyCache(source: source)
+        func ask(_ user: String) throws -> Task<AccessPolicy, any Error> {
+            let principal = try Principal("user:\(user)")
+            return Task.immediate { try await cache.access(of: principal, groups: [], to: bucket, key: key) }
+        }
+        let first = try ask("carol")
+        await latch.arrival()
+        let (refused, other) = (try ask("alice"), try ask("bob"))
+        latch.open()
+        #expect(try await first.value.bucket != nil)
+        #expect(try await other.value.bucket != nil)
+        let unreadable = GatewayError.unavailable(retryAfter: 60)
+        await #expect(throws: unreadable) { try await refused.value }
+        let loads = source.now.loads
+        let together: Set<PolicyKey> = [.principal(alice), .principal(try Principal("user:bob"))]
+        #expect(loads.contains { $0.isSuperset(of: together) })
+        // Only a change of the rows can make them readable.
+        await #expect(throws: unreadable) { try await access(cache) }
+        #expect(source.now.loads.count == loads.count)
+        source.change([.principal(alice)]) { $0.unreadable = [] }
+        try await cache.advance()
+        #expect(try await access(cache).bucket != nil)
+    }
+
+    @Test func `of a batch, only what rests on rows that cannot be read is refused`() async throws {
+        let second = try BucketName("second-bucket")
+        let source = ScriptedPolicy(try tables { $0.unreadable = [.bucket(second)] })
+        let cache = PolicyCache(source: source)
+        let results = try await cache.access(of: alice, groups: [], to: [(second, key), (bucket, key)])
+        #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try results[0].get() }
+        #expect(try results[1].get().bucket?.name == bucket)
+    }
+
+    @Test func `rows that cannot be read are not missing rows`() async throws {
+        let unreadable = GatewayError.unavailable(retryAfter: 60)
+        func cache(_ keys: PolicyKey...) throws -> PolicyCache {
+            PolicyCache(source: ScriptedPolicy(try tables { $0.unreadable = Set(keys) }))
+        }
+        let credential = PolicyKey.credential(Fixture.id(500))
+        let ofCallers: [PolicyKey] = [.principal(.anyone), .principal(staff), .bucket(bucket), credential]
+        for key in ofCallers {
+            await #expect(throws: unreadable, "\(key)") { try await access(cache(key), groups: [staff]) }
+        }
+        await #expect(throws: unreadable) { try await cache(.bucket(bucket)).bucket(named: bucket) }
+        await #expect(throws: unreadable) { _ = try await cache(credential).location(of: bucket) }
+        await #expect(throws: unreadable) { try await cache(.issuer(ExactText("i"))).issuer("i") }
+        await #expect(throws: unreadable) { try await cache(.apiKey(prefix: "k")).apiKey(prefix: "k") }
+        await #expect(throws: unreadable) { try await cache(.ticket(name: "t")).ticket(name: "t") }
+    }
+
+    @Test func `a grant that cannot be read refuses the keys at its place alone`() async throws {
+        let grants = try (1...5).map { try Fixture.grant($0, on: "team/\($0)/") } + [Fixture.grant(6, on: "team/a/")]
+        let place = GrantPlace(principal: alice, bucket: bucket, prefix: ExactText("team/1/"))
+        let source = ScriptedPolicy(
+            try tables {
+                $0.grants = grants
+                $0.unreadablePlaces = [place]
+            })
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(literalGrantLimit: 5))
+        let objects = try [(bucket: bucket, key: try ObjectKey("team/1/x")), (bucket: bucket, key: key)]
+        for _ in 0..<2 {
+            let results = try await cache.access(of: alice, groups: [], to: objects)
+            #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try results[0].get() }
+            #expect(try results[1].get().literalGrants.map(\.id) == [Fixture.id(6)])
+        }
+        #expect(source.now.placeLoads.count == 1)
+    }
+
     @Test func `API keys are held, and gone when they are revoked`() async throws {
         let apiKey = APIKey(
             id: Fixture.id(1), prefix: "abc", hash: Digest(), name: "n", principal: alice, createdAt: Fixture.now

@@ -17,6 +17,9 @@ final class ScriptedPolicy: PolicySource {
         var tickets: [Ticket] = []
         var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(Fixture.position, [])]
         var error: GatewayError?
+        /// Keys whose rows the gateway cannot read, and places where it cannot read a grant.
+        var unreadable: Set<PolicyKey> = []
+        var unreadablePlaces: Set<GrantPlace> = []
         var loads: [Set<PolicyKey>] = []
         var placeLoads: [Set<GrantPlace>] = []
         var folderLoads: [ExactText] = []
@@ -78,15 +81,10 @@ final class ScriptedPolicy: PolicySource {
         return load
     }
 
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]?]> {
         let load = tables.withLock { tables in
             tables.placeLoads.append(Set(places))
-            let rows = places.map { place in
-                tables.grants.filter {
-                    $0.principal == place.principal && $0.bucket == place.bucket && $0.prefix == .literal(place.prefix)
-                }
-            }
-            return PolicyLoad(position: tables.position, rows: rows)
+            return PolicyLoad(position: tables.position, rows: places.map { tables.grants(at: $0) })
         }
         await hold(.grants)
         return load
@@ -145,7 +143,15 @@ extension ScriptedPolicy.Tables {
         return .scopes(scopes, upTo: self.position)
     }
 
+    func grants(at place: GrantPlace) -> [Grant]? {
+        guard !unreadablePlaces.contains(place) else { return nil }
+        return grants.filter {
+            $0.principal == place.principal && $0.bucket == place.bucket && $0.prefix == .literal(place.prefix)
+        }
+    }
+
     func rows(of key: PolicyKey, literalGrantLimit: Int) -> PolicyRows {
+        guard !unreadable.contains(key) else { return .unreadable }
         switch key {
         case .principal(let principal):
             let own = grants.filter { $0.principal == principal }

@@ -134,6 +134,17 @@ import Testing
         #expect(query.buckets.map(\.rawValue) == ["demo-bucket"] && query.principals == nil)
     }
 
+    @Test func `rows that cannot be read are not left out of a replay`() async throws {
+        let world = try World([Fixture.grant(1, on: "team/")], rows: [Self.row("team/a")])
+        let proposal = PolicyProposal(removals: [Fixture.id(1)])
+        for key in [PolicyKey.principal(.anyone), .bucket(try BucketName("demo-bucket"))] {
+            world.policy.set { $0.unreadable = [key] }
+            await #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try await world.simulate(proposal) }
+        }
+        world.policy.set { $0.unreadable = [] }
+        #expect(try await world.simulate(proposal).refused == 1)
+    }
+
     /// Temporary credentials are refused with one of their actions; which of their keys were needed is not known.
     @Test func temporaryCredentialsAreReplayedForEachAction() async throws {
         let both = ["PutObject", "GetObject"]

@@ -8,8 +8,8 @@ public protocol KeyedPolicy: PolicySource {
 
 extension KeyedPolicy {
     /// Finds no grant at any place.
-    public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        PolicyLoad(position: position, rows: places.map { _ in [] })
+    public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]?]> {
+        PolicyLoad(position: position, rows: [[Grant]?](repeating: [], count: places.count))
     }
 
     /// Finds no grant around any prefix.

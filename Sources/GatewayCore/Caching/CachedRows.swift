@@ -9,6 +9,7 @@ enum CachedRows: Sendable {
     case apiKey(APIKeyRow?)
     indirect case ticket(Ticket?)
     case unopened
+    case unreadable
 
     /// Indexes rows for lookups; `nil` if the rows are not of the key's kind.
     init?(_ rows: PolicyRows, of key: PolicyKey) {
@@ -21,6 +22,7 @@ enum CachedRows: Sendable {
         case (.apiKey, .apiKey(let key)): self = .apiKey(key.map(APIKeyRow.init))
         case (.ticket, .ticket(let ticket)): self = .ticket(ticket)
         case (.issuer, .unopened), (.ticket, .unopened): self = .unopened
+        case (_, .unreadable): self = .unreadable
         default: return nil
         }
     }
@@ -45,7 +47,7 @@ enum CachedRows: Sendable {
         case .apiKey(let row): 350 + (row?.key.principal.rawValue.cost ?? 0) + (row?.key.name.cost ?? 0)
         case .ticket(let ticket):
             1000 + (ticket?.claims.reduce(0) { $0 + 64 + $1.key.utf8.count + $1.value.utf8.count } ?? 0)
-        case .unopened: 300
+        case .unopened, .unreadable: 300
         }
     }
 }

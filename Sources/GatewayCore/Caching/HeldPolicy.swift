@@ -10,6 +10,8 @@ struct HeldPolicy {
         case missingPlaces(Set<GrantPlace>)
         case tooManyPlaces
         case tooManyGroups
+        /// The policy rests on rows of this key, which cannot be read.
+        case unreadable(PolicyKey)
     }
 
     /// The caller, bucket and key that a policy is composed for.
@@ -20,10 +22,21 @@ struct HeldPolicy {
         let key: ObjectKey?
     }
 
+    /// What keeps a policy from being composed.
+    private struct Gaps {
+        /// Keys whose rows are not held.
+        var missing: Set<PolicyKey> = []
+        /// A key whose rows are held as unreadable.
+        var unreadable: PolicyKey?
+
+        var isEmpty: Bool { missing.isEmpty && unreadable == nil }
+    }
+
     private struct PlacedGrants {
         // The principal's rows that made the lookup by place necessary. When they leave memory, this entry is void.
         let owner: PrincipalPolicy
-        let grants: [GrantRow]
+        /// `nil` if they cannot be read.
+        let grants: [GrantRow]?
     }
 
     /// Identifies rows that callers share: the bucket, the groups of the credential and the groups of the caller's
@@ -124,21 +137,22 @@ struct HeldPolicy {
         {
             return .complete(policy)
         }
-        var missing: Set<PolicyKey> = []
+        var gaps = Gaps()
         var own: [PrincipalPolicy] = []
-        take(question.principal, into: &own, missing: &missing)
+        take(question.principal, into: &own, gaps: &gaps)
         let groupsOfRows = own.first?.groups ?? []
         guard question.groups.count + groupsOfRows.count <= maxGroups else { return .tooManyGroups }
-        let shared = sharedRows(for: question, own.first, missing: &missing)
-        guard missing.isEmpty, let caller = own.first, let position else { return .missing(missing) }
+        let shared = sharedRows(for: question, own.first, gaps: &gaps)
+        if let key = gaps.unreadable { return .unreadable(key) }
+        guard gaps.missing.isEmpty, let caller = own.first, let position else { return .missing(gaps.missing) }
         var policy = AccessPolicy(position: position, caller: caller, shared: shared)
-        guard let missingPlaces = addPlacedGrants(to: &policy, for: question) else { return .tooManyPlaces }
-        return missingPlaces.isEmpty ? .complete(policy) : .missingPlaces(missingPlaces)
+        if let obstacle = addPlacedGrants(to: &policy, for: question) { return obstacle }
+        return .complete(policy)
     }
 
-    /// Returns the rows that are not the caller's own. They are incomplete if `missing` receives any key.
+    /// Returns the rows that are not the caller's own. They are incomplete if `gaps` is not empty.
     private mutating func sharedRows(
-        for question: Question, _ caller: PrincipalPolicy?, missing: inout Set<PolicyKey>
+        for question: Question, _ caller: PrincipalPolicy?, gaps: inout Gaps
     ) -> SharedPolicy {
         // A caller that is not a user may be one of the groups. Its rows then leave itself out, so they cannot be
         // shared.
@@ -146,20 +160,20 @@ struct HeldPolicy {
         let groupsOfRows = caller?.groups ?? []
         if let name, let held = sharedRows(of: name, question.groups, groupsOfRows) { return held }
         var principals = caller.map { [$0] } ?? []
-        for group in question.groups where group.isGroup { take(group, into: &principals, missing: &missing) }
-        for group in groupsOfRows where group.isGroup { take(group, into: &principals, missing: &missing) }
-        take(.anyone, into: &principals, missing: &missing)
+        for group in question.groups where group.isGroup { take(group, into: &principals, gaps: &gaps) }
+        for group in groupsOfRows where group.isGroup { take(group, into: &principals, gaps: &gaps) }
+        take(.anyone, into: &principals, gaps: &gaps)
         if caller != nil { principals.removeFirst() }
         var scopes = principals.map(\.scope)
-        let bucket = bucketRow(of: question.bucket, scopes: &scopes, missing: &missing)
-        let credential = credentialRow(bucket?.bucket.credentialID, scopes: &scopes, missing: &missing)
+        let bucket = bucketRow(of: question.bucket, scopes: &scopes, gaps: &gaps)
+        let credential = credentialRow(bucket?.bucket.credentialID, scopes: &scopes, gaps: &gaps)
         let signing = bucket?.bucket.publicEndpoints[.cdn]?.signing
-        let cdnCredential = credentialRow(signing?.credentialID, scopes: &scopes, missing: &missing)
+        let cdnCredential = credentialRow(signing?.credentialID, scopes: &scopes, gaps: &gaps)
         let rows = SharedPolicy(
             principals: principals, bucket: bucket, credential: credential, cdnCredential: cdnCredential,
             scopes: scopes)
         // Anyone can ask for a bucket that does not exist. Such names are held in ``absent`` only.
-        if let name, bucket != nil, missing.isEmpty {
+        if let name, bucket != nil, gaps.isEmpty {
             let sharing = Sharing(bucket: name, named: question.groups, inRows: groupsOfRows)
             shared.insert(Shared(sharing, rows), for: sharing, cost: 1)
         }
@@ -167,62 +181,66 @@ struct HeldPolicy {
     }
 
     private mutating func take(
-        _ principal: Principal, into principals: inout [PrincipalPolicy], missing: inout Set<PolicyKey>
+        _ principal: Principal, into principals: inout [PrincipalPolicy], gaps: inout Gaps
     ) {
-        guard let held = rows.value(for: .principal(principal)), case .principal(let policy) = held else {
-            missing.insert(.principal(principal))
-            return
+        switch rows.value(for: .principal(principal)) {
+        case .principal(let policy)?:
+            if !principals.contains(where: { $0 === policy }) { principals.append(policy) }
+        case .unreadable?: gaps.unreadable = .principal(principal)
+        default: gaps.missing.insert(.principal(principal))
         }
-        if !principals.contains(where: { $0 === policy }) { principals.append(policy) }
     }
 
     private mutating func bucketRow(
-        of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
+        of name: BucketName?, scopes: inout [PolicyScope], gaps: inout Gaps
     ) -> BucketRow? {
         guard let name else { return nil }
-        guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held else {
-            missing.insert(.bucket(name))
-            return nil
+        switch entry(for: .bucket(name)) {
+        case .bucket(let bucket)?:
+            scopes.append(.bucket(name))
+            return bucket
+        case .unreadable?: gaps.unreadable = .bucket(name)
+        default: gaps.missing.insert(.bucket(name))
         }
-        scopes.append(.bucket(name))
-        return bucket
+        return nil
     }
 
     private mutating func credentialRow(
-        _ id: UUID?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
+        _ id: UUID?, scopes: inout [PolicyScope], gaps: inout Gaps
     ) -> CredentialRow? {
         guard let id else { return nil }
         let key = PolicyKey.credential(id)
-        guard let held = entry(for: key), case .credential(let credential) = held else {
-            missing.insert(key)
-            return nil
+        switch entry(for: key) {
+        case .credential(let credential)?:
+            scopes.append(key.scope)
+            return credential
+        case .unreadable?: gaps.unreadable = key
+        default: gaps.missing.insert(key)
         }
-        scopes.append(key.scope)
-        return credential
+        return nil
     }
 
-    /// Adds the grants at the places of the key, and returns the places that must be loaded first. Returns `nil` if
-    /// there are too many places.
-    private mutating func addPlacedGrants(
-        to policy: inout AccessPolicy, for question: Question
-    ) -> Set<GrantPlace>? {
-        guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return [] }
+    /// Adds the grants at the places of the key. Returns what keeps the policy from being composed; `nil` if nothing
+    /// does.
+    private mutating func addPlacedGrants(to policy: inout AccessPolicy, for question: Question) -> Attempt? {
+        guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return nil }
         let crowded = policy.crowded
-        guard !crowded.isEmpty else { return [] }
+        guard !crowded.isEmpty else { return nil }
         let prefixes = key.candidatePrefixes
-        guard crowded.count <= PolicyCache.maxPlacesOfKey / prefixes.count else { return nil }
+        guard crowded.count <= PolicyCache.maxPlacesOfKey / prefixes.count else { return .tooManyPlaces }
         var missing: Set<GrantPlace> = []
         for principal in crowded {
             for prefix in prefixes {
                 let place = GrantPlace(principal: principal.principal, bucket: bucket, prefix: prefix)
-                if let placed = places.value(for: place), placed.owner === principal {
-                    policy.placedGrants += placed.grants
-                } else {
+                guard let placed = places.value(for: place), placed.owner === principal else {
                     missing.insert(place)
+                    continue
                 }
+                guard let grants = placed.grants else { return .unreadable(.principal(principal.principal)) }
+                policy.placedGrants += grants
             }
         }
-        return missing
+        return missing.isEmpty ? nil : .missingPlaces(missing)
     }
 }
 
@@ -257,13 +275,13 @@ extension HeldPolicy {
     }
 
     /// Stores grants that were loaded by place, under the same rule.
-    mutating func admit(_ load: PolicyLoad<[[Grant]]>, at places: [GrantPlace], askedAt epoch: UInt64) -> Bool {
+    mutating func admit(_ load: PolicyLoad<[[Grant]?]>, at places: [GrantPlace], askedAt epoch: UInt64) -> Bool {
         guard accepts(load.position, askedAt: epoch) else { return false }
         for (place, grants) in zip(places, load.rows) {
             guard let held = rows.value(for: .principal(place.principal)), case .principal(let owner) = held
             else { continue }
-            let placed = grants.map(GrantRow.init)
-            let cost = placed.reduce(250 + place.prefix.rawValue.utf8.count) { $0 + $1.cost }
+            let placed = grants.map { $0.map(GrantRow.init) }
+            let cost = (placed ?? []).reduce(250 + place.prefix.rawValue.utf8.count) { $0 + $1.cost }
             self.places.insert(PlacedGrants(owner: owner, grants: placed), for: place, cost: cost)
         }
         return true

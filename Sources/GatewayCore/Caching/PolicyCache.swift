@@ -153,7 +153,7 @@ public final class PolicyCache: Sendable {
     /// together.
     ///
     /// A single object fails with `invalidArgument` if its key has too many places. It fails with `slowDown` if the
-    /// request has reached its limit of loaded places.
+    /// request has reached its limit of loaded places, and with `unavailable` if rows that it needs cannot be read.
     /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, groups: [Principal], to objects: [(bucket: BucketName, key: ObjectKey)]
@@ -196,6 +196,7 @@ public final class PolicyCache: Sendable {
                     places.formUnion(missing)
                     rest.append(index)
                 case .tooManyPlaces: results[index] = .failure(Self.tooManyPlaces)
+                case .unreadable(let key): results[index] = .failure(.unreadable(key))
                 case .tooManyGroups:
                     throw .unauthenticated(reason: "The caller belongs to too many groups.")
                 }
@@ -375,7 +376,10 @@ public final class PolicyCache: Sendable {
         of key: PolicyKey
     ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows) {
         for _ in 0..<Self.maxRounds {
-            if let found = store.held.withLock({ $0.content(of: key) }) { return found }
+            if let found = store.held.withLock({ $0.content(of: key) }) {
+                if case .unreadable = found.content { throw .unreadable(key) }
+                return found
+            }
             try await (key.isIdentity ? identityLoads : rowLoads).run([key])
         }
         throw Self.restless

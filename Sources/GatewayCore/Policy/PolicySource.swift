@@ -15,9 +15,9 @@ public protocol PolicySource: Sendable {
 
     /// Reads the literal grants at exact places, in one statement.
     ///
-    /// - Returns: One element per place, in the order of `places`.
+    /// - Returns: One element per place, in the order of `places`; `nil` where a grant cannot be read by this version.
     /// - Throws: `slowDown`, `unavailable`.
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]>
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]?]>
 
     /// Reads, in one statement, the literal grants of principals in a bucket whose prefix covers a given prefix or lies
     /// below it.
@@ -78,6 +78,16 @@ public enum PolicyRows: Sendable {
     case ticket(Ticket?)
     /// There is an issuer or a ticket, but no master key here opens its secret.
     case unopened
+    /// There are rows, but this version cannot read them. A later one may have written a member that limits what they
+    /// permit, so nothing may rest on them.
+    case unreadable
+}
+
+extension GatewayError {
+    /// Something rests on rows that this version cannot read.
+    static func unreadable(_ key: PolicyKey) -> GatewayError {
+        .unavailable(retryAfter: 60, cause: "this version cannot read the rows of \(key.scope.rawValue)")
+    }
 }
 
 /// The rows of one principal.

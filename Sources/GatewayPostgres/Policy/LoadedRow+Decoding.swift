@@ -6,25 +6,47 @@ extension LoadedRow {
     /// Reads a row of ``PolicyStatements/load``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         position = PolicyPosition(sequence: try row.next(), tag: try row.next())
-        principal = try PrincipalRows(&row)
-        bucket = try row.nextJoined(BucketTable.columns.count) { row throws(PostgresError) in try Bucket(&row) }
-        credential = try row.nextJoined(StorageCredentialTable.columns.count) { row throws(PostgresError) in
+        principal = row.nextPart(PrincipalRows.columnCount) { row throws(PostgresError) in try PrincipalRows(&row) }
+        bucket = row.nextJoinedPart(BucketTable.columns.count) { row throws(PostgresError) in try Bucket(&row) }
+        credential = row.nextJoinedPart(StorageCredentialTable.columns.count) { row throws(PostgresError) in
             try SealedStorageCredential(&row)
         }
-        issuer = try row.nextJoined(IssuerTable.columns.count + 1) { row throws(PostgresError) in
+        issuer = row.nextJoinedPart(IssuerTable.columns.count + 1) { row throws(PostgresError) in
             Stored(row: try SealedIssuer(&row), revision: try row.next())
         }
-        apiKey = try row.nextJoined(APIKeyTable.columns.count) { row throws(PostgresError) in try APIKey(&row) }
-        ticket = try row.nextJoined(TicketTable.columns.count) { row throws(PostgresError) in
+        apiKey = row.nextJoinedPart(APIKeyTable.columns.count) { row throws(PostgresError) in try APIKey(&row) }
+        ticket = row.nextJoinedPart(TicketTable.columns.count) { row throws(PostgresError) in
             try SealedTicket(&row)
         }
+    }
+}
+
+extension PostgresRow {
+    /// Reads the next columns. If they cannot be read, the columns after them still can.
+    mutating func nextPart<Value>(
+        _ count: Int, _ read: (inout PostgresRow) throws(PostgresError) -> Value
+    ) -> Result<Value, PostgresError> {
+        let end = place + count
+        do throws(PostgresError) {
+            return .success(try read(&self))
+        } catch {
+            skip(end - place)
+            return .failure(error)
+        }
+    }
+
+    /// Reads the next columns, which come from a joined table.
+    fileprivate mutating func nextJoinedPart<Value>(
+        _ count: Int, _ read: (inout PostgresRow) throws(PostgresError) -> Value
+    ) -> Result<Value?, PostgresError> {
+        nextPart(count) { row throws(PostgresError) in try row.nextJoined(count, read) }
     }
 }
 
 extension PrincipalRows {
     /// Number of columns: the principal, its groups, whether all its grants were loaded; then the grants and the
     /// quotas.
-    private static let columnCount = 3 + GrantTable.columnsOfPrincipal.count + QuotaTable.columnsOfPrincipal.count
+    fileprivate static let columnCount = 3 + GrantTable.columnsOfPrincipal.count + QuotaTable.columnsOfPrincipal.count
 
     /// Reads the rows of a principal. They are empty if no principal was asked for.
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {

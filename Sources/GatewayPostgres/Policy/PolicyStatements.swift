@@ -13,16 +13,20 @@ struct PolicyQuestion: Sendable {
     var literalGrantLimit: Int64
 }
 
-/// One row of the answer to a ``PolicyQuestion``.
+/// One row of the answer to a ``PolicyQuestion``. Its parts have nothing to do with one another: each can be read, or
+/// cannot, by itself.
 struct LoadedRow: Sendable {
     var position: PolicyPosition
-    var principal: PrincipalRows
-    var bucket: Bucket?
-    var credential: SealedStorageCredential?
-    var issuer: Stored<SealedIssuer>?
-    var apiKey: APIKey?
-    var ticket: SealedTicket?
+    var principal: Result<PrincipalRows, PostgresError>
+    var bucket: Result<Bucket?, PostgresError>
+    var credential: Result<SealedStorageCredential?, PostgresError>
+    var issuer: Result<Stored<SealedIssuer>?, PostgresError>
+    var apiKey: Result<APIKey?, PostgresError>
+    var ticket: Result<SealedTicket?, PostgresError>
 }
+
+/// One row of the answer to a question about places: a grant at one of them, which is counted from 1.
+typealias PlacedGrantRow = (position: PolicyPosition, place: Int, grant: Result<Grant?, PostgresError>)
 
 /// Statements that read policy.
 enum PolicyStatements {
@@ -99,7 +103,7 @@ enum PolicyStatements {
     }
 
     /// Reads the literal grants at exact places. The fence makes each place a lookup of its own, by all three columns.
-    static let grantsAtPlaces = Statement<[GrantPlace], (position: PolicyPosition, place: Int, grant: Grant?)>(
+    static let grantsAtPlaces = Statement<[GrantPlace], PlacedGrantRow>(
         """
         SELECT l.seq, l.tag, a.place, \(GrantTable.columns.selected(of: "g"))
         FROM \(latest) l
@@ -116,7 +120,8 @@ enum PolicyStatements {
     } decode: { row throws(PostgresError) in
         let position = PolicyPosition(sequence: try row.next(), tag: try row.next())
         let place = Int(try row.next(as: Int64?.self) ?? 0)
-        return (position, place, try Grant.found(in: &row))
+        let grant = row.nextPart(GrantTable.columns.count) { row throws(PostgresError) in try Grant.found(in: &row) }
+        return (position, place, grant)
     }
 
     /// Selects the literal grants of the principal `a` in a bucket that cover a prefix or lie below it. The number of

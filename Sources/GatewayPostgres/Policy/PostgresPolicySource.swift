@@ -36,7 +36,8 @@ public struct PostgresPolicySource: PolicySource {
     ///     may wait for two answers: one that others asked for, and its own.
     ///   - schema: Told when this program does not fit the schema.
     ///   - onSetback: Called when the database is seen to have gone back in time.
-    ///   - logger: Receives messages about secrets that do not open, and about a database that went back in time.
+    ///   - logger: Receives messages about rows that cannot be read, about secrets that do not open, and about a
+    ///     database that went back in time.
     public init(
         pool: PostgresPool, areaPool: PostgresPool? = nil, keys: MasterKeyRing, patience: Duration = .seconds(3),
         schema: SchemaFit? = nil, onSetback: @escaping @Sendable () -> Void = {}, logger: Logger
@@ -55,7 +56,8 @@ public struct PostgresPolicySource: PolicySource {
     /// Reads the rows of scopes and the position at which they are current. Answers keep the order of the keys.
     ///
     /// A secret that does not open is logged. The answer says so for an issuer and a ticket; a credential is treated as
-    /// missing. Other keys of the same call are not affected.
+    /// missing. Rows that this version cannot read are logged, and the answer says so. Other keys of the same call are
+    /// not affected by either.
     public func load(
         _ keys: [PolicyKey], literalGrantLimit: Int
     ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
@@ -67,12 +69,18 @@ public struct PostgresPolicySource: PolicySource {
     }
 
     /// Reads the literal grants at exact places. Answers keep the order of the places.
-    public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+    public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]?]> {
         let rows = try await read(PolicyStatements.grantsAtPlaces, places, on: pool)
         let position = rows[0].position
-        var grants = [[Grant]](repeating: [], count: places.count)
-        for row in rows {
-            if let grant = row.grant, grants.indices ~= row.place - 1 { grants[row.place - 1].append(grant) }
+        var grants = [[Grant]?](repeating: [], count: places.count)
+        for row in rows where places.indices ~= row.place - 1 {
+            switch row.grant {
+            case .success(let grant?): grants[row.place - 1]?.append(grant)
+            case .success(nil): break
+            case .failure(let error):
+                tell(of: error, in: .principal(places[row.place - 1].principal))
+                grants[row.place - 1] = nil
+            }
         }
         return PolicyLoad(position: position, rows: grants)
     }
@@ -121,14 +129,29 @@ public struct PostgresPolicySource: PolicySource {
     }
 
     private func answer(to key: PolicyKey, in row: LoadedRow) -> PolicyRows {
-        switch key {
-        case .principal: .principal(row.principal)
-        case .bucket: .bucket(row.bucket)
-        case .credential: .credential(open(row.credential, row.credential?.id) { try $0.opened(with: keys) })
-        case .issuer: issuer(row.issuer)
-        case .apiKey: .apiKey(row.apiKey)
-        case .ticket: ticket(row.ticket)
+        do throws(PostgresError) {
+            switch key {
+            case .principal: return .principal(try row.principal.get())
+            case .bucket: return .bucket(try row.bucket.get())
+            case .credential: return credential(try row.credential.get())
+            case .issuer: return issuer(try row.issuer.get())
+            case .apiKey: return .apiKey(try row.apiKey.get())
+            case .ticket: return ticket(try row.ticket.get())
+            }
+        } catch {
+            tell(of: error, in: key)
+            return .unreadable
         }
+    }
+
+    /// Logs that rows cannot be read. The reason names the row, unless the key does.
+    private func tell(of error: PostgresError, in key: PolicyKey) {
+        logger.error(
+            "rows of policy cannot be read", metadata: ["scope": "\(key.scope.rawValue)", "reason": "\(error)"])
+    }
+
+    private func credential(_ row: SealedStorageCredential?) -> PolicyRows {
+        .credential(open(row, row?.id) { try $0.opened(with: keys) })
     }
 
     private func issuer(_ row: Stored<SealedIssuer>?) -> PolicyRows {

@@ -149,14 +149,16 @@ private struct UnparsedGrant {
         var actions: Set<Action> = []
         for name in self.actions.utf8.split(separator: UInt8(ascii: ",")) {
             guard let action = Action(rawValue: String(Substring(name))) else {
-                throw .decoding(column: column, reason: "malformed action")
+                throw .decoding(column: column, reason: "\(row): an action that this version does not know")
             }
             actions.insert(action)
         }
         guard let effect = Grant.Effect(rawValue: effect) else {
-            throw .decoding(column: column, reason: "malformed effect")
+            throw .decoding(column: column, reason: "\(row): malformed effect")
         }
-        let bucket = try PostgresRow.parse(self.bucket, of: column, BucketName.init(_:))
+        guard let bucket = try? BucketName(self.bucket) else {
+            throw .decoding(column: column, reason: "\(row): malformed bucket")
+        }
         // The prefix was checked when the grant was created. Only the two kinds must be told apart here.
         let prefix: KeyPrefix = isTemplate ? .template(ExactText(prefix)) : .literal(ExactText(prefix))
         return Grant(
@@ -167,8 +169,11 @@ private struct UnparsedGrant {
 
     private func readConditions(_ column: Int) throws(PostgresError) -> GrantConditions {
         guard let conditions else { return GrantConditions() }
-        return try PostgresRow.readJSON(conditions, of: column, in: "grant \(id.lowercaseText)")
+        return try PostgresRow.readJSON(conditions, of: column, in: row)
     }
+
+    /// What errors call the row.
+    private var row: String { "grant \(id.lowercaseText)" }
 }
 
 extension Grant {

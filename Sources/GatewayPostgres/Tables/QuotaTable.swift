@@ -107,14 +107,13 @@ private struct UnparsedQuota {
     ///
     /// - Parameter column: The column that errors name if a member does not parse.
     func quota(of principal: Principal, column: Int) throws(PostgresError) -> Quota {
-        var bucket: BucketName?
-        if let name = self.bucket { bucket = try PostgresRow.parse(name, of: column, BucketName.init(_:)) }
+        let bucket = self.bucket.map { try? BucketName($0) }
         let action = self.action.map { Action(rawValue: $0) }
-        guard action != .some(nil), let metric = Quota.Metric(rawValue: metric),
+        guard bucket != .some(nil), action != .some(nil), let metric = Quota.Metric(rawValue: metric),
             let period = Quota.Period(rawValue: period), let sharing = Quota.Sharing(rawValue: sharing)
-        else { throw .decoding(column: column, reason: "malformed quota") }
+        else { throw .decoding(column: column, reason: "quota \(id.lowercaseText): malformed") }
         return Quota(
-            id: id, principal: principal, bucket: bucket, action: action ?? nil, metric: metric, period: period,
+            id: id, principal: principal, bucket: bucket ?? nil, action: action ?? nil, metric: metric, period: period,
             sharing: sharing, limit: limit, createdAt: createdAt)
     }
 }

@@ -71,12 +71,23 @@ struct ReplayPolicy {
         while !missing.isEmpty {
             let keys = missing.prefix(Self.chunk).map { PolicyKey.principal($0) }
             missing = missing.dropFirst(Self.chunk)
-            let load = try await source.load(keys, literalGrantLimit: Self.literalGrantLimit)
+            let load = try await read(keys, literalGrantLimit: Self.literalGrantLimit)
             position = position ?? load.position
             for case (.principal(let principal), .principal(let rows)) in zip(keys, load.rows) {
                 entries[principal] = entry(of: principal, rows)
             }
         }
+    }
+
+    /// Reads rows. Without those that this version cannot read, a replay would permit more, or less, than they do.
+    private func read(
+        _ keys: [PolicyKey], literalGrantLimit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+        let load = try await source.load(keys, literalGrantLimit: literalGrantLimit)
+        for (key, rows) in zip(keys, load.rows) {
+            if case .unreadable = rows { throw .unreadable(key) }
+        }
+        return load
     }
 
     private mutating func entry(of principal: Principal, _ rows: PrincipalRows) -> Entry {
@@ -105,14 +116,14 @@ struct ReplayPolicy {
     private mutating func loadBuckets(_ names: Set<BucketName>) async throws(GatewayError) {
         let missing = names.filter { buckets[$0] == nil }.map { PolicyKey.bucket($0) }
         if !missing.isEmpty {
-            for case .bucket(let bucket?) in try await source.load(missing, literalGrantLimit: 1).rows {
+            for case .bucket(let bucket?) in try await read(missing, literalGrantLimit: 1).rows {
                 buckets[bucket.name] = bucket
             }
         }
         let ids = Set(names.compactMap { buckets[$0] }.flatMap { [$0.credentialID] + $0.cdnCredentialIDs })
             .filter { credentials[$0] == nil }
         if !ids.isEmpty {
-            let load = try await source.load(ids.map { .credential($0) }, literalGrantLimit: 1)
+            let load = try await read(ids.map { .credential($0) }, literalGrantLimit: 1)
             for case .credential(let credential?) in load.rows { credentials[credential.id] = credential }
         }
     }
@@ -128,6 +139,7 @@ struct ReplayPolicy {
             let chunk = Array(rest.prefix(Self.chunk * 4))
             rest = rest.dropFirst(chunk.count)
             for (place, grants) in zip(chunk, try await source.grants(at: chunk).rows) {
+                guard let grants else { throw .unreadable(.principal(place.principal)) }
                 places[place] = grants.map { withoutSource($0) }
             }
         }

@@ -89,8 +89,8 @@ final class MatrixPolicy: PolicySource {
         }
     }
 
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        tables.withLock { PolicyLoad(position: $0.position, rows: places.map { _ in [] }) }
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]?]> {
+        tables.withLock { PolicyLoad(position: $0.position, rows: [[Grant]?](repeating: [], count: places.count)) }
     }
 
     func grants(

@@ -32,6 +32,23 @@ import Testing
         }
     }
 
+    /// Nobody listens at this address, so that no notification arrives.
+    @Test(.timeLimit(.minutes(1))) func readsWithoutNotifications() async throws {
+        let configuration = try PostgresConfiguration(
+            connectionString: "host=/nonexistent user=nobody dbname=none", applicationName: "tests")
+        let (calls, call) = AsyncStream<Void>.makeStream()
+        let listener = PolicyListener(
+            configuration: configuration, interval: .milliseconds(10), logger: .silent
+        ) { call.yield() }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.run() }
+            var iterator = calls.makeAsyncIterator()
+            await iterator.next()
+            await iterator.next()
+            group.cancelAll()
+        }
+    }
+
     /// Without the second reading, a gateway would not learn of the change until a request needs the log.
     @Test(.database(.migrated), .timeLimit(.minutes(1))) func readsAgainAfterAFailure() async throws {
         let database = try TestDatabase.current

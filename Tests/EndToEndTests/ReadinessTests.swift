@@ -43,6 +43,12 @@ import Testing
         }
     }
 
+    @Test func `locked grants are named, and links flow for those whose rows are in memory`() async throws {
+        try await Deployment.with { site in
+            try await expect(.grantsLocked, at: site, try await makeUser(at: site))
+        }
+    }
+
     @Test func `sessions that are ended over and over, and a locked ledger, have two lines in the log`() async throws {
         try await Deployment.with { site in
             let user = try await makeUser(at: site)

@@ -17,6 +17,8 @@ final class ScriptedPolicy: PolicySource {
         var tickets: [Ticket] = []
         var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(Fixture.position, [])]
         var error: GatewayError?
+        /// What loads of rows throw; the log can be read all the same.
+        var loadError: GatewayError?
         /// Keys whose rows the gateway cannot read, and places where it cannot read a grant.
         var unreadable: Set<PolicyKey> = []
         var unreadablePlaces: Set<GrantPlace> = []
@@ -74,7 +76,7 @@ final class ScriptedPolicy: PolicySource {
         let (load, error) = tables.withLock { tables in
             tables.loads.append(Set(keys))
             let rows = keys.map { tables.rows(of: $0, literalGrantLimit: literalGrantLimit) }
-            return (PolicyLoad(position: tables.position, rows: rows), tables.error)
+            return (PolicyLoad(position: tables.position, rows: rows), tables.error ?? tables.loadError)
         }
         await hold(.load)
         if let error { throw error }

@@ -364,6 +364,19 @@ public final class PolicyCache: Sendable {
         try await logReads.run([.all])
     }
 
+    /// Checks that policy can be read: the log of changes, and rows. The rows are those of `*`, which every decision
+    /// needs. They are read from the source even if they are held, since held rows do not show that others can be read.
+    ///
+    /// - Throws: `slowDown`; `unavailable`, also if this version cannot read the rows of `*`.
+    public func checkReading() async throws(GatewayError) {
+        try await advance()
+        let key = PolicyKey.principal(.anyone)
+        let isHeld = store.held.withLock { $0.content(of: key) != nil }
+        _ = try await content(of: key)
+        // What is held stays: policies were composed from it.
+        if isHeld { _ = try await store.source.load([key], literalGrantLimit: store.literalGrantLimit) }
+    }
+
     /// Discards all rows, which are read again when they are needed.
     ///
     /// Call it when the secrets in them open differently, or when another history of the database takes the place of

@@ -1,6 +1,8 @@
+import GatewayCore
 public import LibPQ
 public import Logging
 public import ServiceLifecycle
+import Synchronization
 
 /// Listens for policy changes and triggers reading of the policy log, also at an interval of its own.
 ///
@@ -13,25 +15,73 @@ public struct PolicyListener: Service {
 
     private let listener: PostgresListener
     private let interval: Duration
+    private let patience: Duration
+    private let schema: SchemaFit?
+    private let check: @Sendable () async throws -> Void
     private let onChange: @Sendable () async throws -> Void
-    /// Time after which a failed reading is repeated.
+    private let readings = Readings()
+    /// Time after which a failed reading is repeated, and for which a check that passed is not.
     private static let pause = Duration.seconds(1)
+
+    /// What became of the readings.
+    private final class Readings: Sendable {
+        struct State {
+            var haveSucceeded = false
+            /// Why the last reading failed, and when the first one did since one succeeded; `nil` if it succeeded.
+            var failure: (flaw: String, since: ContinuousClock.Instant)?
+        }
+
+        private let state = Mutex(State())
+
+        var current: State { state.withLock { $0 } }
+
+        func succeed() {
+            state.withLock { $0 = State(haveSucceeded: true) }
+        }
+
+        func fail(_ error: any Error) {
+            let isSlow = if case .slowDown? = error as? GatewayError { true } else { false }
+            let flaw =
+                isSlow
+                ? "Reading policy takes too long: look for locks on its tables, and at the load of PostgreSQL."
+                : "Policy cannot be read: the log of the gateway says why."
+            state.withLock { state in
+                state.failure = (flaw, state.failure?.since ?? .now)
+            }
+        }
+    }
 
     /// Creates the service.
     ///
     /// - Parameters:
     ///   - configuration: How to reach the server. The listener keeps a connection of its own.
     ///   - interval: Time after which the log is read without a notification.
+    ///   - patience: Time for which readings may fail before ``flaw`` says so.
+    ///   - schema: Tells whether the schema fits. While it does not, it says so itself.
     ///   - logger: Receives messages about lost connections.
+    ///   - check: Called after `onChange` once a second at most; throws if rows of policy cannot be read.
     ///   - onChange: Called after a change, one call at a time, and again a second after it failed. It is also called
     ///     whenever listening begins, since earlier notifications were missed, and after each interval.
     public init(
-        configuration: PostgresConfiguration, interval: Duration = .seconds(5), logger: Logger,
+        configuration: PostgresConfiguration, interval: Duration = .seconds(5), patience: Duration = .seconds(3),
+        schema: SchemaFit? = nil, logger: Logger, check: @escaping @Sendable () async throws -> Void = {},
         onChange: @escaping @Sendable () async throws -> Void
     ) {
         listener = PostgresListener(configuration, channels: [Self.channel], logger: logger)
         self.interval = interval
+        self.patience = patience
+        self.schema = schema
+        self.check = check
         self.onChange = onChange
+    }
+
+    /// Why policy cannot be read; `nil` if it can, or could until a moment ago. The text is safe to show to anyone.
+    public var flaw: String? {
+        guard schema?.isBroken != true else { return nil }
+        let state = readings.current
+        guard let failure = state.failure else { return state.haveSucceeded ? nil : "Policy has not been read yet." }
+        let isRecent = ContinuousClock.now - failure.since < patience
+        return state.haveSucceeded && isRecent ? nil : failure.flaw
     }
 
     /// Listens until the service shuts down.
@@ -48,11 +98,19 @@ public struct PolicyListener: Service {
                 group.addTask {
                     while (try? await Task.sleep(for: interval)) != nil { signal.yield() }
                 }
+                var checked: ContinuousClock.Instant?
                 for await _ in signals {
                     do {
                         try await onChange()
+                        if checked.map({ ContinuousClock.now - $0 >= Self.pause }) ?? true {
+                            try await check()
+                            checked = ContinuousClock.now
+                        }
+                        readings.succeed()
                     } catch {
                         // Whoever read has logged why.
+                        checked = nil
+                        readings.fail(error)
                         try? await Task.sleep(for: Self.pause)
                         signal.yield()
                     }

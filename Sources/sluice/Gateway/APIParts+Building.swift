@@ -10,7 +10,8 @@ extension APIParts {
         _ parts: SharedParts, _ useCases: UseCases, _ draining: Draining, metrics: MetricsPage,
         requestLog: any RequestLog
     ) {
-        let (cache, watch, connections, now) = (parts.cache, parts.watch, parts.connections, parts.now)
+        let (cache, watch, policy) = (parts.cache, parts.watch, parts.policyListener)
+        let (connections, now) = (parts.connections, parts.now)
         self.init(
             authenticator: parts.authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
@@ -29,7 +30,7 @@ extension APIParts {
                 client: parts.cloud, signer: parts.signer, maxClockDifference: parts.clock.maxDifference, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
-            readinessChecks: { watch.flaws().checks + [draining.check] },
+            readinessChecks: { watch.flaws().checks + [policy.readinessCheck, draining.check] },
             metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: parts.logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
             refusals: parts.refusals,
@@ -37,6 +38,11 @@ extension APIParts {
                 refusals: parts.refusals, issuances: parts.issuances, audit: useCases.stores.audit),
             now: now, randomBytes: parts.random)
     }
+}
+
+extension PolicyListener {
+    /// The check of `/readyz`.
+    fileprivate var readinessCheck: ReadinessCheck { ReadinessCheck(name: "policy", flaw: flaw) }
 }
 
 extension LedgerWatch.Flaws {

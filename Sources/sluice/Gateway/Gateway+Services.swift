@@ -10,14 +10,11 @@ extension Gateway {
     static func backgroundServices(
         _ settings: Settings, _ parts: SharedParts, _ useCases: UseCases
     ) -> [any Service] {
-        let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
+        let (connections, logger) = (parts.connections, parts.logger)
         let multipart = useCases.multipartUploads
         let workers: [any Service] = [
             parts.ledger, parts.watch, parts.denials, parts.refusals, parts.figures,
-            heartbeat(parts),
-            PolicyListener(configuration: connections.configuration, logger: logger) {
-                try await cache.advance()
-            },
+            heartbeat(parts), parts.policyListener,
             PartitionUpkeep(
                 connection: connections.background, sums: connections.sums,
                 schedule: .init(

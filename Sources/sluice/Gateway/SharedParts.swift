@@ -23,6 +23,8 @@ struct SharedParts {
     let source: PostgresPolicySource
     /// Holds the policy in memory.
     let cache: PolicyCache
+    /// Has policy read when it changes, and tells `/readyz` whether it can be read.
+    let policyListener: PolicyListener
     /// Calls other servers.
     let cloud: OutboundClient
     /// Holds sessions in memory.
@@ -69,6 +71,10 @@ struct SharedParts {
             onSetback: { setbacks.add() }, logger: logger)
         cache = PolicyCache(source: source)
         connections.primary.onChange { [weak cache = cache] in cache?.discard() }
+        policyListener = PolicyListener(
+            configuration: connections.configuration, schema: schema, logger: logger,
+            check: { [cache] in try await cache.checkReading() }
+        ) { [cache] in try await cache.advance() }
         cloud = OutboundClient(policy: settings.outbound)
         sessions = SessionCache(
             opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),

@@ -74,6 +74,17 @@ extension Fault {
         await site.closeHeldSessions()
     }
 
+    /// Those whose rows are in memory still get links.
+    static let grantsLocked = Fault(
+        name: "grants locked", flaw: ("policy", "look for locks on its tables"), status: 201
+    ) { site in
+        let session = try site.session()
+        try await session.runScript("BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE")
+        site.hold(session)
+    } end: { site in
+        await site.closeHeldSessions()
+    }
+
     /// The day's partition of the ledger lies on a device that is always full.
     static let diskFull = Fault(name: "disk full", flaw: ("recordings", "disk is full"), status: 503) { site in
         let session = try site.session()

@@ -265,8 +265,20 @@ import TestSupport
         await #expect(throws: unreadable) { try await access(cache) }
         #expect(source.now.loads.count == loads.count)
         source.change([.principal(alice)]) { $0.unreadable = [] }
-        try await cache.advance()
         #expect(try await access(cache).bucket != nil)
+    }
+
+    @Test func `memory refuses nobody for groups that a change took away`() async throws {
+        let groups = try (0..<5).map { try Principal("group:\($0)") }
+        let source = ScriptedPolicy(try tables { $0.members = [alice: groups] })
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxGroups: 4))
+        let reads = source.now.reads.count
+        await #expect(throws: GatewayError.unauthenticated(reason: "The caller belongs to too many groups.")) {
+            try await access(cache)
+        }
+        #expect(source.now.reads.count == reads + 1)
+        source.change([.principal(alice)]) { $0.members = [alice: [staff]] }
+        #expect(try await access(cache).principals.map(\.principal) == [alice, staff, .anyone])
     }
 
     @Test func `of a batch, only what rests on rows that cannot be read is refused`() async throws {

@@ -112,13 +112,18 @@ import TestSupport
             }
         }
         let objects = try [deepKeys(1)[0], "p1/k"].map { (bucket: bucket, key: try ObjectKey($0)) }
-        let results = try await cache(source).access(
-            of: try Principal("user:carol"), groups: groups, to: objects)
+        let cache = cache(source)
+        let carol = try Principal("user:carol")
+        let results = try await cache.access(of: carol, groups: groups, to: objects)
         guard case .failure(.invalidArgument("key", _)) = results[0] else {
             Issue.record("\(results[0])")
             return
         }
         #expect(try results[1].get().literalGrants.count == 63)
+        // Not any more once they have fewer grants.
+        source.change([.all]) { $0.grants = [] }
+        let again = try await cache.access(of: carol, groups: groups, to: objects)
+        #expect(try again[0].get().literalGrants.isEmpty)
     }
 
     @Test func `a flood of unknown keys, issuers and tickets leaves what is known`() async throws {

@@ -175,10 +175,12 @@ public final class PolicyCache: Sendable {
         var asked = 0
         var rounds = 0
         var isRepeated = false
+        var isFresh = false
         while rounds < Self.maxRounds {
             var keys: Set<PolicyKey> = []
             var places: Set<GrantPlace> = []
             var rest: [Int] = []
+            var isDoubtful = false
             for (order, index) in pending.enumerated() {
                 guard places.count < Self.placesAtOnce else {
                     rest += pending[order...]
@@ -195,10 +197,13 @@ public final class PolicyCache: Sendable {
                 case .missingPlaces(let missing):
                     places.formUnion(missing)
                     rest.append(index)
-                case .tooManyPlaces: results[index] = .failure(Self.tooManyPlaces)
-                case .unreadable(let key): results[index] = .failure(.unreadable(key))
-                case .tooManyGroups:
+                case .tooManyPlaces where isFresh: results[index] = .failure(Self.tooManyPlaces)
+                case .unreadable(let key) where isFresh: results[index] = .failure(.unreadable(key))
+                case .tooManyGroups where isFresh:
                     throw .unauthenticated(reason: "The caller belongs to too many groups.")
+                case .tooManyPlaces, .unreadable, .tooManyGroups:
+                    isDoubtful = true
+                    rest.append(index)
                 }
             }
             if !isRepeated {
@@ -211,6 +216,11 @@ public final class PolicyCache: Sendable {
             // of rounds again.
             rounds = rest.count < pending.count ? 0 : rounds + 1
             pending = rest
+            // A change that was committed before the call may have lifted what memory refuses.
+            if isDoubtful {
+                try await advance()
+                isFresh = true
+            }
             if !keys.isEmpty { try await rowLoads.run(keys) }
             guard !places.isEmpty else { continue }
             asked += places.count

@@ -43,9 +43,17 @@ import Testing
         }
     }
 
-    @Test func `locked grants are named, and links flow for those whose rows are in memory`() async throws {
+    @Test func `grants that are locked are named once no rows are in memory, and links flow until then`() async throws {
         try await Deployment.with { site in
-            try await expect(.grantsLocked, at: site, try await makeUser(at: site))
+            let user = try await makeUser(at: site)
+            let link = JSON.download("k", from: "ready")
+            #expect(try await user.client.call("POST", "/v1/presigned-urls", link).status == 201)
+            let holder = try site.session()
+            try await holder.runScript("BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE")
+            #expect(try await user.client.call("POST", "/v1/presigned-urls", link).status == 201)
+            #expect(try await readiness(at: user.client.port).status == 200)
+            await holder.close()
+            try await expect(.grantsLocked, at: site, user)
         }
     }
 

@@ -54,11 +54,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func tellsWhyPolicyCannotBeRead() async throws {
         let failure = Mutex<GatewayError?>(nil)
+        let servesSome = Mutex(false)
         let schema = SchemaFit(logger: .silent)
         let listener = PolicyListener(
             configuration: try Self.nowhere(), interval: .milliseconds(10), patience: .zero, schema: schema,
-            logger: .silent, check: { if let failure = failure.withLock({ $0 }) { throw failure } }
-        ) {}
+            logger: .silent, servesSome: { servesSome.withLock { $0 } }
+        ) { if let failure = failure.withLock({ $0 }) { throw failure } }
         #expect(listener.flaw == "Policy has not been read yet.")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listener.run() }
@@ -70,6 +71,10 @@ import Testing
             schema.breaks("another one")
             #expect(listener.flaw == nil, "the schema has a flaw of its own")
             schema.mends()
+            #expect(listener.flaw != nil)
+            servesSome.withLock { $0 = true }
+            #expect(listener.flaw == nil, "those whose rows are in memory are served")
+            servesSome.withLock { $0 = false }
             #expect(listener.flaw != nil)
             failure.withLock { $0 = nil }
             try await eventually { listener.flaw == nil }

@@ -374,17 +374,20 @@ public final class PolicyCache: Sendable {
         try await logReads.run([.all])
     }
 
-    /// Checks that policy can be read: the log of changes, and rows. The rows are those of `*`, which every decision
-    /// needs. They are read from the source even if they are held, since held rows do not show that others can be read.
+    /// Reads the log of changes, as ``advance()`` does, and then the rows of `*`, which every decision needs, unless
+    /// they are held.
     ///
     /// - Throws: `slowDown`; `unavailable`, also if this version cannot read the rows of `*`.
-    public func checkReading() async throws(GatewayError) {
+    public func advanceWithAnyone() async throws(GatewayError) {
         try await advance()
-        let key = PolicyKey.principal(.anyone)
-        let isHeld = store.held.withLock { $0.content(of: key) != nil }
-        _ = try await content(of: key)
-        // What is held stays: policies were composed from it.
-        if isHeld { _ = try await store.source.load([key], literalGrantLimit: store.literalGrantLimit) }
+        _ = try await content(of: .principal(.anyone))
+    }
+
+    /// Whether the rows of `*` are held. Without them, nobody is served.
+    public var holdsAnyone: Bool {
+        store.held.withLock { held in
+            if case .principal? = held.content(of: .principal(.anyone)) { true } else { false }
+        }
     }
 
     /// Discards all rows, which are read again when they are needed.

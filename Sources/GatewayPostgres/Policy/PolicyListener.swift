@@ -17,10 +17,10 @@ public struct PolicyListener: Service {
     private let interval: Duration
     private let patience: Duration
     private let schema: SchemaFit?
-    private let check: @Sendable () async throws -> Void
+    private let servesSome: @Sendable () -> Bool
     private let onChange: @Sendable () async throws -> Void
     private let readings = Readings()
-    /// Time after which a failed reading is repeated, and for which a check that passed is not.
+    /// Time after which a failed reading is repeated.
     private static let pause = Duration.seconds(1)
 
     /// What became of the readings.
@@ -59,25 +59,27 @@ public struct PolicyListener: Service {
     ///   - patience: Time for which readings may fail before ``flaw`` says so.
     ///   - schema: Tells whether the schema fits. While it does not, it says so itself.
     ///   - logger: Receives messages about lost connections.
-    ///   - check: Called after `onChange` once a second at most; throws if rows of policy cannot be read.
+    ///   - servesSome: Tells whether somebody can be served by the rows in memory. Then ``flaw`` is `nil`, because a
+    ///     lock or a lack of connections may concern all gateways at once.
     ///   - onChange: Called after a change, one call at a time, and again a second after it failed. It is also called
     ///     whenever listening begins, since earlier notifications were missed, and after each interval.
     public init(
         configuration: PostgresConfiguration, interval: Duration = .seconds(5), patience: Duration = .seconds(3),
-        schema: SchemaFit? = nil, logger: Logger, check: @escaping @Sendable () async throws -> Void = {},
+        schema: SchemaFit? = nil, logger: Logger, servesSome: @escaping @Sendable () -> Bool = { false },
         onChange: @escaping @Sendable () async throws -> Void
     ) {
         listener = PostgresListener(configuration, channels: [Self.channel], logger: logger)
         self.interval = interval
         self.patience = patience
         self.schema = schema
-        self.check = check
+        self.servesSome = servesSome
         self.onChange = onChange
     }
 
-    /// Why policy cannot be read; `nil` if it can, or could until a moment ago. The text is safe to show to anyone.
+    /// Why policy cannot be read and nobody can be served; `nil` otherwise, or if it could be read until a moment ago.
+    /// The text is safe to show to anyone.
     public var flaw: String? {
-        guard schema?.isBroken != true else { return nil }
+        guard schema?.isBroken != true, !servesSome() else { return nil }
         let state = readings.current
         guard let failure = state.failure else { return state.haveSucceeded ? nil : "Policy has not been read yet." }
         let isRecent = ContinuousClock.now - failure.since < patience
@@ -98,18 +100,12 @@ public struct PolicyListener: Service {
                 group.addTask {
                     while (try? await Task.sleep(for: interval)) != nil { signal.yield() }
                 }
-                var checked: ContinuousClock.Instant?
                 for await _ in signals {
                     do {
                         try await onChange()
-                        if checked.map({ ContinuousClock.now - $0 >= Self.pause }) ?? true {
-                            try await check()
-                            checked = ContinuousClock.now
-                        }
                         readings.succeed()
                     } catch {
                         // Whoever read has logged why.
-                        checked = nil
                         readings.fail(error)
                         try? await Task.sleep(for: Self.pause)
                         signal.yield()

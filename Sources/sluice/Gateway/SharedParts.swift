@@ -23,7 +23,7 @@ struct SharedParts {
     let source: PostgresPolicySource
     /// Holds the policy in memory.
     let cache: PolicyCache
-    /// Has policy read when it changes, and tells `/readyz` whether it can be read.
+    /// Has policy read when it changes, and tells `/readyz` where it cannot be read.
     let policyListener: PolicyListener
     /// Calls other servers.
     let cloud: OutboundClient
@@ -73,8 +73,8 @@ struct SharedParts {
         connections.primary.onChange { [weak cache = cache] in cache?.discard() }
         policyListener = PolicyListener(
             configuration: connections.configuration, schema: schema, logger: logger,
-            check: { [cache] in try await cache.checkReading() }
-        ) { [cache] in try await cache.advance() }
+            servesSome: { [cache] in cache.holdsAnyone }
+        ) { [cache] in try await cache.advanceWithAnyone() }
         cloud = OutboundClient(policy: settings.outbound)
         sessions = SessionCache(
             opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),

@@ -106,6 +106,20 @@ import TestSupport
         #expect(try await access(cache).position == elsewhere)
     }
 
+    @Test func `a caller who was checked in a history that has ended proves nothing`() async throws {
+        let cache = PolicyCache(source: ScriptedPolicy(try tables()))
+        let before = try await cache.apiKey(prefix: "key").position
+        let position = try #require(cache.position)
+        cache.discard()
+        #expect(cache.count == 0)
+        for known in [before, position] { #expect(known == Fixture.position && known.toProve == known) }
+        cache.beginHistory()
+        for lost in [before, position] { #expect(lost.toProve.sequence == 0 && lost.toProve.tag != lost.tag) }
+        let after = try await cache.apiKey(prefix: "key").position
+        #expect(after == before && after.toProve == after)
+        #expect(cache.position?.toProve == after)
+    }
+
     @Test func `a load that is older than what was read meanwhile is discarded and done again`() async throws {
         let latch = Latch()
         let once = Once()

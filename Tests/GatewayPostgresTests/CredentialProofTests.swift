@@ -15,15 +15,16 @@ import Testing
             rotateSecret, removeSecret
     }
 
-    /// What the log of policy tells of the time since the credential was checked.
+    /// What happened since the credential was checked.
     enum Meanwhile: String, CaseIterable {
-        case nothing, anotherKey, manyGrants, thisKey, thisKeyAndMore, manyRowsAndThisKey, everything, anotherLog
+        case nothing, anotherKey, manyGrants, thisKey, thisKeyAndMore, manyRowsAndThisKey, everything, anotherLog,
+            anotherHistory
 
         /// Whether the credential may not stand any more, as the document on administration reads.
         var endsCredential: Bool {
             switch self {
             case .nothing, .anotherKey, .manyGrants: false
-            case .thisKey, .thisKeyAndMore, .manyRowsAndThisKey, .everything, .anotherLog: true
+            case .thisKey, .thisKeyAndMore, .manyRowsAndThisKey, .everything, .anotherLog, .anotherHistory: true
             }
         }
     }
@@ -58,6 +59,11 @@ import Testing
             try await world.connection.append(scopes: ["bucket:demo"])
         case .everything: try await world.connection.append(scopes: ["all"])
         case .anotherLog: position = PolicyPosition(sequence: position.sequence, tag: UUID())
+        case .anotherHistory:
+            // The log of the server that took over has the position too.
+            let history = DatabaseHistory()
+            position = PolicyPosition(sequence: position.sequence, tag: position.tag, in: history)
+            history.end()
         }
         var change = AdminWorld.change
         change.proof = CredentialProof(position: position, scopes: [PolicyScope(rawValue: "apikey:mine")])

@@ -163,6 +163,23 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
     }
 
+    /// The log of the server that took over has the position too.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func `is stale at a position of a history that has ended`(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let (lost, present) = (DatabaseHistory(), DatabaseHistory())
+        let proposals = try [present, lost, present, lost].map { history in
+            try IssuanceProposal.sample(
+                at: PolicyPosition(sequence: position.sequence, tag: position.tag, in: history))
+        }
+        lost.end()
+        let verdicts = try await connection.record(proposals, by: function)
+        #expect(verdicts.map(\.isRecorded) == [true, false, true, false])
+        #expect(verdicts[1] == .stale && verdicts[3] == .stale)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 2)
+    }
+
     @Test(.database(.migrated)) func judgesEachItemOfABatchByItsOwnPositionAndScopes() async throws {
         let connection = try Self.connect()
         let old = try await connection.position()

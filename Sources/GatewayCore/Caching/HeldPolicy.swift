@@ -64,6 +64,10 @@ struct HeldPolicy {
 
     /// Position up to which the log of changes was read; `nil` before the first read.
     private(set) var position: PolicyPosition?
+    /// The history of the database that the rows are of.
+    private var history = DatabaseHistory()
+    /// ``position`` for whoever rests on the rows and proves it later.
+    var positionInHistory: PolicyPosition? { position.map { $0.read(in: history) } }
     /// Number of times that all rows were discarded. Results of loads that began in an earlier epoch are not used.
     private(set) var epoch: UInt64 = 0
     private var rows: LeastRecentlyUsed<PolicyKey, CachedRows>
@@ -100,7 +104,7 @@ struct HeldPolicy {
 
     /// Returns the rows of one key; `nil` if they are not held.
     mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows)? {
-        guard let position, let held = entry(for: key) else { return nil }
+        guard let position = positionInHistory, let held = entry(for: key) else { return nil }
         return (position, held)
     }
 
@@ -311,6 +315,13 @@ extension HeldPolicy {
     mutating func discard() {
         forgetEverything()
         epoch += 1
+    }
+
+    /// Ends the history of the rows: discards them, and voids the positions that were handed out with them.
+    mutating func beginHistory() {
+        history.end()
+        history = DatabaseHistory()
+        discard()
     }
 
     private mutating func forgetEverything() {

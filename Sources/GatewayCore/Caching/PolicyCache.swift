@@ -116,7 +116,7 @@ public final class PolicyCache: Sendable {
     }
 
     /// Position up to which the log of changes was read; `nil` before the first read.
-    public var position: PolicyPosition? { store.held.withLock { $0.position } }
+    public var position: PolicyPosition? { store.held.withLock { $0.positionInHistory } }
 
     /// Approximate memory that held rows take, in bytes, for metrics.
     public var approximateBytes: Int { store.held.withLock { $0.cost } }
@@ -390,12 +390,18 @@ public final class PolicyCache: Sendable {
         }
     }
 
-    /// Discards all rows, which are read again when they are needed.
-    ///
-    /// Call it when the secrets in them open differently, or when another history of the database takes the place of
-    /// theirs: rows may be newer than ``position``, and both histories agree up to that one alone.
+    /// Discards all rows, which are read again when they are needed. Call it when the secrets in them open differently.
     public func discard() {
         store.held.withLock { $0.discard() }
+    }
+
+    /// Discards all rows, and lets nothing be proved any more that rests on them: the positions at which callers were
+    /// checked until now prove nothing. Those callers are checked again, and what they asked for is decided again.
+    ///
+    /// Call it when another history of the database takes the place of theirs: rows may be newer than ``position``, and
+    /// both histories agree up to that one alone.
+    public func beginHistory() {
+        store.held.withLock { $0.beginHistory() }
     }
 
     private func content(

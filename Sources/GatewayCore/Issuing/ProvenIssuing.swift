@@ -4,9 +4,9 @@ public import FoundationEssentials
 /// The only path by which a credential of any form leaves the process: look up, decide, sign, record, and only then
 /// answer.
 ///
-/// Decisions are made from memory and proved by the statement that records them. If policy changed in between, nothing
-/// is recorded. The log of changes is then read, the caller is authenticated again, and the request is decided again. A
-/// ``ProvenBody`` supplies the part that differs between deliveries.
+/// Decisions are made from memory and proved by the statement that records them. If policy changed in between, or
+/// another primary took over, nothing is recorded. The log of changes is then read, the caller is authenticated again,
+/// and the request is decided again. A ``ProvenBody`` supplies the part that differs between deliveries.
 public final class ProvenIssuing: Sendable {
     let cache: PolicyCache
     /// The clock that stores compare expiry times with.

@@ -1,6 +1,7 @@
 /// The part of the policy that affects one caller, bucket and key, with its position in the log.
 public struct AccessPolicy: Sendable {
-    /// The position of this policy. All rows here are at least as new.
+    /// The position of this policy. All rows here are at least as new. A recording proves the caller's instead, which
+    /// was read before.
     public var position: PolicyPosition
     /// The caller's own rows; `nil` if ``shared`` holds all rows.
     let caller: PrincipalPolicy?

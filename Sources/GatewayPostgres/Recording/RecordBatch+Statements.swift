@@ -88,7 +88,8 @@ extension RecordBatch {
         itemPositions.reserveCapacity(entries.count)
         for entry in entries {
             // Neighbours mostly rest on the same position. The position of others may appear twice.
-            if entry.proposal.position != positions.last { positions.append(entry.proposal.position) }
+            let position = entry.proposal.position.toProve
+            if position != positions.last { positions.append(position) }
             itemPositions.append(Int32(positions.count))
         }
         try parameters.appendArray(of: .int8, count: positions.count) { parameters throws(PostgresError) in
@@ -256,6 +257,7 @@ extension IssuanceProposal {
 
     /// Adds the proof and the row's columns, one parameter each.
     fileprivate func writeRow(to parameters: inout PostgresParameters) throws(PostgresError) {
+        let position = self.position.toProve
         try position.sequence.encode(into: &parameters)
         try position.tag.encode(into: &parameters)
         try parameters.appendArray(of: .text, count: scopes.count) { parameters throws(PostgresError) in

@@ -37,8 +37,9 @@ enum PolicyLogTable {
 }
 
 extension CredentialProof {
-    /// The value as `prove_actor` takes it.
+    /// The value as `prove_actor` takes it. Make it when the statement is written, as ``PolicyPosition/toProve`` asks.
     var json: String {
+        let position = self.position.toProve
         var json = JSONWriter()
         json.object { json in
             json.member("seq", position.sequence)

@@ -70,7 +70,7 @@ struct SharedParts {
             pool: connections.policyPool, areaPool: connections.areaPool, keys: settings.masterKeys, schema: schema,
             onSetback: { setbacks.add() }, logger: logger)
         cache = PolicyCache(source: source)
-        connections.primary.onChange { [weak cache = cache] in cache?.discard() }
+        connections.primary.onChange { [weak cache = cache] in cache?.beginHistory() }
         policyListener = PolicyListener(
             configuration: connections.configuration, schema: schema, logger: logger,
             servesSome: { [cache] in cache.holdsAnyone }

@@ -361,6 +361,39 @@ import Testing
         }
     }
 
+    @Test func `of two gateways that take different keys of one name at the same time, one sees the other`()
+        async throws
+    {
+        try await Supervisor.withFolder { folder in
+            try await Deployment.with(gateways: 0) { site in
+                let file = folder.appending(path: "master.key")
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+                site.keepSecret(other)
+                try old.write(to: file, atomically: true, encoding: .utf8)
+                let gateway = try await site.startGateway([
+                    "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
+                ])
+                let own = "SELECT count(*) FROM gateways WHERE cardinality(key_ids) = 1 AND key_ids[1] LIKE 'k1:%'"
+                try await waitUntil("the gateway is known") { try await site.number(own) == 1 }
+                try await site.makeRival(withKey: "k2")
+                try "\(old)\nk2:\(other)".write(to: file, atomically: true, encoding: .utf8)
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the clash is named") { gateway.log.failures == 1 }
+                #expect(gateway.log.contains("running gateways have another master key 'k2': \(Deployment.rival)"))
+                #expect(!gateway.log.contains("master.keys=k1,k2"))
+                // What was announced is taken back.
+                #expect(try await site.number(own) == 1)
+
+                try await site.removeRival()
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the keys are read") { gateway.log.contains("master.keys=k1,k2") }
+                #expect(try await site.number("SELECT count(*) FROM gateways WHERE key_ids[2] LIKE 'k2:%'") == 1)
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
     @Test func `a new certificate is not taken with a master key that is refused`() async throws {
         try await Supervisor.withFolder { folder in
             let (files, keys) = (Files(in: folder), folder.appending(path: "master.key"))
@@ -470,4 +503,37 @@ import Testing
 extension String {
     /// How many reloads failed, according to a log.
     fileprivate var failures: Int { split(separator: "\n").count { $0.contains("reloading failed") } }
+}
+
+extension Deployment {
+    /// The identifier of the gateway that ``makeRival(withKey:)`` makes.
+    static let rival = "018f0000-0000-7000-8000-0000000000bb"
+
+    /// Lets another gateway announce a key of its own as soon as a gateway of this site announces one of that name, as
+    /// if both took their keys at the same time.
+    func makeRival(withKey id: String) async throws {
+        let session = try session()
+        try await session.runScript(
+            """
+            CREATE FUNCTION announce_rival() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM note_gateway(
+                    '\(Self.rival)', '1.0.0', now(), now(), NULL, NULL, '{\(id):0123456789abcdef}', 1, '');
+                RETURN NULL;
+            END
+            $$;
+            CREATE TRIGGER announce_rival AFTER INSERT OR UPDATE ON gateways FOR EACH ROW
+            WHEN (NEW.id <> '\(Self.rival)' AND NEW.key_ids::text LIKE '%\(id):%')
+            EXECUTE FUNCTION announce_rival();
+            """)
+        await session.close()
+    }
+
+    /// Takes the other gateway away again.
+    func removeRival() async throws {
+        let session = try session()
+        try await session.runScript(
+            "DROP FUNCTION announce_rival() CASCADE; DELETE FROM gateways WHERE id = '\(Self.rival)'")
+        await session.close()
+    }
 }

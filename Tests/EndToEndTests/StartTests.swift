@@ -59,6 +59,29 @@ import Testing
         #expect(try await user.client.at(last.port).ask(.download("k", from: "sealed")).status == 201)
     }
 
+    @Test func `a gateway that starts beside one with another key of that name sees it, and leaves nothing behind`()
+        async throws
+    {
+        try await Deployment.with(gateways: 0) { site in
+            try await site.makeRival(withKey: "k1")
+            let refused = try await failure(at: site, try #require(site.environment["SLUICE_MASTER_KEY"]))
+            #expect(refused.status == 1)
+            #expect(
+                refused.output.contains("running gateways have another master key 'k1': \(Deployment.rival)"),
+                "\(refused)")
+            let others = "SELECT count(*) FROM gateways WHERE id <> '\(Deployment.rival)'"
+            #expect(try await site.number(others) == 0)
+            try await site.removeRival()
+
+            let gateway = try await site.startGateway()
+            try await waitUntil("the gateway is known") { try await site.number(others) == 1 }
+            let taken = try await lastLine(
+                ["serve"], site.environment.merging(["SLUICE_LISTEN": "127.0.0.1:\(gateway.port)"]) { $1 })
+            #expect(taken["cause"].text?.contains("Address already in use") == true, "\(taken)")
+            #expect(try await site.number(others) == 1)
+        }
+    }
+
     @Test func `the bootstrap key and the password of the database may come from files`() async throws {
         // A deployment of its own: the previous test gives the secrets in its database another master key.
         try await Deployment.with { site in

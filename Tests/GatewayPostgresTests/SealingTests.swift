@@ -143,6 +143,8 @@ import Testing
         let rings = [
             ["old"], ["old", "new"], ["new", "old"], ["new"], ["other", "old"], ["NEW"], [], ["new "],
             ["third", "new"], ["new:0123456789abcdef", "old"],
+            // The gateway is about to seal with another one.
+            ["", "new", "old"],
         ]
         for keys in rings {
             for secondsAgo in [0, 25, 35] {
@@ -214,6 +216,30 @@ import Testing
         try await world.connection.runScript(
             "UPDATE issuers SET keys_sealed = NULL, key_id = NULL, keys_inline = '{}', algorithms = '{ES256}'")
         #expect(try await flaws(.sample("old")) == [])
+    }
+
+    @Test func `keys are announced with those that are to take their place`() throws {
+        let (ring, more) = (try MasterKeyRing.sample("old"), try MasterKeyRing.sample("old", "new"))
+        let (turned, old) = (try MasterKeyRing.sample("new", "old"), ring.fingerprints)
+        #expect(ring.announcement == old)
+        ring.announce(more)
+        #expect(ring.announcement == more.fingerprints && ring.fingerprints == old)
+        ring.withdraw()
+        #expect(ring.announcement == old)
+        // Before and after, no rotation must take it for a gateway that seals with either.
+        ring.announce(turned)
+        #expect(ring.announcement == [""] + turned.fingerprints && ring.fingerprints == old)
+        let namesake = try MasterKeyRing(
+            parsing: Secret("old:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
+        ring.announce(namesake)
+        #expect(ring.announcement == [""] + namesake.fingerprints + old)
+        let gateway = RunningGateway(
+            id: UUID(), version: "1.0.0", clockDifference: 0, masterKeys: ring.announcement)
+        for keys in [try MasterKeyRing.sample("old"), namesake] {
+            #expect(keys.clashes(with: [gateway]) == [.differs(keyID: "old", gateways: [gateway.id])])
+        }
+        ring.replace(with: namesake)
+        #expect(ring.announcement == namesake.fingerprints)
     }
 
     @Test func `keys that differ from those of running gateways under one identifier are named`() throws {

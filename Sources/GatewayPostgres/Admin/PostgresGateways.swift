@@ -45,9 +45,10 @@ extension KnownGateway {
             masterKeyIDs: Self.identifiers(in: try row.next()))
     }
 
-    /// The identifiers in fingerprints of master keys, before the colons.
+    /// The identifiers in fingerprints of master keys, before the colons. Those of keys to come may be among them, as
+    /// ``MasterKeyRing/announcement`` says.
     private static func identifiers(in fingerprints: [String]) -> [String] {
-        fingerprints.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: ":") })) }
+        fingerprints.filter { !$0.isEmpty }.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: ":") })) }
     }
 }
 

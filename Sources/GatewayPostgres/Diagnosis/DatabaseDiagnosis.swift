@@ -157,7 +157,7 @@ public struct RunningGateway: Sendable, Equatable {
     public var version: String
     /// Seconds by which its clock is ahead of the database's.
     public var clockDifference: Double
-    /// Fingerprints of its master keys. The one that seals comes first.
+    /// Fingerprints of its master keys, as ``MasterKeyRing/announcement`` lists them.
     public var masterKeys: [String]
 }
 

@@ -17,7 +17,7 @@ public struct Heartbeat: Service {
         public let version: String
         /// Time of the start.
         public let startedAt: Date
-        /// Returns the fingerprints of its master keys, which a reload may change. The one that seals comes first.
+        /// Returns the fingerprints of its master keys, as ``MasterKeyRing/announcement`` lists them.
         public let masterKeys: @Sendable () -> [String]
 
         /// Puts the facts together.
@@ -39,6 +39,9 @@ public struct Heartbeat: Service {
     private let position: @Sendable () -> PolicyPosition?
     private let logger: Logger
     private let now: @Sendable () -> Date
+
+    /// Identifier of this run of the gateway.
+    public var gateway: UUID { identity.id }
 
     /// Settings for the session. A heartbeat may be lost in a failover, so it need not wait for the disk or a standby.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -77,17 +80,22 @@ public struct Heartbeat: Service {
     }
 
     /// Sends one heartbeat.
-    func beat() async {
-        let message = Message(identity: identity, sentAt: now(), position: position())
+    public func beat() async {
         do throws(PostgresError) {
-            try await connection.perform(Self.note, message, deadline: .now + .seconds(5))
+            try await announce()
         } catch {
             logger.report(error, "the gateway is not known to the database", in: connection.outage)
         }
     }
 
+    /// Sends one heartbeat, which whoever asks for the running gateways sees from then on.
+    public func announce() async throws(PostgresError) {
+        let message = Message(identity: identity, sentAt: now(), position: position())
+        try await connection.perform(Self.note, message, deadline: .now + .seconds(5))
+    }
+
     /// Removes the gateway's row.
-    func end() async {
+    public func end() async {
         do throws(PostgresError) {
             try await connection.perform(Self.forget, identity.id, deadline: .now + .seconds(2))
         } catch {

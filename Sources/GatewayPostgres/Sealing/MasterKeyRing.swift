@@ -21,10 +21,19 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
         /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.
         var identifiers: [String] { [currentID] + all.keys.filter { $0 != currentID }.sorted() }
 
+        /// Fingerprints of all keys, in the order of ``identifiers``.
+        var fingerprints: [String] { identifiers.map { fingerprint(of: $0) } }
+
         func fingerprint(of id: String) -> String { "\(id):\(digests[id, default: ""])" }
     }
 
-    private let keys: Mutex<Keys>
+    private struct State {
+        var keys: Keys
+        /// The keys that are to take their place; `nil` if none are.
+        var successors: Keys?
+    }
+
+    private let state: Mutex<State>
 
     /// The identifier of a key that is given without one.
     static let defaultID = "default"
@@ -51,21 +60,32 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
             currentID = currentID ?? entry.id
         }
         guard let currentID else { throw .malformed(line: 1, reason: "there is no key") }
-        self.keys = Mutex(Keys(currentID: currentID, all: keys, digests: digests, text: text))
+        state = Mutex(State(keys: Keys(currentID: currentID, all: keys, digests: digests, text: text)))
     }
 
     /// Identifier of the key that seals.
     public var currentID: String { current.currentID }
 
-    private var current: Keys { keys.withLock { $0 } }
+    private var current: Keys { state.withLock { $0.keys } }
 
     /// Whether two rings were parsed from the same text.
     public func isSame(as other: MasterKeyRing) -> Bool { current.text.reveal() == other.current.text.reveal() }
 
+    /// Lets ``announcement`` show the keys of another ring too, which are to take the place of these.
+    public func announce(_ other: MasterKeyRing) {
+        let successors = other.current
+        state.withLock { $0.successors = successors }
+    }
+
+    /// Keeps its own keys, and announces no others any more.
+    public func withdraw() {
+        state.withLock { $0.successors = nil }
+    }
+
     /// Takes the keys of another ring in place of its own.
     public func replace(with other: MasterKeyRing) {
         let successors = other.current
-        keys.withLock { $0 = successors }
+        state.withLock { $0 = State(keys: successors) }
     }
 
     private static func entry(
@@ -101,9 +121,17 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
 
     /// Fingerprints of all keys, in the order of ``identifiers``. A fingerprint is the identifier, a colon and 16
     /// hexadecimal digits, which differ for two keys with one identifier. They say nothing about the key.
-    public var fingerprints: [String] {
-        let keys = current
-        return keys.identifiers.map { keys.fingerprint(of: $0) }
+    public var fingerprints: [String] { current.fingerprints }
+
+    /// Fingerprints of the keys that a gateway with this ring tells others of: its own, and those that are to take
+    /// their place. The key that seals comes first. While another one is about to, an empty text comes first instead,
+    /// so that no rotation takes the gateway for one that seals with either.
+    public var announcement: [String] {
+        let (keys, successors) = state.withLock { ($0.keys, $0.successors) }
+        let own = keys.fingerprints
+        guard let next = successors?.fingerprints else { return own }
+        let all = next + own.filter { !next.contains($0) }
+        return next.first == own.first ? all : [""] + all
     }
 
     /// Fingerprint of the key that seals.

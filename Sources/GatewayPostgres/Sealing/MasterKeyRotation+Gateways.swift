@@ -11,7 +11,7 @@ extension MasterKeyRotation {
         public var version: String
         /// When it started, by its own clock.
         public var startedAt: Date
-        /// Fingerprints of the keys that it has. The one that seals comes first.
+        /// Fingerprints of the keys that it has, as ``MasterKeyRing/announcement`` lists them.
         public var keys: [String]
     }
 
@@ -28,7 +28,7 @@ extension MasterKeyRotation {
         public var description: String {
             let done = resealed == 0 ? "Nothing was sealed again" : "\(resealed) rows were sealed again, no more"
             let names = gateways.map { gateway in
-                let keys = gateway.keys.map { "'\($0)'" }.joined(separator: ", ")
+                let keys = gateway.keys.filter { !$0.isEmpty }.map { "'\($0)'" }.joined(separator: ", ")
                 let flaw = gateway.keys.contains(key) ? "seals with another one" : "does not have it"
                 let started = gateway.startedAt.formatted(.iso8601)
                 return "\(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"

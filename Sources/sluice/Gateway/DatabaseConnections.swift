@@ -128,10 +128,14 @@ struct DatabaseConnections {
     /// Checks the database, the schema and the master keys. It waits some time for PostgreSQL to become reachable,
     /// since PostgreSQL may be starting too.
     ///
+    /// - Parameters:
+    ///   - masterKeys: The keys of this gateway.
+    ///   - heartbeat: Announces the gateway before its keys are checked, and takes that back if they are refused.
+    ///   - logger: Logger for the connections.
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
     ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key or
     ///   a running gateway has another one with the same identifier, `PostgresError` if PostgreSQL cannot be reached.
-    func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
+    func check(masterKeys: MasterKeyRing, announcedBy heartbeat: Heartbeat, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let other = PostgresConnection(configuration, logger: logger)
         let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
@@ -142,8 +146,7 @@ struct DatabaseConnections {
                 try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
                 await other.close()
                 try await migrator.check()
-                // Before this gateway tells the others of its own.
-                try await Self.check(masterKeys, of: nil, over: connection)
+                try await Self.check(masterKeys, announcedBy: heartbeat, over: connection)
                 let others = try await migrator.functionsThatDiffer()
                 if !others.isEmpty {
                     logger.warning(
@@ -151,6 +154,9 @@ struct DatabaseConnections {
                         metadata: ["names": "\(others.joined(separator: ", "))"])
                 }
                 return await connection.close()
+            } catch let mistakes as SettingMistakes {
+                await heartbeat.end()
+                throw mistakes
             } catch let error as PostgresError {
                 if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }
                 guard error.isPassing, ContinuousClock.now < deadline else { throw error }
@@ -161,27 +167,32 @@ struct DatabaseConnections {
 
     /// Checks other master keys of a gateway that runs, on a connection of its own.
     ///
+    /// - Parameters:
+    ///   - masterKeys: The keys that the gateway is to have.
+    ///   - heartbeat: Announces them before they are checked.
+    ///   - logger: Logger for the connection.
     /// - Throws: ``SettingMistakes`` if secrets are sealed with another one or another running gateway has another one
     ///   with the same identifier, `PostgresError` if PostgreSQL does not answer.
-    func check(_ masterKeys: MasterKeyRing, of gateway: UUID, logger: Logger) async throws {
+    func check(_ masterKeys: MasterKeyRing, announcedBy heartbeat: Heartbeat, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await Self.check(masterKeys, of: gateway, over: connection)) } catch {
+        do { outcome = .success(try await Self.check(masterKeys, announcedBy: heartbeat, over: connection)) } catch {
             outcome = .failure(error)
         }
         await connection.close()
         try outcome.get()
     }
 
-    /// Checks master keys.
-    ///
-    /// - Parameter gateway: The gateway that will have them, if it has announced itself.
+    /// Announces master keys, and then checks them. Of two gateways that take different keys at the same time, the one
+    /// that looks later sees the keys of the other. A rotation that begins later sees them too.
     private static func check(
-        _ masterKeys: MasterKeyRing, of gateway: UUID?, over connection: PostgresConnection
+        _ masterKeys: MasterKeyRing, announcedBy heartbeat: Heartbeat, over connection: PostgresConnection
     ) async throws {
+        try await heartbeat.announce()
         let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run().flaws
         guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
-        let others = try await DatabaseDiagnosis(connection: connection).runningGateways().filter { $0.id != gateway }
+        let others = try await DatabaseDiagnosis(connection: connection).runningGateways()
+            .filter { $0.id != heartbeat.gateway }
         let clashes = masterKeys.clashes(with: others)
         guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
     }

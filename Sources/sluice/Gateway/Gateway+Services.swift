@@ -14,7 +14,7 @@ extension Gateway {
         let multipart = useCases.multipartUploads
         let workers: [any Service] = [
             parts.ledger, parts.watch, parts.denials, parts.refusals, parts.figures,
-            heartbeat(parts), parts.policyListener,
+            parts.heartbeat, parts.policyListener,
             PartitionUpkeep(
                 connection: connections.background, sums: connections.sums,
                 schedule: .init(
@@ -48,22 +48,11 @@ extension Gateway {
         if let supervision {
             services.append(
                 Reloading(
-                    gateway: parts.gateway, supervision: supervision, servers: servers, masterKeys: parts.masterKeys,
-                    cache: parts.cache, sessions: parts.sessions, connections: parts.connections, draining: draining,
-                    logger: parts.logger))
+                    heartbeat: parts.heartbeat, supervision: supervision, servers: servers,
+                    masterKeys: parts.masterKeys, cache: parts.cache, sessions: parts.sessions,
+                    connections: parts.connections, draining: draining, logger: parts.logger))
         }
         services.append(draining)
         return services
-    }
-
-    /// Creates the service that tells the other gateways and the admins that this gateway runs.
-    private static func heartbeat(_ parts: SharedParts) -> Heartbeat {
-        let (cache, masterKeys) = (parts.cache, parts.masterKeys)
-        return Heartbeat(
-            connection: parts.connections.heartbeat,
-            identity: .init(
-                id: parts.gateway, version: ProgramVersion.current, startedAt: parts.now(),
-                masterKeys: { masterKeys.fingerprints }),
-            logger: parts.logger, now: parts.now, position: { cache.position })
     }
 }

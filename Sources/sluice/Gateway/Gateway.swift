@@ -36,8 +36,8 @@ struct Gateway {
         behind front: (APIResponder) -> any HTTPResponder = { $0 }
     ) async throws {
         let connections = try DatabaseConnections(settings.database, logger: logger)
-        try await connections.check(masterKeys: settings.masterKeys, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
+        try await connections.check(masterKeys: parts.masterKeys, announcedBy: parts.heartbeat, logger: logger)
         let useCases = UseCases(settings, parts)
         let metrics = MetricsPage()
         let draining = Draining(
@@ -45,9 +45,16 @@ struct Gateway {
             notifier: supervision?.notifier, logger: logger)
         let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
-        let servers = try Self.servers(
-            settings, api, bodyMemory, connections: connections.count, loops: parts.loops, logger: logger,
-            behind: front)
+        let servers: [HTTPServer]
+        do {
+            servers = try Self.servers(
+                settings, api, bodyMemory, connections: connections.count, loops: parts.loops, logger: logger,
+                behind: front)
+        } catch {
+            // It was announced, and does not run.
+            await parts.heartbeat.end()
+            throw error
+        }
         metrics.addListeners(servers, bodyMemory)
         metrics.add(parts, issued: useCases.issued)
         metrics.addProcess()

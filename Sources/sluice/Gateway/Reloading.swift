@@ -9,8 +9,8 @@ import Systemd
 /// Reads the files of certificates and master keys again when the process gets SIGHUP, and forgets the sessions in
 /// memory. If anything is wrong with one of the files, all stays as it was.
 struct Reloading: Service {
-    /// Identifier of this run of the gateway.
-    let gateway: UUID
+    /// Tells the other gateways of the master keys.
+    let heartbeat: Heartbeat
     let supervision: Supervision
     let servers: [HTTPServer]
     let masterKeys: MasterKeyRing
@@ -40,6 +40,7 @@ struct Reloading: Service {
             }
             // Those that were ended at the provider would be handed out until their time.
             sessions.discard()
+            if keys != nil { await heartbeat.beat() }
             logger.info(
                 "reloaded",
                 metadata: [
@@ -62,13 +63,20 @@ struct Reloading: Service {
         supervision.notifier?.send(message, .status(status))
     }
 
-    /// Reads the master keys again, tries whether they open what the database holds, and compares them with those of
-    /// the other gateways; `nil` if they are the same as before.
+    /// Reads the master keys again, tells the other gateways of them, tries whether they open what the database holds,
+    /// and compares them with those of the others; `nil` if they are the same as before.
     private func renewedKeys() async throws -> MasterKeyRing? {
         var reader = supervision.reader
         guard let keys = MasterKeyRing(reading: &reader) else { throw SettingMistakes(mistakes: reader.mistakes) }
         guard !keys.isSame(as: masterKeys) else { return nil }
-        try await connections.check(keys, of: gateway, logger: logger)
+        masterKeys.announce(keys)
+        do {
+            try await connections.check(keys, announcedBy: heartbeat, logger: logger)
+        } catch {
+            masterKeys.withdraw()
+            await heartbeat.beat()
+            throw error
+        }
         return keys
     }
 }

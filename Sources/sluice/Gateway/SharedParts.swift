@@ -12,8 +12,6 @@ import Logging
 /// The parts that several use cases or services need: time, random bytes, the policy and sessions in memory, the ledger
 /// and outbound calls.
 struct SharedParts {
-    /// Identifier of this run of the gateway.
-    let gateway: UUID
     let connections: DatabaseConnections
     let masterKeys: MasterKeyRing
     let logger: Logger
@@ -25,6 +23,8 @@ struct SharedParts {
     let cache: PolicyCache
     /// Has policy read when it changes, and tells `/readyz` where it cannot be read.
     let policyListener: PolicyListener
+    /// Tells the other gateways and the admins that this gateway runs.
+    let heartbeat: Heartbeat
     /// Calls other servers.
     let cloud: OutboundClient
     /// Holds sessions in memory.
@@ -57,7 +57,6 @@ struct SharedParts {
     init(_ settings: Settings, connections: DatabaseConnections, logger: Logger) throws {
         let now: @Sendable () -> Date = { Date.now }
         let pool = RandomPool()
-        gateway = .version7(at: now(), randomBytes: try pool.bytes(count: 10))
         self.connections = connections
         masterKeys = settings.masterKeys
         self.logger = logger
@@ -75,6 +74,12 @@ struct SharedParts {
             configuration: connections.configuration, schema: schema, logger: logger,
             servesSome: { [cache] in cache.holdsAnyone }
         ) { [cache] in try await cache.advanceWithAnyone() }
+        heartbeat = Heartbeat(
+            connection: connections.heartbeat,
+            identity: .init(
+                id: .version7(at: now(), randomBytes: try pool.bytes(count: 10)), version: ProgramVersion.current,
+                startedAt: now(), masterKeys: { [masterKeys] in masterKeys.announcement }),
+            logger: logger, now: now, position: { [cache] in cache.position })
         cloud = OutboundClient(policy: settings.outbound)
         sessions = SessionCache(
             opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),

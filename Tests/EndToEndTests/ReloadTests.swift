@@ -319,6 +319,46 @@ import Testing
         }
     }
 
+    @Test func `what a rotation sealed for a gateway opens after a reload, though its own keys are the same`()
+        async throws
+    {
+        try await Supervisor.withFolder { folder in
+            try await Deployment.with(gateways: 0) { site in
+                let file = folder.appending(path: "master.key")
+                let old = try #require(site.environment["SLUICE_MASTER_KEY"])
+                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+                site.keepSecret(other)
+                try "\(old)\nk2:\(other)".write(to: file, atomically: true, encoding: .utf8)
+                let gateway = try await site.startGateway([
+                    "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
+                ])
+                // Nothing is sealed yet that it cannot open.
+                let newer = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)"])
+                try await site.makeBucket("turned")
+                #expect(try await sealed(by: "k1", at: site) == 1)
+                let user = try await site.makeUser("alice")
+                try await site.grant(["GetObject"], to: user.principal, in: "turned")
+                func status(at port: UInt16) async throws -> Int {
+                    try await user.client.at(port).ask(.download("k", from: "turned")).status
+                }
+                #expect(try await status(at: gateway.port) == 201)
+                #expect(try await status(at: newer.port) != 201)
+
+                let keys = "k2:\(other)\n\(old)"
+                try keys.write(to: file, atomically: true, encoding: .utf8)
+                gateway.process.signal(SIGHUP)
+                try await waitUntil("the keys are read") { gateway.log.contains("master.keys=k2,k1") }
+                _ = try await Program.run(
+                    ["rotate-master-key"], environment: site.environment.merging(["SLUICE_MASTER_KEY": keys]) { $1 })
+                #expect(try await sealed(by: "k2", at: site) == 1)
+                newer.process.signal(SIGHUP)
+                try await waitUntil("the gateway has reloaded") { newer.log.contains("master.keys=k2") }
+                #expect(try await status(at: newer.port) == 201)
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
     @Test func `a new master key is refused while another gateway has another one of that name`() async throws {
         try await Supervisor.withFolder { folder in
             try await Deployment.with(gateways: 0) { site in

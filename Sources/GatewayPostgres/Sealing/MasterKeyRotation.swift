@@ -5,9 +5,10 @@ public import LibPQ
 
 /// Seals every secret in the database with the current master key, so that older keys can be retired.
 ///
-/// The secrets themselves stay the same, so no gateway has to read anything again. All gateways must have both keys
-/// beforehand and seal with the new one: the rotation seals nothing while a gateway runs that does not. Each resealed
-/// row adds a line to the audit.
+/// The secrets themselves stay the same, so no gateway that holds them has to read them again. One that has the new key
+/// alone could not open a row until then, and reads it again when it reloads. All gateways must seal with the new key
+/// beforehand: the rotation seals nothing while a gateway runs that does not. Each resealed row adds a line to the
+/// audit.
 public struct MasterKeyRotation: Sendable {
     /// The result of a rotation.
     public struct Outcome: Sendable, Equatable {

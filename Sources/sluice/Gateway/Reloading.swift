@@ -6,8 +6,8 @@ import MicroHTTPD
 import ServiceLifecycle
 import Systemd
 
-/// Reads the files of certificates and master keys again when the process gets SIGHUP, and forgets the sessions in
-/// memory. If anything is wrong with one of the files, all stays as it was.
+/// Reads the files of certificates and master keys again when the process gets SIGHUP, and forgets the sessions and the
+/// policy in memory. If anything is wrong with one of the files, all stays as it was.
 struct Reloading: Service {
     /// Tells the other gateways of the master keys.
     let heartbeat: Heartbeat
@@ -33,11 +33,10 @@ struct Reloading: Service {
             let certificates = try servers.compactMap { try $0.renewedCertificate() }
             let keys = try await renewedKeys()
             for certificate in certificates { certificate.use() }
-            if let keys {
-                masterKeys.replace(with: keys)
-                // What is held of secrets that did not open rests on the former keys.
-                cache.discard()
-            }
+            if let keys { masterKeys.replace(with: keys) }
+            // A secret that did not open may open now: by other keys, or because a rotation sealed it again, which no
+            // line of the log of policy tells.
+            cache.discard()
             // Those that were ended at the provider would be handed out until their time.
             sessions.discard()
             if keys != nil { await heartbeat.beat() }

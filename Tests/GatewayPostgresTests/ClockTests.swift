@@ -136,14 +136,67 @@ import Testing
         #expect(lines.all.first?.contains("differ") == true && lines.all.last?.contains("agree") == true)
     }
 
-    @Test(.database(.migrated)) func `A request with an idempotency key goes through the same check`() async throws {
+    @Test func `Only what the time on the way can explain is no difference of clocks`() {
+        let lines = LogLines()
+        let clock = LedgerClock(maxDifference: 5, logger: lines.logger) { Date() }
+        let late = GatewayError.slowDown(retryAfter: 1)
+        let differs = GatewayError.clockDiffers(retryAfter: 5)
+        #expect(clock.refusal(ahead: 13, within: .seconds(8)) == late)
+        #expect(clock.refusal(ahead: 8, within: .seconds(8)) == late)
+        #expect(lines.all.isEmpty)
+        #expect(clock.refusal(ahead: 13.01, within: .seconds(8)) == differs)
+        #expect(clock.refusal(ahead: -5.01, within: .seconds(8)) == differs)
+        #expect(lines.all.count == 1)
+        // It says nothing of the clocks, so what was told of them holds.
+        #expect(clock.refusal(ahead: 13, within: .seconds(8)) == late)
+        #expect(lines.all.count == 1)
+        clock.agrees()
+        #expect(lines.all.count == 2)
+    }
+
+    /// The server's process is stopped until it hangs for longer than the clocks may differ: after a second, the ledger
+    /// no longer takes the connection for well.
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func `A statement that reaches PostgreSQL late is no difference of clocks`() async throws {
+        let lines = LogLines()
+        let clock = LedgerClock(maxDifference: 0.5, logger: lines.logger) { Date() }
+        let database = try TestDatabase.current.connectionString
+        try await withLedger(database, clock: clock, limits: .init(connections: 1)) { ledger, connection in
+            let position = try await connection.position()
+            func record() async throws -> [Result<RecordVerdict, GatewayError>] {
+                let proposal = try IssuanceProposal.sample(at: position)
+                return await ledger.record([proposal], deadline: .soon)
+            }
+            // On a busy machine, any statement may be late.
+            try await eventually { try await record() == [.success(.recorded(remaining: []))] }
+            let process = pid_t(
+                try await connection.number(
+                    """
+                    SELECT pid FROM pg_stat_activity
+                    WHERE application_name = 'ledger' AND datname = current_database()
+                    """))
+            try #require(kill(process, SIGSTOP) == 0)
+            defer { kill(process, SIGCONT) }
+            async let late = record()
+            try await eventually { !ledger.lanes[0].health.isWell }
+            kill(process, SIGCONT)
+            #expect(try await late == [.failure(.slowDown(retryAfter: 1))])
+            try await eventually { try await record() == [.success(.recorded(remaining: []))] }
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 2)
+        }
+        #expect(lines.all.isEmpty, "\(lines.all)")
+    }
+
+    @Test(.database(.migrated), .timeLimit(.minutes(1)), arguments: [false, true])
+    func `A request with an idempotency key goes through the same check`(_ isLate: Bool) async throws {
         let world = try AdminWorld()
         let settings = PostgresIdempotency.sessionSettings + [("role", "sluice_gateway")]
         let pool = PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
+        let clock =
+            isLate ? LedgerClock(maxDifference: 0.5, logger: .silent) { Date() } : LedgerClock.ahead(60)
         let store = PostgresIdempotency(
-            pool: pool, keys: world.keys, clock: .ahead(60), logger: .silent, now: { Date() }, recordingFailed: { _ in }
-        )
+            pool: pool, keys: world.keys, clock: clock, logger: .silent, now: { Date() }, recordingFailed: { _ in })
         let request = IdempotentRequest(
             caller: try Principal("user:alice"), route: "POST /a", keyDigest: [UInt8](repeating: 1, count: 32),
             bodyDigest: [UInt8](repeating: 1, count: 32))
@@ -152,12 +205,19 @@ import Testing
             return
         }
         let proposal = try IssuanceProposal.sample(at: await world.connection.position())
-        let results = await store.ledger(for: claim).record([proposal], deadline: .soon)
-        #expect(results.count == 1)
-        guard case .failure(.clockDiffers) = try #require(results.first) else {
-            Issue.record("\(results)")
-            return
-        }
+        let process = try #require(
+            try await pool.execute(
+                Statement<Void, Int32>("SELECT pg_backend_pid()") { row throws(PostgresError) in try row.decode(0) }
+            ).first)
+        if isLate { try #require(kill(process, SIGSTOP) == 0) }
+        defer { kill(process, SIGCONT) }
+        let start = ContinuousClock.now
+        async let results = store.ledger(for: claim).record([proposal], deadline: .soon)
+        // Half a second longer than the clocks may differ.
+        if isLate { try await eventually { ContinuousClock.now - start > .seconds(1) } }
+        kill(process, SIGCONT)
+        let refusal = isLate ? GatewayError.slowDown(retryAfter: 1) : .clockDiffers(retryAfter: 5)
+        #expect(await results == [.failure(refusal)])
         #expect(try await world.connection.number(Self.traces) == 0)
     }
 }

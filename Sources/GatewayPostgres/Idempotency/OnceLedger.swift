@@ -50,9 +50,10 @@ struct OnceLedger: IssuanceLedger {
     private func record(_ batch: RecordBatch, deadline: ContinuousClock.Instant) async -> Outcome {
         do {
             let call = (batch: batch, clock: clock)
+            let start = ContinuousClock.now
             let answers = try await pool.execute(Self.recordOnce, (claim, call), deadline: deadline)
             guard let answer = answers.first else { throw PostgresError.decoding(column: 0, reason: "no answer") }
-            return try outcome(of: batch, by: answer)
+            return try outcome(of: batch, by: answer, within: ContinuousClock.now - start)
         } catch {
             logger.report(error, "issuances not recorded once", in: pool.outage, level: .error)
             let reason = error as? PostgresError
@@ -93,7 +94,7 @@ extension OnceLedger {
     }
 
     private func outcome(
-        of batch: RecordBatch, by answer: Answer
+        of batch: RecordBatch, by answer: Answer, within elapsed: Duration
     ) throws(PostgresError) -> Outcome {
         if let refusal = answer.refusal {
             let error = refusal == "gone" ? GatewayError.idempotency(.answerGone) : Self.inFlight
@@ -111,12 +112,13 @@ extension OnceLedger {
                     }
                 })
         }
-        let outcome = try batch.outcome(by: answer.recording)
-        clock.note(outcome)
-        switch outcome {
-        case .verdicts(let verdicts): return .done(verdicts.map { .success($0) })
-        case .clockDiffers:
-            return .done(batch.entries.map { _ in .failure(.clockDiffers(retryAfter: LedgerClock.retryAfter)) })
+        switch try batch.outcome(by: answer.recording) {
+        case .verdicts(let verdicts):
+            clock.agrees()
+            return .done(verdicts.map { .success($0) })
+        case .clockDiffers(let ahead):
+            let refusal = clock.refusal(ahead: ahead, within: elapsed)
+            return .done(batch.entries.map { _ in .failure(refusal) })
         }
     }
 }

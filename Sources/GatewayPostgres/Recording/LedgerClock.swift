@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import GatewayCore
 import LibPQ
 public import Logging
 import Synchronization
@@ -7,7 +8,7 @@ import Synchronization
 /// the call records nothing.
 public final class LedgerClock: Sendable {
     /// Seconds after which a caller may try again.
-    static let retryAfter = 5
+    private static let retryAfter = 5
 
     private let now: @Sendable () -> Date
     /// Maximum difference from another clock, in seconds.
@@ -36,17 +37,29 @@ public final class LedgerClock: Sendable {
         try maxDifference.encode(into: &parameters)
     }
 
-    /// Notes from a call's outcome whether the clocks agree, and logs a change.
-    func note(_ outcome: RecordBatch.Outcome) {
-        switch outcome {
-        case .verdicts:
-            guard isOff.load(ordering: .relaxed), isOff.exchange(false, ordering: .relaxed) else { return }
-            logger.notice("the clocks of gateway and database agree again; issuances are recorded")
-        case .clockDiffers(let ahead):
-            guard !isOff.exchange(true, ordering: .relaxed) else { return }
+    /// Notes that a call was not refused for the clocks, and logs it if calls were before.
+    func agrees() {
+        guard isOff.load(ordering: .relaxed), isOff.exchange(false, ordering: .relaxed) else { return }
+        logger.notice("the clocks of gateway and database agree again; issuances are recorded")
+    }
+
+    /// Returns the error for a call that recorded nothing, since the clocks seemed to differ. Logs that they do when it
+    /// begins.
+    ///
+    /// A call that waits until the database reads it, as while the database stands still, makes the database's clock
+    /// seem ahead by that time. Where this may be all that is not allowed, nothing is known of the clocks.
+    /// - Parameters:
+    ///   - ahead: Seconds by which the database's clock was ahead of the time of sending when it read the call.
+    ///   - elapsed: The time from before the call was sent to its answer.
+    func refusal(ahead: Double, within elapsed: Duration) -> GatewayError {
+        if ahead > 0, ahead <= maxDifference + elapsed / .seconds(1) {
+            return .slowDown(retryAfter: 1, cause: "the statement reached PostgreSQL late")
+        }
+        if !isOff.exchange(true, ordering: .relaxed) {
             logger.error(
                 "nothing is issued: the clocks of gateway and database differ",
                 metadata: ["database.ahead.s": "\(ahead)", "allowed.s": "\(maxDifference)"])
         }
+        return .clockDiffers(retryAfter: Self.retryAfter)
     }
 }

@@ -11,7 +11,7 @@ public final class LedgerFigures: Sendable {
         case stale
         /// A quota was used up.
         case quotaExceeded = "quota_exceeded"
-        /// The statement failed, or the clocks differed.
+        /// The statement failed or came late, or the clocks differed.
         case failed
         /// The queue was full.
         case queueFull = "queue_full"

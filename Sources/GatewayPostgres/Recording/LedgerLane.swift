@@ -92,18 +92,19 @@ final class LedgerLane: Sendable {
                 answers = try await connection.execute(batch.statement, call, deadline: deadline)
             }
             guard let answer = answers.first else { throw .decoding(column: 0, reason: "no answer") }
-            figures.durations.observe(.now - start)
-            let outcome = try batch.outcome(by: answer)
-            clock.note(outcome)
-            switch outcome {
+            let elapsed = ContinuousClock.now - start
+            figures.durations.observe(elapsed)
+            switch try batch.outcome(by: answer) {
             case .verdicts(let verdicts):
+                clock.agrees()
                 figures.count(verdicts)
                 // A stale or refused item wrote nothing, so it did not wait for the disk or a standby.
                 if verdicts.contains(where: \.isRecorded) { health.recorded(since: start) }
                 for (entry, verdict) in zip(entries, verdicts) { entry.answer(.success(verdict)) }
-            case .clockDiffers:
+            case .clockDiffers(let ahead):
                 figures.items[.failed].add(entries.count)
-                for entry in entries { entry.answer(.failure(.clockDiffers(retryAfter: LedgerClock.retryAfter))) }
+                let refusal = clock.refusal(ahead: ahead, within: elapsed)
+                for entry in entries { entry.answer(.failure(refusal)) }
             }
         } catch {
             // The values of one item may have caused the refusal, and nothing of the batch was recorded. Each half is

@@ -7,8 +7,8 @@ extension RecordBatch {
     enum Outcome: Sendable {
         /// The verdict on each item, in order.
         case verdicts([RecordVerdict])
-        /// Nothing was recorded: the database's clock is this many seconds ahead of the gateway's, more than is
-        /// allowed.
+        /// Nothing was recorded: when the database read the call, its clock was this many seconds ahead of the time of
+        /// sending, more than is allowed.
         case clockDiffers(ahead: Double)
     }
 

@@ -330,7 +330,7 @@ import TestSupport
                 $0.unreadablePlaces = [place]
             })
         let cache = PolicyCache(source: source, limits: PolicyCache.Limits(literalGrantLimit: 5))
-        let objects = try [(bucket: bucket, key: try ObjectKey("team/1/x")), (bucket: bucket, key: key)]
+        let objects = [(bucket: bucket, key: try ObjectKey("team/1/x")), (bucket: bucket, key: key)]
         for _ in 0..<2 {
             let results = try await cache.access(of: alice, groups: [], to: objects)
             #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try results[0].get() }

@@ -386,7 +386,7 @@ public final class PolicyCache: Sendable {
     /// Whether the rows of `*` are held. Without them, nobody is served.
     public var holdsAnyone: Bool {
         store.held.withLock { held in
-            if case .principal? = held.content(of: .principal(.anyone)) { true } else { false }
+            if case .principal? = held.content(of: .principal(.anyone))?.content { true } else { false }
         }
     }
 

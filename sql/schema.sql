@@ -117,6 +117,48 @@ CREATE FUNCTION public.beginnings(p_place text) RETURNS SETOF text
     ) s
 $$;
 
+CREATE FUNCTION public.can_give_back(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text, p_scopes text[], p_last_seqs bigint[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM issuances i
+        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
+        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
+            AND i.issued_at < p_dead_at + interval '1 day'
+            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
+            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
+            AND NOT EXISTS (
+                SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
+                WHERE c.last_seq > i.policy_seq
+                    AND c.scope IN ('buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id)
+            )
+            AND (p_proof = 'left-out' OR (
+                p_dead_at > statement_timestamp() - interval '24 days'
+                AND NOT EXISTS (
+                    SELECT FROM beginnings(p_object_key) AS b (text)
+                    -- The limit makes each beginning a lookup of its own.
+                    CROSS JOIN LATERAL (
+                        SELECT FROM deletions d
+                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
+                            AND d.dead_at > i.issued_at - interval '1 hour'
+                        LIMIT 1
+                    ) d
+                )
+                AND NOT EXISTS (
+                    SELECT FROM remote_uploads u
+                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
+                )
+                AND NOT EXISTS (
+                    SELECT FROM multipart_uploads u
+                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
+                        AND u.created_at < p_dead_at + interval '1 hour'
+                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
+                )
+            ))
+    );
+$$;
+
 CREATE FUNCTION public.claim_idempotency_key(p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea, OUT verdict text, OUT id uuid, OUT attempt uuid, OUT retry_after integer, OUT issuance_ids uuid[], OUT sealed bytea, OUT key_id text) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -547,49 +589,6 @@ CREATE FUNCTION public.is_live_gateway(p_last_seen_at timestamp with time zone) 
     AS $$
     SELECT p_last_seen_at > statement_timestamp() - interval '30 seconds'
         AND p_last_seen_at <= statement_timestamp() + interval '30 seconds'
-$$;
-
-CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT EXISTS (
-        SELECT FROM issuances i
-        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
-        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
-            AND i.issued_at < p_dead_at + interval '1 day'
-            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
-            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
-            AND NOT EXISTS (
-                SELECT FROM policy_log l
-                WHERE l.seq > i.policy_seq
-                    AND l.scopes
-                        && ARRAY['buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
-            )
-            AND (p_proof = 'left-out' OR (
-                p_dead_at > statement_timestamp() - interval '24 days'
-                AND NOT EXISTS (
-                    SELECT FROM beginnings(p_object_key) AS b (text)
-                    -- The limit makes each beginning a lookup of its own.
-                    CROSS JOIN LATERAL (
-                        SELECT FROM deletions d
-                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                            AND d.dead_at > i.issued_at - interval '1 hour'
-                        LIMIT 1
-                    ) d
-                )
-                AND NOT EXISTS (
-                    SELECT FROM remote_uploads u
-                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
-                )
-                AND NOT EXISTS (
-                    SELECT FROM multipart_uploads u
-                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND u.created_at < p_dead_at + interval '1 hour'
-                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
-                )
-            ))
-    );
 $$;
 
 CREATE FUNCTION public.issuances_partitions() RETURNS TABLE(day date, partition regclass)
@@ -1966,11 +1965,42 @@ BEGIN
         FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
     ),
     mine AS MATERIALIZED (
-        SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
+        SELECT r.issuance_id, r.quota_id, r.bucket, r.dead_at, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
         ORDER BY r.issuance_id, r.quota_id
         FOR UPDATE OF r
+    ),
+    -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
+    -- its own.
+    decisions AS MATERIALIZED (
+        SELECT i.policy_seq, i.credential_id, m.bucket
+        FROM mine m
+        CROSS JOIN LATERAL (
+            SELECT i.policy_seq, i.credential_id
+            FROM issuances i
+            WHERE i.id = m.issuance_id AND i.issued_at > m.dead_at - interval '8 days'
+                AND i.issued_at < m.dead_at + interval '1 day'
+            OFFSET 0
+        ) i
+        WHERE m.is_final AND m.proof IS NOT NULL
+    ),
+    scopes AS (
+        SELECT 'buckets' AS scope
+        UNION
+        SELECT 'bucket:' || d.bucket FROM decisions d
+        UNION
+        SELECT 'credential:' || d.credential_id FROM decisions d
+    ),
+    changes AS (
+        SELECT s.scope, max(l.seq) AS last_seq
+        FROM policy_log l
+        CROSS JOIN LATERAL unnest(l.scopes) AS s (scope)
+        WHERE l.seq > (SELECT min(d.policy_seq) FROM decisions d) AND s.scope IN (SELECT o.scope FROM scopes o)
+        GROUP BY s.scope
+    ),
+    changed AS MATERIALIZED (
+        SELECT array_agg(c.scope) AS scopes, array_agg(c.last_seq) AS last_seqs FROM changes c
     ),
     postponed AS (
         UPDATE reservations r
@@ -1983,12 +2013,14 @@ BEGIN
     ),
     ended AS (
         DELETE FROM reservations r
-        USING mine m
+        USING mine m, changed c
         WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
                 WHEN m.proof IN ('absent', 'older', 'left-out')
-                    AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
+                    AND can_give_back(
+                        r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof, c.scopes, c.last_seqs
+                    ) THEN r.amount
                 ELSE 0
             END AS amount
     ),

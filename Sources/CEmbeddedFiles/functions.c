@@ -24,6 +24,10 @@ static const char beginnings[] = {
 #embed "../../sql/functions/beginnings.sql" suffix(, 0)
 };
 
+static const char can_give_back[] = {
+#embed "../../sql/functions/can_give_back.sql" suffix(, 0)
+};
+
 static const char claim_idempotency_key[] = {
 #embed "../../sql/functions/claim_idempotency_key.sql" suffix(, 0)
 };
@@ -82,10 +86,6 @@ static const char index_closed_day[] = {
 
 static const char is_live_gateway[] = {
 #embed "../../sql/functions/is_live_gateway.sql" suffix(, 0)
-};
-
-static const char is_unused[] = {
-#embed "../../sql/functions/is_unused.sql" suffix(, 0)
 };
 
 static const char issuances_partitions[] = {
@@ -277,6 +277,7 @@ static const struct {
     {"audit_quotas.sql", audit_quotas},
     {"begin_remote_upload.sql", begin_remote_upload},
     {"beginnings.sql", beginnings},
+    {"can_give_back.sql", can_give_back},
     {"claim_idempotency_key.sql", claim_idempotency_key},
     {"covering_prefixes.sql", covering_prefixes},
     {"create_issuances_partition.sql", create_issuances_partition},
@@ -292,7 +293,6 @@ static const struct {
     {"idempotency_claim_end.sql", idempotency_claim_end},
     {"index_closed_day.sql", index_closed_day},
     {"is_live_gateway.sql", is_live_gateway},
-    {"is_unused.sql", is_unused},
     {"issuances_partitions.sql", issuances_partitions},
     {"keep_membership.sql", keep_membership},
     {"note_gateway.sql", note_gateway},

@@ -152,9 +152,10 @@ import Testing
     /// Limits that the program has too.
     @Test(arguments: [
         ("settle_reservations", "r.dead_at + make_interval(secs => r.amount / \(UploadOverrun.leastRate))"),
-        ("is_unused", "i.issued_at > p_dead_at - \(LedgerLife.longest)"),
+        ("settle_reservations", "i.issued_at > m.dead_at - \(LedgerLife.longest)"),
+        ("can_give_back", "i.issued_at > p_dead_at - \(LedgerLife.longest)"),
         (
-            "is_unused",
+            "can_give_back",
             "> statement_timestamp() - interval '\(Int(ReservationSweeper.utmostPatience / .seconds(86_400))) days'"
         ),
         ("sum_landings", "i.issued_at > v_first - \(LedgerLife.longest)"),

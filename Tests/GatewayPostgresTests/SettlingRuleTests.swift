@@ -123,6 +123,44 @@ import Testing
         #expect(try await [world.used, world.waiting] == [100, 0])
     }
 
+    @Test(.database(.migrated)) func `Of several at once, each is judged by the changes since its own decision`()
+        async throws
+    {
+        let world = try await World()
+        try await world.reserve()
+        try await world.connection.append(scopes: ["user:alice", "bucket:demo"])
+        try await world.reserve(amount: 7)
+        try await world.connection.append(scopes: ["bucket:other"])
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [100, 0])
+    }
+
+    /// A day of changes may have a hundred thousand lines, and a statement 30 seconds.
+    @Test(.database(.migrated)) func `However many are settled at once, the lines of the log are read once`()
+        async throws
+    {
+        let world = try await World()
+        for _ in 0..<20 { try await world.reserve() }
+        try await world.run(
+            """
+            INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
+            SELECT l.seq + n, gen_random_uuid(), ARRAY['user:' || n], 'test', ''
+            FROM (SELECT max(seq) AS seq FROM policy_log) l, generate_series(1, 1000) n
+            """)
+        try await world.run(
+            """
+            BEGIN;
+            SELECT settle_reservations(
+                array_agg(r.issuance_id), array_agg(r.quota_id), array_agg('absent'::text), array_agg(true), 60)
+            FROM reservations r
+            """)
+        let lines = try await world.connection.number(
+            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'policy_log'")
+        try await world.run("COMMIT")
+        #expect(lines >= 1000 && lines < 2000)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
     @Test(.database(.migrated), arguments: doubts.indices)
     func `What may have arrived stays counted`(_ place: Int) async throws {
         let world = try await World()

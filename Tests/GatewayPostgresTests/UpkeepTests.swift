@@ -244,7 +244,7 @@ import Testing
         #expect(try await connection.number("SELECT archived FROM quota_usage") == 3)
     }
 
-    /// is_unused relies on these days.
+    /// can_give_back relies on these days.
     @Test(.database(.migrated)) func keepsUploadsInPartsForAsLongAsALinkOverThemMayBeSettled() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await connection.runScript(

@@ -4,7 +4,7 @@
 -- COMMIT writes the line: the trigger changes_are_logged takes the exclusive policy lock there, so that nobody waits
 -- for what a gateway does between two statements. A transaction that changes policy without this call does not commit.
 --
---   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for is_unused and
+--   p_scopes      the scopes that the change touches. More than 1,000 become 'all' and, for can_give_back and
 --                 prove_issuances, the buckets and credentials among them, or 'buckets' if these are too many as well;
 --                 and for prove_actor, 'callers' and the API keys, issuers and tickets among them, unless the line
 --                 would have more than 1,000 then

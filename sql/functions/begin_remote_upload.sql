@@ -1,8 +1,8 @@
 -- Notes that a user is about to start an upload in parts with a signature of the gateway, and forgets a few old ones.
 --
--- is_unused relies on the 46 days that a start is kept. A completion is signed within seven days of the start and works
--- for seven more. The object that it makes may bear the time of the start, and so hide what a link wrote. That link is
--- judged up to 32 days after it was issued.
+-- can_give_back relies on the 46 days that a start is kept. A completion is signed within seven days of the start and
+-- works for seven more. The object that it makes may bear the time of the start, and so hide what a link wrote. That
+-- link is judged up to 32 days after it was issued.
 --
 --   p_principal, p_bucket, p_object_key, p_content_type  of the upload
 -- Result: none. Locks: the rows that it deletes; it skips those that others hold. Runs with the owner's rights.

@@ -1,7 +1,7 @@
 -- The beginnings of a key or prefix at which a grant covers it: empty, each text up to a '/', and the whole.
 --
 --   p_place  a key, or a prefix
--- Result: the texts. Locks: none. Callers: covering_prefixes, templates_at, is_unused. Errors: none.
+-- Result: the texts. Locks: none. Callers: covering_prefixes, templates_at, can_give_back. Errors: none.
 CREATE OR REPLACE FUNCTION beginnings(p_place text) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE
 AS $$

@@ -8,8 +8,8 @@
 --
 -- A row names the bucket as it was when the issuance was decided. Once the bucket was changed, a signature may lead to
 -- another store than the row says. So no line of the log since that decision may name the bucket, in the forms that
--- is_unused tells; the log keeps its lines for longer than keys live. The credential is the one on record, also where
--- it has got another key since.
+-- can_give_back tells; the log keeps its lines for longer than keys live. The credential is the one on record, also
+-- where it has got another key since.
 --
 -- Arguments: as the arguments of record_issuances with the same names.
 -- Result: for each item 0 both, -1 stale, -2 not on record like this, or the bucket was changed since.

@@ -1,5 +1,5 @@
--- Deletes what is known of credentials that permitted deletion and ended 33 days ago. is_unused relies on these days: a
--- link lives up to 8 days with its grace, and a reservation is judged up to 24 days after that.
+-- Deletes what is known of credentials that permitted deletion and ended 33 days ago. can_give_back relies on these
+-- days: a link lives up to 8 days with its grace, and a reservation is judged up to 24 days after that.
 --
 --   p_now   the caller's clock: of it and the server's, the earlier one counts
 --   p_most  how many rows to delete at most

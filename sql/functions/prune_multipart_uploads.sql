@@ -1,7 +1,7 @@
 -- Deletes uploads in parts that ended long ago.
 --
--- is_unused relies on these days: a link lives up to 8 days with its grace, and a reservation is judged up to 24 days
--- after that.
+-- can_give_back relies on these days: a link lives up to 8 days with its grace, and a reservation is judged up to 24
+-- days after that.
 --
 --   p_keep_days  how long they are kept after they expire, at least 33 days
 --   p_now        the caller's clock: of it and the server's, the earlier one counts

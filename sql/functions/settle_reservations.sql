@@ -29,11 +29,42 @@ BEGIN
         FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
     ),
     mine AS MATERIALIZED (
-        SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
+        SELECT r.issuance_id, r.quota_id, r.bucket, r.dead_at, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
         ORDER BY r.issuance_id, r.quota_id
         FOR UPDATE OF r
+    ),
+    -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
+    -- its own.
+    decisions AS MATERIALIZED (
+        SELECT i.policy_seq, i.credential_id, m.bucket
+        FROM mine m
+        CROSS JOIN LATERAL (
+            SELECT i.policy_seq, i.credential_id
+            FROM issuances i
+            WHERE i.id = m.issuance_id AND i.issued_at > m.dead_at - interval '8 days'
+                AND i.issued_at < m.dead_at + interval '1 day'
+            OFFSET 0
+        ) i
+        WHERE m.is_final AND m.proof IS NOT NULL
+    ),
+    scopes AS (
+        SELECT 'buckets' AS scope
+        UNION
+        SELECT 'bucket:' || d.bucket FROM decisions d
+        UNION
+        SELECT 'credential:' || d.credential_id FROM decisions d
+    ),
+    changes AS (
+        SELECT s.scope, max(l.seq) AS last_seq
+        FROM policy_log l
+        CROSS JOIN LATERAL unnest(l.scopes) AS s (scope)
+        WHERE l.seq > (SELECT min(d.policy_seq) FROM decisions d) AND s.scope IN (SELECT o.scope FROM scopes o)
+        GROUP BY s.scope
+    ),
+    changed AS MATERIALIZED (
+        SELECT array_agg(c.scope) AS scopes, array_agg(c.last_seq) AS last_seqs FROM changes c
     ),
     postponed AS (
         UPDATE reservations r
@@ -46,12 +77,14 @@ BEGIN
     ),
     ended AS (
         DELETE FROM reservations r
-        USING mine m
+        USING mine m, changed c
         WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
                 WHEN m.proof IN ('absent', 'older', 'left-out')
-                    AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
+                    AND can_give_back(
+                        r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof, c.scopes, c.last_seqs
+                    ) THEN r.amount
                 ELSE 0
             END AS amount
     ),

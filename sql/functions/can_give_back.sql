@@ -12,11 +12,16 @@
 -- A part that its upload was completed without, or that the store discarded, lies under no key, so only the bucket
 -- matters.
 --
+-- The lines of the log since a decision may be many. So the caller reads them once for all its reservations.
+--
 --   p_issuance_id, p_bucket, p_object_key, p_dead_at  of the reservation
 --   p_proof                                           'absent', 'older' or 'left-out', as for settle_reservations
+--   p_scopes, p_last_seqs  of 'buckets', the bucket and the credential, those that a line since the decision names, and
+--                          the last line that names each. Other scopes and earlier lines do not matter.
 -- Result: whether the reserved bytes can be given back. Locks: none. Callers: settle_reservations. Errors: none.
-CREATE OR REPLACE FUNCTION is_unused(
-    p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamptz, p_proof text
+CREATE OR REPLACE FUNCTION can_give_back(
+    p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamptz, p_proof text,
+    p_scopes text[], p_last_seqs bigint[]
 ) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
@@ -28,10 +33,9 @@ AS $$
             AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
             AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
             AND NOT EXISTS (
-                SELECT FROM policy_log l
-                WHERE l.seq > i.policy_seq
-                    AND l.scopes
-                        && ARRAY['buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+                SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
+                WHERE c.last_seq > i.policy_seq
+                    AND c.scope IN ('buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id)
             )
             AND (p_proof = 'left-out' OR (
                 p_dead_at > statement_timestamp() - interval '24 days'

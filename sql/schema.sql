@@ -3148,7 +3148,7 @@ CREATE VIEW public.uploads AS
             s.size,
             s.etag
            FROM public.store_events s
-          WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)) AND ((m.id IS NULL) OR (m.state = 'completed'::text)))
+          WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)) AND ((m.id IS NULL) OR ((m.state = 'completed'::text) AND (lower(s.etag) = lower(m.etag)))))
           ORDER BY s.made_at DESC
          LIMIT 1) t ON (true))
      LEFT JOIN LATERAL ( SELECT (

@@ -693,7 +693,7 @@ $$;
 CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigint[]) RETURNS void
     LANGUAGE sql
     AS $$
-    INSERT INTO landings (issuance_id, finding, mismatches, source, size)
+    INSERT INTO landings AS l (issuance_id, finding, mismatches, source, size)
     SELECT f.id, f.finding, CASE f.finding WHEN 'mismatched' THEN '{size}'::text[] ELSE '{}' END, 'settlement',
         f.landed
     FROM (
@@ -704,11 +704,20 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
                 ELSE 'landed'
             END AS finding
         FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
-        JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
+        CROSS JOIN LATERAL (
+            SELECT i.delivery, i.content_length
+            FROM issuances i
+            WHERE i.id = s.id AND i.issued_at > uuid_instant(s.id) - interval '2 days'
+                AND i.issued_at < uuid_instant(s.id) + interval '2 days'
+            OFFSET 0
+        ) i
         WHERE s.landed IS NOT NULL OR NOT EXISTS (SELECT FROM landed_uploads k WHERE k.issuance_id = s.id)
         ORDER BY s.id
     ) f
-    ON CONFLICT DO NOTHING;
+    ON CONFLICT (issuance_id) DO UPDATE
+    SET finding = excluded.finding, mismatches = excluded.mismatches, source = excluded.source, size = excluded.size,
+        found_at = clock_timestamp()
+    WHERE l.finding = 'absent' AND excluded.finding <> 'absent';
 $$;
 
 CREATE FUNCTION public.offboard_principal(p_principal text, p_expected text, p_actor text, p_request_id text, p_credential text) RETURNS bigint

@@ -49,7 +49,8 @@ extension StoreLook {
         let position = try await connection.position()
         let proposals = try (0..<count).map { _ in
             try IssuanceProposal.sample(
-                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
+                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60
+            ).with(id: UUID.new(at: Date()))
         }
         _ = try await connection.record(proposals)
     }

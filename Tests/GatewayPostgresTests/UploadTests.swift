@@ -295,6 +295,34 @@ import Testing
         #expect(try await uploads.upload(gone)?.finding?.source == .settlement)
     }
 
+    /// An app may ask before its upload has ended.
+    @Test(.database(.migrated)) func whatSettlingFindsReplacesALookThatFoundNothing() async throws {
+        let id = try await upload(life: -1)
+        _ = try await uploads.note(UploadFinding(kind: .absent, source: .confirmation), on: id)
+        func settle(_ size: Int64?) async throws {
+            try await world.connection.perform(LandingTable.noteSettled, ([id], [size]))
+        }
+        try await settle(nil)
+        #expect(try await uploads.upload(id)?.finding?.source == .confirmation)
+        try await world.connection.runScript("DELETE FROM landing_changes")
+        try await settle(5)
+        #expect(try await list(.landed) == [id])
+        #expect(try await uploads.upload(id)?.finding?.source == .settlement)
+        // Sums take it from here.
+        #expect(try await world.connection.number("SELECT count(*) FROM landing_changes") == 1)
+        for size in [nil, 6] as [Int64?] { try await settle(size) }
+        #expect(try await uploads.upload(id)?.finding?.size == 5)
+        #expect(try await list(.landed) == [id])
+    }
+
+    /// The store may have been silent for days after the end of a link.
+    @Test(.database(.migrated), arguments: [0, 7, 11, 31])
+    func whatSettlingFindsIsKeptHoweverOldTheLinkIs(days: Int) async throws {
+        let id = try await upload(at: Date().addingTimeInterval(-Double(days) * 86_400), life: 7 * 86_400)
+        try await world.connection.perform(LandingTable.noteSettled, ([id], [5]))
+        #expect(try await uploads.upload(id)?.finding?.size == 5)
+    }
+
     @Test(.database(.migrated)) func oldEventsAndFindingsGo() async throws {
         let old = try await upload("a", at: Date().addingTimeInterval(-40 * 86_400))
         let new = try await upload("b")

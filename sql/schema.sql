@@ -416,6 +416,39 @@ CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
 $$;
 
+CREATE FUNCTION public.forget_unissued_parts(p_from timestamp with time zone, p_now timestamp with time zone, OUT looked_to timestamp with time zone, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_now timestamptz := least(p_now, clock_timestamp());
+    v_from timestamptz := CASE
+        WHEN p_from BETWEEN v_now - interval '1 day' AND v_now THEN p_from
+        ELSE v_now - interval '1 day'
+    END;
+    v_issuance_ids uuid[];
+BEGIN
+    looked_to := greatest(v_from, least(v_from + interval '10 minutes', v_now - interval '1 hour'));
+    has_more := looked_to = v_from + interval '10 minutes';
+    -- Identifiers begin with the time in milliseconds: these are the least ones of their instants.
+    v_issuance_ids := ARRAY(
+        SELECT p.issuance_id
+        FROM multipart_parts p
+        WHERE p.issuance_id >= rpad(
+                lpad(to_hex((extract(epoch FROM v_from) * 1000)::bigint), 12, '0'), 32, '0')::uuid
+            AND p.issuance_id < rpad(
+                lpad(to_hex((extract(epoch FROM looked_to) * 1000)::bigint), 12, '0'), 32, '0')::uuid
+            AND NOT EXISTS (
+                SELECT FROM issuances i
+                WHERE i.id = p.issuance_id AND i.issued_at > v_from - interval '1 day'
+                    AND i.issued_at < looked_to + interval '1 day'
+                -- Keeps PostgreSQL from reading these days.
+                OFFSET 0
+            )
+    );
+    PERFORM release_multipart_parts(v_issuance_ids);
+END
+$$;
+
 CREATE TABLE public.grants (
     id uuid NOT NULL,
     principal text NOT NULL COLLATE pg_catalog."C",

@@ -254,6 +254,62 @@ import Testing
         #expect(try await rows.reserve([part(2, 10)], of: upload.id) == .reserved(objectLength: 10))
     }
 
+    /// So what was reserved for it is released at once, and not an hour later.
+    @Test(arguments: [PostgresError.cancelled, .deadlineExceeded])
+    func aRecordingThatWasCancelledIsCertainlyNotDone(error: PostgresError) {
+        guard case .slowDown = error.asGatewayError else {
+            Issue.record("\(error.asGatewayError)")
+            return
+        }
+    }
+
+    /// Their gateway was killed, say, before it recorded them.
+    @Test(.database(.migrated)) func partsThatWereNeverIssuedAreForgottenAfterAnHour() async throws {
+        let (rows, connection) = try rows()
+        let upload = try upload(contentLength: 100)
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        func instant(minutesAgo: Double) -> Date { Date().addingTimeInterval(-60 * minutesAgo) }
+        func reserve(_ number: Int, _ issuance: UUID) async throws {
+            let part = ReservedPart(issuance: issuance, number: number, contentLength: 20)
+            #expect(try await rows.reserve([part], of: upload.id) == .reserved(objectLength: Int64(20 * number)))
+        }
+        var row = LedgerWorld.Row(at: instant(minutesAgo: 61))
+        (row.action, row.delivery) = ("PutObject", "multipart-part")
+        let issued = try await LedgerWorld().write([row])
+        try await reserve(1, issued[0])
+        try await reserve(2, .version7(at: instant(minutesAgo: 61), randomBytes: []))
+        try await reserve(3, .version7(at: instant(minutesAgo: 58), randomBytes: []))
+        try await reserve(4, .version7(at: instant(minutesAgo: 60 * 23), randomBytes: []))
+        let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) { _ in }
+        for _ in 0..<2 {
+            await upkeep.runRound()
+            let left = "SELECT part_number::text FROM multipart_parts ORDER BY part_number"
+            #expect(try await connection.texts(left) == ["1", "3"])
+        }
+        #expect(try await rows.reserve([part(5, 60)], of: upload.id) == .reserved(objectLength: 100))
+    }
+
+    /// A gateway looks at the parts of each minute once.
+    @Test(.database(.migrated)) func whatIsForgottenOfPartsGoesOnWhereItEnded() async throws {
+        let (_, connection) = try rows()
+        let now = Date()
+        /// Looks from some seconds before now on; returns up to how many, and whether there is more.
+        func look(_ seconds: Double?) async throws -> String {
+            let from = seconds.map { now.addingTimeInterval(-$0) }
+            let looks = try await connection.execute(MultipartUploadTable.forgetUnissued, (from, now))
+            let look = try #require(looks.first)
+            return "\(now.timeIntervalSince(look.end).rounded()) \(look.hasMore)"
+        }
+        for seconds in [nil, 86_500, -60] as [Double?] {
+            #expect(try await look(seconds) == "85800.0 true")
+        }
+        #expect(try await look(7200) == "6600.0 true")
+        #expect(try await look(3660) == "3600.0 false")
+        // The clock was set back a little.
+        #expect(try await look(3000) == "3000.0 false")
+    }
+
     @Test(.database(.migrated)) func manyAtOnceNeverTakeMoreThanTheLength() async throws {
         let upload = try upload(contentLength: 100)
         let (rows, connection) = try rows()

@@ -32,6 +32,7 @@ enum StatementLists {
             PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
             MultipartUploadTable.insert.text, MultipartUploadTable.find.text, MultipartUploadTable.open.text,
             MultipartUploadTable.move.text, MultipartUploadTable.reserve.text, MultipartUploadTable.release.text,
+            MultipartUploadTable.forgetUnissued.text,
             MultipartUploadTable.abort.text, MultipartUploadTable.page.text,
             MultipartUploadTable.takeDue.text, MultipartUploadTable.prune.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,

@@ -2,7 +2,8 @@
 --
 --   p_issuance_ids   the parts; those that are not reserved are left out
 -- Result: none.
--- Locks: the rows of the uploads, by ascending identifier. Callers: the gateway's role. Errors: none.
+-- Locks: the rows of the uploads, by ascending identifier. Callers: the gateway's role, forget_unissued_parts.
+-- Errors: none.
 CREATE OR REPLACE FUNCTION release_multipart_parts(p_issuance_ids uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$

@@ -59,13 +59,13 @@ extension PostgresError {
         switch self {
         // What 'prove_actor' raises.
         case .server(let error) where error.sqlState == "SL001": .staleCaller
-        // The database is reachable but slow: it ran out of time and did nothing.
-        case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1, cause: cause)
+        // The database is reachable but slow: it ran out of time, or the caller out of patience, and it did nothing.
+        case .deadlineExceeded, .poolExhausted, .cancelled: .slowDown(retryAfter: 1, cause: cause)
         // 57014 is query_canceled, by the server's own time limit; 55P03 is lock_not_available.
         case .server(let error) where ["57014", "55P03"].contains(error.sqlState):
             .slowDown(retryAfter: 1, cause: cause)
         // The work may or may not be done, or may still be undone. Never report it as done.
-        case .connectionLost, .outcomeUnknown, .server, .unavailable, .cancelled, .decoding, .encoding,
+        case .connectionLost, .outcomeUnknown, .server, .unavailable, .decoding, .encoding,
             .invalidConnectionString, .refused:
             .unavailable(retryAfter: 1, cause: cause)
         }

@@ -162,6 +162,16 @@ enum MultipartUploadTable {
 
     static let release = Statement<[UUID], Void>("SELECT release_multipart_parts($1)") { [$0] }
 
+    /// Forgets parts that were reserved and never issued, of ten minutes at most. The answer is up to when it has
+    /// looked, which is where the next call begins, and whether there is more to look at.
+    static let forgetUnissued = Statement<(from: Date?, now: Date), (end: Date, hasMore: Bool)>(
+        "SELECT f.looked_to, f.has_more FROM forget_unissued_parts($1, $2) f"
+    ) {
+        [$0.from, $0.now]
+    } decode: { row throws(PostgresError) in
+        (try row.next(), try row.next())
+    }
+
     static let listing = PagedList(
         of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
 

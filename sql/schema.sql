@@ -3179,7 +3179,8 @@ CREATE VIEW public.uploads AS
             WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN COALESCE(l.size, t.size, p.bytes)
             WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL) OR (k.issuance_id IS NOT NULL)) THEN COALESCE(t.size, p.bytes, k.bytes)
             ELSE NULL::bigint
-        END AS landed_bytes
+        END AS landed_bytes,
+    (((m.state = ANY (ARRAY['starting'::text, 'open'::text])) OR ((m.state = 'aborting'::text) AND (m.part_numbers = '{}'::integer[])) OR ((m.state = 'aborted'::text) AND (NOT m.may_be_complete))) IS TRUE) AS is_uncompleted
    FROM (((((((public.issuances i
      LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
      CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS expires_at) e)

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HTTPServing
 import HTTPTypes
+import LibPQ
 import PostgresTesting
 import Synchronization
 import Testing

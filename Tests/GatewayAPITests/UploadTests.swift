@@ -75,6 +75,18 @@ struct UploadTests {
         #expect(parts.mismatches == ["md5"])
     }
 
+    @Test("does not ask about an upload in parts that is not completed", arguments: [false, true])
+    func uncompleted(isDead: Bool) async {
+        let gateway = TestGateway()
+        gateway.objects.answer.withLock { $0 = .success(StubObjects.fitting()) }
+        let id = gateway.records.add(delivery: "multipart-start", isDead: isDead) { $0.isUncompleted = true }
+        let answer = await confirm(gateway, id)
+        #expect(answer.status == 200 && answer.string("state") == (isDead ? "expired" : "issued"), "\(answer.text)")
+        #expect(gateway.objects.asked.withLock { $0.isEmpty })
+        gateway.records.rows.withLock { $0[id]?.record.isUncompleted = false }
+        #expect(await confirm(gateway, id).string("state") == "landed")
+    }
+
     @Test("does not take what lay there before for an upload")
     func older() async {
         #expect(

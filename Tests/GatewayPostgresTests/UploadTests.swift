@@ -224,6 +224,34 @@ import Testing
         #expect(try await uploads.upload(upload())?.record.hasForgottenEnd == false)
     }
 
+    /// The states of an upload in parts, whether parts were listed to complete it, whether somebody else may have done
+    /// so, and whether an object under its key may be its own.
+    static let stages = [
+        ("starting", false, false, false), ("open", false, false, false), ("completing", true, false, true),
+        ("completed", true, false, true), ("aborting", false, false, false), ("aborting", true, false, true),
+        ("aborted", false, false, false), ("aborted", true, false, false), ("aborted", false, true, true),
+    ]
+
+    /// The object of another link for the key lies there.
+    @Test(.database(.migrated), arguments: stages)
+    func anUploadInPartsThatIsNotCompletedTakesNoOtherObject(
+        state: String, isListed: Bool, mayBeComplete: Bool, isAsked: Bool
+    ) async throws {
+        let id = try await upload(delivery: "multipart-start")
+        try await world.connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at,
+                part_numbers, part_etags, may_be_complete)
+            VALUES ('\(id)', 'user:alice', 'demo', 'team/a.txt', 'text/plain', '\(state)', now() + interval '1 hour', now(),
+                '\(isListed ? "{1}" : "{}")', '\(isListed ? "{a}" : "{}")', \(mayBeComplete))
+            """)
+        let before = try await uploads.upload(id)
+        let confirmation = UploadConfirmation(records: uploads, objects: OneObject(size: 5, etag: "e"))
+        let after = try await confirmation.confirm(id)
+        #expect((after == before) == !isAsked && (after.state == .landed) == isAsked)
+        #expect(try await world.connection.number("SELECT count(*) FROM landings") == (isAsked ? 1 : 0))
+    }
+
     @Test(.database(.migrated)) func pagesGoOnWhereTheLastOneEnded() async throws {
         var ids: [UUID] = []
         for number in 0..<7 {

@@ -37,7 +37,12 @@ SELECT i.id, i.issued_at, e.expires_at, i.delivery, i.action, i.method, i.princi
         WHEN l.finding IN ('landed', 'mismatched', 'unverified') THEN coalesce(l.size, t.size, p.bytes)
         WHEN m.state = 'completed' OR t.made_at IS NOT NULL OR k.issuance_id IS NOT NULL
             THEN coalesce(t.size, p.bytes, k.bytes)
-    END AS landed_bytes
+    END AS landed_bytes,
+    -- An attempt to complete it that an abort overtook may still have made the object.
+    (
+        m.state IN ('starting', 'open') OR m.state = 'aborting' AND m.part_numbers = '{}'
+        OR m.state = 'aborted' AND NOT m.may_be_complete
+    ) IS TRUE AS is_uncompleted
 FROM issuances i
 LEFT JOIN multipart_uploads m ON m.id = i.id AND i.delivery = 'multipart-start'
 CROSS JOIN LATERAL (SELECT coalesce(m.expires_at, i.expires_at) AS expires_at) e
@@ -73,6 +78,8 @@ COMMENT ON COLUMN uploads.is_upload IS 'Whether the issuance permits to make one
 COMMENT ON COLUMN uploads.landed_bytes IS
     'The size of the object that landed, as the gateway or the store told, or as the parts'' links bind; NULL where '
     'nothing landed or the size is unknown.';
+COMMENT ON COLUMN uploads.is_uncompleted IS
+    'Whether the issuance is an upload in parts of which there certainly is no object: what lies there is another''s.';
 
 CREATE TABLE landing_changes (
     ordinal bigint GENERATED ALWAYS AS IDENTITY,

@@ -19,7 +19,8 @@ public struct UploadConfirmation: Sendable {
         self.objects = objects
     }
 
-    /// Confirms an upload that was issued to the caller.
+    /// Confirms an upload that was issued to the caller. Of a multipart upload that is not completed, this tells what
+    /// is known, and does not ask the store.
     ///
     /// - Throws: `notFound` if the issuance is not the caller's, `conflict` if it does not permit an upload of one
     ///   known object, and the errors of ``StoredObjects``.
@@ -49,6 +50,8 @@ public struct UploadConfirmation: Sendable {
         let record = upload.record
         let (bucket, key) = try record.place()
         if upload.state == .landed, upload.finding?.source == .confirmation { return upload }
+        // What the store shows would be recorded as its object, and would stay so.
+        if record.isUncompleted { return upload }
         let object = try await gate.pass(for: principal) { () async throws(GatewayError) in
             try await objects.object(key, in: bucket, withSHA256: record.contentSHA256 != nil)
         }

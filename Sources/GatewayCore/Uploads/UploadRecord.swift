@@ -36,6 +36,9 @@ public struct UploadRecord: Sendable, Equatable {
     public var completedETag: String?
     /// Whether the row of a multipart upload is gone, so that ``expiresAt`` is the death of the URL that started it.
     public var hasForgottenEnd = false
+    /// Whether this is a multipart upload that the store certainly has not completed, so that an object under its key
+    /// is another upload's.
+    public var isUncompleted = false
 
     /// Creates a record from its parts.
     public init(

@@ -25,7 +25,7 @@ enum LandingTable {
         """
         u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket,
         u.object_key, u.content_type, u.content_length, u.is_dead, \(isCompleted), u.multipart_etag,
-        u.finding, u.mismatches, u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
+        u.is_uncompleted, u.finding, u.mismatches, u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
         """
     }
 
@@ -157,6 +157,7 @@ extension ListedUpload {
         let isCompleted = try row.next(as: Bool?.self)
         record.hasForgottenEnd = record.delivery == Delivery.multipartStart.rawValue && isCompleted == nil
         record.completedETag = try row.next()
+        record.isUncompleted = try row.next()
         let noted = try row.nextJoined(UploadFinding.columnCount) { row throws(PostgresError) in
             try UploadFinding(&row)
         }

@@ -138,6 +138,70 @@ import Testing
         try await compare("a quota is gone")
     }
 
+    /// Two hundred thousand of them took a second to answer about one caller.
+    @Test(.database(.migrated)) func `Issuances of others' reservations are not looked up`() async throws {
+        let world = try LedgerWorld()
+        let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
+        try await world.connection.insert(quota)
+        let at = Date().addingTimeInterval(-3600)
+        try await world.write(
+            (0..<50).map { number in
+                Row(
+                    at: at, principal: "user:\(number)", action: "PutObject", bucket: "bucket-\(number)",
+                    quotas: [quota.id], amounts: [10])
+            })
+        try await world.connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT i.id, q.id, i.principal, i.issued_at, 10, i.bucket, i.object_key, i.expires_at, i.expires_at
+            FROM issuances i, unnest(i.quota_ids) q (id)
+            """)
+        for filter: IssuanceFilter in [
+            .with { $0.principal = try? Principal("user:3") }, .with { $0.bucket = try? BucketName("bucket-3") },
+        ] {
+            let request = UsageRequest(
+                query: UsageQuery(filter), from: PostgresTimestamp(at.addingTimeInterval(-60)),
+                to: PostgresTimestamp(Date()), limit: 10)
+            let gateway = try PostgresConnection(
+                testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+            try await gateway.runScript("BEGIN")
+            #expect(try await gateway.execute(request.statement, request).map(\.bytesUnsettled) == [10])
+            let scans = try await gateway.number(
+                """
+                SELECT sum(seq_scan + coalesce(idx_scan, 0)) FROM pg_stat_xact_user_tables
+                WHERE relname LIKE 'issuances\\_2%'
+                """)
+            #expect(scans < 50)
+        }
+    }
+
+    /// A quota may be that of a group, or of everybody together: their reservations are anybody's.
+    @Test(.database(.migrated), arguments: ["user:a", "group:g", "*"])
+    func whatIsReservedOfASharedQuotaIsItsCallers(holder: String) async throws {
+        let world = try LedgerWorld()
+        let quota = Quota.sample(
+            limit: 1_000_000, principal: try Principal(holder), metric: .bytes, sharing: .shared)
+        try await world.connection.insert(quota)
+        let at = Date().addingTimeInterval(-3600)
+        try await world.write(
+            ["user:a", "user:b"].map { name in
+                Row(at: at, principal: name, action: "PutObject", quotas: [quota.id], amounts: [10])
+            })
+        try await world.connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT i.id, '\(quota.id)', '\(holder)', i.issued_at, 10, i.bucket, i.object_key, i.expires_at, i.expires_at
+            FROM issuances i WHERE i.principal = 'user:a'
+            """)
+        for (name, bytes) in [("user:a", Int64(10)), ("user:b", 0)] {
+            let request = UsageRequest(
+                query: UsageQuery(.with { $0.principal = try? Principal(name) }),
+                from: PostgresTimestamp(at.addingTimeInterval(-60)), to: PostgresTimestamp(Date()), limit: 10)
+            #expect(
+                try await world.connection.execute(request.statement, request).map(\.bytesUnsettled) == [bytes])
+        }
+    }
+
     private var callerFilters: [IssuanceFilter] {
         get throws {
             let buckets = try ["bucket-1", "bucket-2"].map { try BucketName($0) }

@@ -175,6 +175,34 @@ import Testing
         }
     }
 
+    /// Settling goes on for a quota that is gone, but nothing of it is reserved any more.
+    @Test(.database(.migrated)) func whatIsUnsettledIsPartOfWhatIsReserved() async throws {
+        let world = try LedgerWorld()
+        let quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) }
+        for quota in quotas { try await world.connection.insert(quota) }
+        let at = Date().addingTimeInterval(-3600)
+        try await world.write([
+            Row(at: at, action: "PutObject", quotas: [quotas[0].id], amounts: [10]),
+            Row(at: at, action: "PutObject", quotas: quotas.map(\.id), amounts: [200, 200]),
+        ])
+        try await world.connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT i.id, q.id, i.principal, i.issued_at, q.amount, i.bucket, i.object_key, i.expires_at, i.expires_at
+            FROM issuances i, unnest(i.quota_ids, i.quota_amounts) q (id, amount)
+            """)
+        for (gone, bytes) in [(nil, Int64(210)), (quotas[0], 200), (quotas[1], 0)] as [(Quota?, Int64)] {
+            if let gone { try await world.connection.runScript("DELETE FROM quotas WHERE id = '\(gone.id)'") }
+            let request = UsageRequest(
+                query: UsageQuery(IssuanceFilter()), from: PostgresTimestamp(at.addingTimeInterval(-60)),
+                to: PostgresTimestamp(Date()), limit: 10)
+            for statement in [UsageRequest.counted, UsageRequest.summed, UsageRequest.summedByCaller] {
+                let usage = try #require(try await world.connection.execute(statement, request).first)
+                #expect([usage.bytesReserved, usage.bytesUnsettled] == [bytes, bytes])
+            }
+        }
+    }
+
     /// A quota may be that of a group, or of everybody together: their reservations are anybody's.
     @Test(.database(.migrated), arguments: ["user:a", "group:g", "*"])
     func whatIsReservedOfASharedQuotaIsItsCallers(holder: String) async throws {

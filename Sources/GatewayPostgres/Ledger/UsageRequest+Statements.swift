@@ -10,10 +10,13 @@ extension UsageRequest {
 
     private static let nothing = "NULL::numeric"
 
-    /// The bytes that an upload `i` has reserved and that are not settled.
+    /// The bytes that an upload `i` has reserved and that are not settled. Like those that are reserved, they are of
+    /// quotas that exist; the reservations of others are still settled.
     private static let unsettled = """
         CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
-            THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END
+            THEN (
+                SELECT max(r.amount) FROM reservations r JOIN quotas q ON q.id = r.quota_id WHERE r.issuance_id = i.id
+            ) END
         """
 
     /// The bytes that landed of an upload `i`.
@@ -194,6 +197,7 @@ extension UsageRequest {
             FROM (
                 SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
                 FROM reservations r
+                JOIN quotas q ON q.id = r.quota_id
                 WHERE r.dead_at > \(names.from) - interval '1 hour' AND r.dead_at < \(names.to) + \(LedgerLife.longest)
                     AND (\(names.filter.bucket)::text IS NULL OR r.bucket = \(names.filter.bucket))
                     AND (\(names.filter.principal)::text IS NULL OR r.holder = \(names.filter.principal)

@@ -2261,8 +2261,8 @@ BEGIN
         -- A clock that is set back by moments just after a day would add to it once more.
         AND v_now NOT BETWEEN p.starts_at + interval '24 hours' AND p.starts_at + interval '24 hours 1 minute'
         AND (
-            p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
-            OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+            p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+            OR p.pages > 0 AND coalesce(d.summed_to, p.starts_at) <= v_now - interval '10 minutes'
         )
     ORDER BY p.starts_at DESC
     LIMIT 1;

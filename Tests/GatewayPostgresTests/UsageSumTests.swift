@@ -414,22 +414,38 @@ import Testing
         #expect(try await world.connection.number("SELECT sum(urls) FROM issuance_sums") == 2)
     }
 
-    @Test(.database(.migrated)) func aDayIsLeftUntilItHasGrown() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let upkeep = UsageUpkeep(connection: connection, leastPages: 2, logger: .silent)
-        let proposal = try IssuanceProposal.sample(at: await connection.position())
-        _ = try await connection.execute(RecordBatch.record, (RecordBatch([proposal]), .right))
-        await upkeep.runRound()
-        #expect(try await connection.number("SELECT count(*) FROM summed_days") == 0)
-        for _ in 0..<2 {
-            let many = try (0..<60).map { _ in try IssuanceProposal.sample(at: proposal.position) }
-            _ = try await connection.execute(RecordBatch.record, (RecordBatch(many), .right))
+    @Test(.database(.migrated)) func aDayIsLeftUntilItHasGrownAndForTenMinutesAtMost() async throws {
+        let world = try LedgerWorld()
+        let day = LedgerWorld.noon.addingTimeInterval(-43_200)
+        let function = try #require(
+            await world.connection.texts("SELECT pg_get_functiondef('sum_issuances(integer)'::regprocedure)").first)
+        let upkeep = UsageUpkeep(connection: world.connection, leastPages: 3, logger: .silent)
+        /// Sums up what is due a number of seconds after the beginning of the day; returns how many links are in sums.
+        func summed(after seconds: TimeInterval) async throws -> Int64 {
+            let now = "to_timestamp(\(day.addingTimeInterval(seconds).timeIntervalSince1970))"
+            try await world.connection.runScript(function.replacing("clock_timestamp()", with: now))
+            await upkeep.runRound()
+            return try await world.connection.number("SELECT coalesce(sum(urls), 0) FROM issuance_sums")
         }
-        await upkeep.runRound()
-        #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 121)
-        let to = try await connection.texts("SELECT summed_to::text FROM summed_days")
-        await upkeep.runRound()
-        #expect(try await connection.texts("SELECT summed_to::text FROM summed_days") == to)
+        try await world.write([Row(at: day.addingTimeInterval(60))])
+        #expect(try await summed(after: 599) == 0)
+        #expect(try await summed(after: 600) == 1)
+        try await world.write([Row(at: day.addingTimeInterval(700))])
+        #expect(try await summed(after: 1199) == 1)
+        #expect(try await summed(after: 1200) == 2)
+        #expect(try await summed(after: 1200) == 2)
+        try await world.write((0..<200).map { _ in Row(at: day.addingTimeInterval(1210)) })
+        #expect(try await summed(after: 1220) == 202)
+        let to = "SELECT extract(epoch FROM summed_to - starts_at)::int::text FROM summed_days"
+        #expect(try await world.connection.texts(to) == ["1220"])
+    }
+
+    /// A day without rows needs no sums.
+    @Test(.database(.migrated)) func aDayWithoutRowsIsLeft() async throws {
+        let world = try LedgerWorld()
+        await UsageUpkeep(connection: world.connection, logger: .silent).runRound()
+        let today = "SELECT count(*) FROM summed_days WHERE starts_at = date_trunc('day', now(), 'UTC')"
+        #expect(try await world.connection.number(today) == 0)
     }
 
     /// Checks the plan, not the time, on a day without statistics: the small index of times is read, and all pages

@@ -5,7 +5,7 @@
 -- shares the lock, and waits until those have ended: all rows up to that time are visible then. Nobody waits for this
 -- function.
 --
---   p_least_pages  a day that is not over is left until it has grown by so many pages, or for ten minutes
+--   p_least_pages  a day that is not over is left until it has grown by so many pages, or for ten minutes if it has any
 -- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
 -- gateway's role.
 -- Errors: invalid_transaction_state outside READ COMMITTED.
@@ -59,8 +59,8 @@ BEGIN
         -- A clock that is set back by moments just after a day would add to it once more.
         AND v_now NOT BETWEEN p.starts_at + interval '24 hours' AND p.starts_at + interval '24 hours 1 minute'
         AND (
-            p.starts_at + interval '24 hours' <= v_now OR d.summed_to <= v_now - interval '10 minutes'
-            OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+            p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages
+            OR p.pages > 0 AND coalesce(d.summed_to, p.starts_at) <= v_now - interval '10 minutes'
         )
     ORDER BY p.starts_at DESC
     LIMIT 1;

@@ -31,7 +31,8 @@ public struct UsageUpkeep: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway, with ``sessionSettings``; shared with ``PartitionUpkeep`` alone.
-    ///   - leastPages: Number of new ledger pages before they are summed up. Until then, counting reads them directly.
+    ///   - leastPages: Number of new ledger pages before they are summed up, unless ten minutes have passed. Until
+    ///     then, counting reads them directly.
     ///   - logger: Receives failures.
     public init(connection: PostgresConnection, leastPages: Int = 1000, logger: Logger) {
         self.connection = connection

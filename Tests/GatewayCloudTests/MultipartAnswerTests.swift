@@ -382,14 +382,61 @@ import Testing
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             let upload = try await desk.openUpload("store-1")
-            try await desk.uploads.discardAgain(upload.id)
-            try await desk.uploads.discardAgain(UUID())
+            for id in [upload.id, UUID()] {
+                await #expect(throws: StoreFailure.unasked("")) { try await desk.uploads.discardAgain(id) }
+            }
             #expect(peer.requests.isEmpty)
             try await desk.abort(upload.id)
             try await desk.uploads.discardAgain(upload.id)
             #expect(peer.requests.map(\.method) == [.delete, .delete])
             #expect(peer.requests.allSatisfy { $0.target.contains("uploadId=store-1") })
             #expect(desk.rows.state(of: upload.id) == .aborted)
+            // The answer to an attempt to complete it came late: its parts are in an object.
+            _ = try await desk.rows.move(
+                upload.id, from: [.aborted], to: .completed(Self.parts, etag: nil, isCertain: true))
+            await #expect(throws: StoreFailure.unasked("")) { try await desk.uploads.discardAgain(upload.id) }
+            #expect(peer.requests.count == 2)
+        }
+    }
+
+    /// Rows of a bucket that is made at some time.
+    private final class LateBucket: KeyedPolicy {
+        let isMade = Atomic(false)
+        private let made: StoreRows
+
+        init(_ made: StoreRows) {
+            self.made = made
+        }
+
+        var position: PolicyPosition { made.position }
+
+        func load(
+            _ keys: [PolicyKey], literalGrantLimit: Int
+        ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+            var rows = made
+            rows.hasBucket = isMade.load(ordering: .relaxed)
+            return try await rows.load(keys, literalGrantLimit: literalGrantLimit)
+        }
+
+        func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
+            try await made.changes(since: position)
+        }
+    }
+
+    /// Other gateways have issued the parts. What this one did not ask is no proof that the store has discarded them.
+    @Test func `an upload is discarded once more though the gateway remembers that there was no bucket`() async throws {
+        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        try await peer.serve { origin in
+            let source = LateBucket(StoreRows(endpoint: origin))
+            let desk = try UploadDesk(source, reachedAt: origin)
+            var upload = try await desk.openUpload("store-1")
+            upload.state = .aborted
+            try await desk.rows.insert(upload)
+            try await desk.uploads.discardAgain(upload.id)
+            #expect(peer.requests.isEmpty)
+            source.isMade.store(true, ordering: .relaxed)
+            try await desk.uploads.discardAgain(upload.id)
+            #expect(peer.requests.map(\.method) == [.delete])
         }
     }
 

@@ -14,7 +14,7 @@ final class UploadDesk: Sendable {
     let calls: MultipartCalls
     private let caller: Caller
 
-    init(_ source: StoreRows, reachedAt origin: String) throws {
+    init(_ source: any PolicySource, reachedAt origin: String) throws {
         let cache = PolicyCache(source: source)
         caller = Caller(
             principal: try Principal("user:alice"), groups: [], roles: [], claims: [:], expiresAt: nil,

@@ -109,20 +109,27 @@ extension MultipartUploads {
     /// Makes the store discard the parts of an aborted upload once more. A part that was on its way during the first
     /// time may have been kept, so this is called when no part can be on its way any more.
     ///
-    /// - Throws: The reason why parts may be left.
+    /// Once the row of the bucket was deleted, nobody can ask the store, and nothing is done: the ledger then supports
+    /// no proof that a part of the bucket is in no object.
+    ///
+    /// - Throws: The reason why parts may be left; `unasked` also for an upload that is not aborted, such as one that a
+    ///   late answer of the store has completed.
     /// - SeeAlso: Amazon S3 API Reference, "AbortMultipartUpload".
     public func discardAgain(_ id: UUID) async throws(StoreFailure) {
-        let found: (id: String, upload: MultipartUpload)
+        let upload: MultipartUpload
+        let hasBucket: Bool
         do throws(GatewayError) {
-            guard let upload = try await rows.find(id), upload.state == .aborted,
-                let storeUploadID = upload.storeUploadID,
-                try await cache.bucket(named: upload.bucket) != nil
-            else { return }
-            found = (storeUploadID, upload)
+            upload = try await self.upload(id)
+            // Memory may lack a bucket that was made since.
+            hasBucket = try await cache.presentBucket(named: upload.bucket) != nil
         } catch {
             throw StoreFailure(unasked: error)
         }
-        try await store.discard(found.id, of: found.upload)
+        guard upload.state == .aborted, let storeUploadID = upload.storeUploadID else {
+            throw .unasked("the upload is not aborted")
+        }
+        guard hasBucket else { return }
+        try await store.discard(storeUploadID, of: upload)
     }
 }
 

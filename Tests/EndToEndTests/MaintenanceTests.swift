@@ -18,7 +18,7 @@ import Testing
                 ALTER DATABASE \(site.databaseName) SET lock_timeout = '1s'
                 """)
             // So does the wait for another migration.
-            let holder = try site.session()
+            let holder = try site.session(settings: [("statement_timeout", "0")])
             try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
             let migration = try RunningProcess([Program.path, "migrate"], environment: site.environment)
             let waiting = """
@@ -26,8 +26,8 @@ import Testing
                 WHERE datname = current_database() AND application_name = 'sluice-maintenance'
                     AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1.5 s'
                 """
-            try await waitUntil("the migration has waited for longer than the timeout", seconds: 20) {
-                try await site.number(waiting) == 1
+            try await waitUntil("the migration has waited for longer than the timeout") {
+                try await session.number(waiting) == 1
             }
             try await holder.runScript("ROLLBACK")
             let status = await migration.exitStatus()

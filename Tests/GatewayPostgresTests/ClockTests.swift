@@ -193,8 +193,13 @@ import Testing
         let settings = PostgresIdempotency.sessionSettings + [("role", "sluice_gateway")]
         let pool = PostgresPool(
             try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
+        let asked = Mutex<ContinuousClock.Instant?>(nil)
         let clock =
-            isLate ? LedgerClock(maxDifference: 0.5, logger: .silent) { Date() } : LedgerClock.ahead(60)
+            isLate
+            ? LedgerClock(maxDifference: 0.5, logger: .silent) {
+                asked.withLock { $0 = $0 ?? .now }
+                return Date()
+            } : LedgerClock.ahead(60)
         let store = PostgresIdempotency(
             pool: pool, keys: world.keys, clock: clock, logger: .silent, now: { Date() }, recordingFailed: { _ in })
         let request = IdempotentRequest(
@@ -211,10 +216,11 @@ import Testing
             ).first)
         if isLate { try #require(kill(process, SIGSTOP) == 0) }
         defer { kill(process, SIGCONT) }
-        let start = ContinuousClock.now
         async let results = store.ledger(for: claim).record([proposal], deadline: .soon)
         // Half a second longer than the clocks may differ.
-        if isLate { try await eventually { ContinuousClock.now - start > .seconds(1) } }
+        if isLate {
+            try await eventually { asked.withLock { $0.map { ContinuousClock.now - $0 > .seconds(1) } ?? false } }
+        }
         kill(process, SIGCONT)
         let refusal = isLate ? GatewayError.slowDown(retryAfter: 1) : .clockDiffers(retryAfter: 5)
         #expect(await results == [.failure(refusal)])

@@ -75,7 +75,7 @@ extension PolicyRows {
             _ = try await source.load([.principal(alice)], literalGrantLimit: 1)
             _ = try await source.changes(since: nil)
             area.cancel()
-            await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await area.value }
+            await #expect(throws: GatewayError.slowDown(retryAfter: 1)) { try await area.value }
         }
         // Whoever gave up is not in the way of the next one.
         try await taking(pool) { try await readArea() }

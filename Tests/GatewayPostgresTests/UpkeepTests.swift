@@ -128,7 +128,8 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await prepare(connection)
         await upkeep(connection, keepDays: nil).runRound()
-        await UsageUpkeep(connection: connection, logger: .silent).runRound()
+        // The first round may be for today, from which the row was moved away.
+        for _ in 0..<2 { await UsageUpkeep(connection: connection, logger: .silent).runRound() }
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
         #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 1)
         try await connection.runScript(

@@ -178,7 +178,7 @@ import Testing
     /// Settling goes on for a quota that is gone, but nothing of it is reserved any more.
     @Test(.database(.migrated)) func whatIsUnsettledIsPartOfWhatIsReserved() async throws {
         let world = try LedgerWorld()
-        let quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) }
+        let quotas = [Quota.Period.day, .month].map { Quota.sample(limit: 1_000_000, metric: .bytes, period: $0) }
         for quota in quotas { try await world.connection.insert(quota) }
         let at = Date().addingTimeInterval(-3600)
         try await world.write([

@@ -426,11 +426,11 @@ async function sendNode(link, source, start, end, { signal, timeout, onBytes }) 
   });
 }
 
-// A browser does not tell that it could not read the file.
-async function explained(error, source, start, end) {
+// Browsers do not tell that they cannot read a file.
+async function explained(error, source, start, end, signal) {
   if (error.source !== "network") return error;
   try {
-    for await (const _ of source.read(start, end));
+    for await (const _ of source.read(start, end)) if (signal?.aborted) throw stopped(signal);
     return error;
   } catch (changed) {
     return changed;
@@ -842,7 +842,7 @@ export class Sluice {
       return accepted(await sendNode(link, source, start, end, options));
     } catch (error) {
       onBytes(0);
-      throw await explained(error, source, start, end);
+      throw await explained(error, source, start, end, signal);
     }
   }
 
@@ -887,7 +887,7 @@ export class Sluice {
       try {
         return accepted(await send());
       } catch (error) {
-        throw await explained(error, source, 0, total);
+        throw await explained(error, source, 0, total, signal);
       }
     });
     const { id, bucket, key } = form;

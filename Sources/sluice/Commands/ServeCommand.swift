@@ -19,8 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
             --set does not accept secrets; each can be read from a file instead, without
             one line break at its end. All mistakes are reported together. On SIGTERM and
             SIGINT the gateway accepts no more connections, and ends when the running
-            requests are answered. On SIGHUP it reads certificate and keys of TLS and the
-            master key file again, and forgets the sessions that it keeps in memory.
+            requests are answered. On SIGHUP it reads certificate and keys of TLS, the
+            master key file and policy again, and forgets the sessions that it keeps in
+            memory.
             Started by systemd, it reports its state, answers its watchdog, and takes the
             sockets named api and admin in place of the addresses.
 

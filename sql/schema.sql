@@ -2439,8 +2439,14 @@ BEGIN
             OR u.state = 'landed' AND (l.issuance_id IS NULL OR u.finding = 'absent')
     ),
     forgotten AS (
-        DELETE FROM landings l USING found f
-        WHERE f.was_absent AND l.issuance_id = f.id AND l.finding = 'absent'
+        DELETE FROM landings l
+        -- By ascending identifiers, as note_settled_uploads locks them.
+        WHERE l.finding = 'absent' AND l.issuance_id = ANY (ARRAY(
+            SELECT o.issuance_id FROM landings o JOIN found f ON f.id = o.issuance_id
+            WHERE f.was_absent AND o.finding = 'absent'
+            ORDER BY o.issuance_id
+            FOR UPDATE OF o
+        ))
     ),
     counted AS (
         INSERT INTO landed_uploads (issuance_id, bytes)

@@ -80,10 +80,9 @@ public actor PostgresListener: AsyncSequence {
         return nil
     }
 
-    /// Reports that the connection was lost. That is part of an outage only if others fail too: a server or a proxy may
-    /// have closed this connection alone, because it was idle.
-    private func tellOfLoss(_ reason: String) {
-        let message = "connection for notifications lost"
+    /// Reports that the connection was lost, or broke before it was ready. That is part of an outage only if others
+    /// fail too: a server or a proxy may have closed this connection alone, because it was idle.
+    private func tellOfLoss(_ reason: String, _ message: String = "connection for notifications lost") {
         if let outage = configuration.outage {
             outage.note("\(message): \(reason)", message, isSpare: true)
         } else {
@@ -107,7 +106,7 @@ public actor PostgresListener: AsyncSequence {
             failures += 1
             let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
             if case .connectionLost(let reason) = error {
-                tellOfLoss(reason)
+                tellOfLoss(reason, "no connection for notifications")
             } else {
                 logger.report(
                     error, "no connection for notifications", in: configuration.outage,

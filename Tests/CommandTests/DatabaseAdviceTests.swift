@@ -30,6 +30,8 @@ struct DatabaseAdviceTests {
         ("53200", "out of shared memory", "max_locks_per_transaction"),
         ("53200", "out of memory", "The server's log"),
         ("55P03", "canceling statement due to lock timeout", "such as pg_dump or an import"),
+        ("42704", "unrecognized configuration parameter \"idle_session_timeout\"", "PostgreSQL 15 or later"),
+        ("42704", "type \"odd\" does not exist", "The server's log"),
     ])
     func `what the server says of a statement leads to what helps`(state: String, message: String, advice: String) {
         let error = PostgresError.server(.init(sqlState: state, severity: "ERROR", message: message))

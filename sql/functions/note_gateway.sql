@@ -5,7 +5,8 @@
 --   p_started_at  when it started, by its clock
 --   p_sent_at     its clock when it sent the statement
 --   p_policy_seq, p_policy_tag  how far it has read policy_log; NULL where it has not
---   p_key_ids     its master keys, the one that seals first: of each the identifier, a colon and a fingerprint
+--   p_key_ids     its master keys: of each the identifier, a colon and a fingerprint. The one that seals comes first;
+--                 while another one is about to, an empty text does, and keys to come are among the rest
 --   p_schema_version  the highest migration that its program carries
 --   p_function_set    SHA-256 of the names and contracts of the functions that its program carries
 -- Result: none. Locks: its row. Runs with the owner's rights. Callers: the gateway's role. Errors: none.

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// What authenticates a caller is looked up in memory. A later step proves that it was current, but nothing proves a
 /// refusal: another gateway may have made or changed the row of the key or issuer a moment ago. So a refusal that such
-/// a change would lift stands only once policy has been read, unless that was done a moment ago for another one.
+/// a change would lift stands only once policy has been read, unless a reading for another one began a moment ago.
 final class Authenticate: Sendable {
     private let authenticator: any Authenticator
     /// Reads the policy changes that were committed before the call.

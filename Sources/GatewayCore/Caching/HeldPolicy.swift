@@ -295,7 +295,8 @@ extension HeldPolicy {
     mutating func apply(_ changes: PolicyChanges) {
         switch changes {
         case .restart(let position):
-            discard()
+            // The log may be that of an older state of the database, whose positions the callers' would be.
+            beginHistory()
             self.position = position
         case .scopes(let scopes, let position):
             self.position = position

@@ -4,7 +4,8 @@ import Synchronization
 /// Policy rows in memory, each at least as new as one common position in the log of changes.
 ///
 /// The cache makes decisions faster, never stale: the code that records a decision proves at commit that nothing has
-/// changed since ``AccessPolicy/position``. The position is read together with the rows or before them, never after.
+/// changed since ``Caller/position``, which is never later than ``AccessPolicy/position``. A position is read together
+/// with the rows or before them, never after.
 public final class PolicyCache: Sendable {
     /// Limits on what the cache holds.
     public struct Limits: Sendable {

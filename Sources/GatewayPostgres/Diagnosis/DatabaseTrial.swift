@@ -134,8 +134,8 @@ extension DatabaseTrial {
             switch error.sqlState {
             // duplicate_prepared_statement, invalid_sql_statement_name: another client's statement, or none.
             case "42P05"?, "26000"?: self = .sessionsAreShared
-            // undefined_function, feature_not_supported.
-            case "42883"?, "0A000"?: self = .isNotPostgreSQL(reason: "\(error)")
+            // undefined_function, feature_not_supported, undefined_object: a setting that it does not know.
+            case "42883"?, "0A000"?, "42704"?: self = .isNotPostgreSQL(reason: "\(error)")
             default: return nil
             }
         }

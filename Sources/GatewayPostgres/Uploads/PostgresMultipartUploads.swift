@@ -131,7 +131,8 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     }
 
     /// Removes parts that were not issued, even if the caller hangs up. What was issued beside them is answered,
-    /// whether this succeeds or not: a part that stays reserved counts towards the length of its upload.
+    /// whether this succeeds or not: a part that stays reserved counts towards the length of its upload for
+    /// an hour.
     public func release(_ issuances: [UUID]) async {
         await toTheEnd {
             do throws(PostgresError) {

@@ -21,6 +21,9 @@ extension PostgresError {
         // out_of_memory; here, of the room for locks
         case "53200"? where text.contains("shared memory"):
             "Raise max_locks_per_transaction on the server, as docs/operations.md says under Sizes, and restart it."
+        // undefined_object
+        case "42704"? where text.contains("configuration parameter"):
+            "The server is too old, or no PostgreSQL: Sluice needs PostgreSQL 15 or later."
         // lock_not_available
         case "55P03"?:
             "Another session holds a table, such as pg_dump or an import; "

@@ -112,7 +112,9 @@ struct DatabaseConnections {
             .queries, 4, settingsOfAll + [(name: "plan_cache_mode", value: "force_generic_plan")])
         adminPool = try pool(.administration, 4, PostgresAdminStores.sessionSettings)
         ledgerPool = try pool(.reports, 3, PostgresIssuances.sessionSettings)
-        eventPool = try pool(.events, 2, PostgresAdminStores.sessionSettings, maxWaiting: 64)
+        // Its statement is not of the ledger, and anybody may make the gateway ask it.
+        let eventSettings = PostgresAdminStores.sessionSettings + [(name: "plan_cache_mode", value: "auto")]
+        eventPool = try pool(.events, 2, eventSettings, maxWaiting: 64)
         idempotencyPool = try pool(.idempotency, 4, PostgresIdempotency.sessionSettings)
         let bulkLimit = 4
         bulk = BulkConnections(
@@ -140,12 +142,14 @@ struct DatabaseConnections {
         let other = PostgresConnection(configuration, logger: logger)
         let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
         let deadline = ContinuousClock.now + Self.patience
+        var mayBeAnnounced = false
         while true {
             do {
                 try await watch.look()
                 try await DatabaseTrial(connection, other).check(number: .random(in: 0...Int32.max))
                 await other.close()
                 try await migrator.check()
+                mayBeAnnounced = true
                 try await Self.check(masterKeys, announcedBy: heartbeat, over: connection)
                 let others = try await migrator.functionsThatDiffer()
                 if !others.isEmpty {
@@ -159,7 +163,10 @@ struct DatabaseConnections {
                 throw mistakes
             } catch let error as PostgresError {
                 if let flaw = DatabaseTrial.Flaw(error) { throw DatabaseTrial.Failure([flaw]) }
-                guard error.isPassing, ContinuousClock.now < deadline else { throw error }
+                guard error.isPassing || error.isWait, ContinuousClock.now < deadline else {
+                    if mayBeAnnounced { await heartbeat.end() }
+                    throw error
+                }
                 try await Task.sleep(for: .milliseconds(250))
             }
         }
@@ -183,16 +190,23 @@ struct DatabaseConnections {
         try outcome.get()
     }
 
-    /// Announces master keys, and then checks them. Of two gateways that take different keys at the same time, the one
-    /// that looks later sees the keys of the other. A rotation that begins later sees them too.
+    /// Announces master keys, and checks them before and after. Of two gateways that take different keys at the same
+    /// time, the one that looks later sees the keys of the other. A rotation that begins later sees them too. Keys that
+    /// are refused at first are not announced: a host that starts again and again with them disturbs nobody.
     private static func check(
         _ masterKeys: MasterKeyRing, announcedBy heartbeat: Heartbeat, over connection: PostgresConnection
     ) async throws {
+        try await judge(masterKeys, besides: heartbeat.gateway, over: connection)
         try await heartbeat.announce()
+        try await judge(masterKeys, besides: heartbeat.gateway, over: connection)
+    }
+
+    private static func judge(
+        _ masterKeys: MasterKeyRing, besides gateway: UUID, over connection: PostgresConnection
+    ) async throws {
         let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run().flaws
         guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
-        let others = try await DatabaseDiagnosis(connection: connection).runningGateways()
-            .filter { $0.id != heartbeat.gateway }
+        let others = try await DatabaseDiagnosis(connection: connection).runningGateways().filter { $0.id != gateway }
         let clashes = masterKeys.clashes(with: others)
         guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
     }

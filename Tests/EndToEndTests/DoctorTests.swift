@@ -122,7 +122,7 @@ import Testing
     }
 
     private func ailments(at site: Deployment, _ login: String, _ superuser: String) throws -> [Ailment] {
-        let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        let other = Deployment.randomMasterKey()
         site.keepSecret(other)
         let own = try #require(site.environment["SLUICE_MASTER_KEY"])
         return databaseAilments(superuser) + keyAilments(own, other) + networkAilments(site)

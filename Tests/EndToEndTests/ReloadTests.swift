@@ -158,8 +158,7 @@ import Testing
                 try await linksFlow()
                 let second = try await files.renew("second")
                 try trust(first, second)
-                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-                site.keepSecret(other)
+                let other = site.freshMasterKey()
                 try "k2:\(other)\n\(old)".write(to: keys, atomically: true, encoding: .utf8)
 
                 let draining = try processID()
@@ -225,8 +224,7 @@ import Testing
             try await Deployment.with(gateways: 0) { site in
                 let file = folder.appending(path: "master.key")
                 let old = try #require(site.environment["SLUICE_MASTER_KEY"])
-                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-                site.keepSecret(other)
+                let other = site.freshMasterKey()
                 func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
                 try write(old)
                 let gateway = try await site.startGateway([
@@ -327,8 +325,7 @@ import Testing
             try await Deployment.with(gateways: 0) { site in
                 let file = folder.appending(path: "master.key")
                 let old = try #require(site.environment["SLUICE_MASTER_KEY"])
-                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-                site.keepSecret(other)
+                let other = site.freshMasterKey()
                 try "\(old)\nk2:\(other)".write(to: file, atomically: true, encoding: .utf8)
                 let gateway = try await site.startGateway([
                     "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
@@ -365,11 +362,6 @@ import Testing
             try await Deployment.with(gateways: 0) { site in
                 let file = folder.appending(path: "master.key")
                 let old = try #require(site.environment["SLUICE_MASTER_KEY"])
-                func key() -> String {
-                    let key = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-                    site.keepSecret(key)
-                    return key
-                }
                 func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
                 func isKnown(_ keys: JSON) async throws -> Bool {
                     try await site.admin.call("GET", "/admin/v1/gateways").json["items"].items
@@ -379,9 +371,9 @@ import Testing
                 let gateway = try await site.startGateway([
                     "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,
                 ])
-                _ = try await site.startGateway(["SLUICE_MASTER_KEY": "\(old)\nk2:\(key())"])
+                _ = try await site.startGateway(["SLUICE_MASTER_KEY": "\(old)\nk2:\(site.freshMasterKey())"])
                 try await waitUntil("the other gateway is known") { try await isKnown(["k1", "k2"]) }
-                try write("\(old)\nk2:\(key())")
+                try write("\(old)\nk2:\(site.freshMasterKey())")
                 gateway.process.signal(SIGHUP)
                 try await waitUntil("the clash is named") { gateway.log.failures == 1 }
                 #expect(gateway.log.contains("running gateways have another master key 'k2': "))
@@ -389,11 +381,11 @@ import Testing
 
                 // A gateway may replace a key that it alone has.
                 func count() -> Int { gateway.log.split(separator: "\n").count { $0.contains("master.keys=k1,k3") } }
-                try write("\(old)\nk3:\(key())")
+                try write("\(old)\nk3:\(site.freshMasterKey())")
                 gateway.process.signal(SIGHUP)
                 try await waitUntil("the keys are read") { count() == 1 }
                 try await waitUntil("the gateway has told of its keys") { try await isKnown(["k1", "k3"]) }
-                try write("\(old)\nk3:\(key())")
+                try write("\(old)\nk3:\(site.freshMasterKey())")
                 gateway.process.signal(SIGHUP)
                 try await waitUntil("the keys are read again") { count() == 2 }
                 #expect(gateway.log.failures == 1)
@@ -409,8 +401,7 @@ import Testing
             try await Deployment.with(gateways: 0) { site in
                 let file = folder.appending(path: "master.key")
                 let old = try #require(site.environment["SLUICE_MASTER_KEY"])
-                let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-                site.keepSecret(other)
+                let other = site.freshMasterKey()
                 try old.write(to: file, atomically: true, encoding: .utf8)
                 let gateway = try await site.startGateway([
                     "SLUICE_MASTER_KEY": "", "SLUICE_MASTER_KEY_FILE": file.path,

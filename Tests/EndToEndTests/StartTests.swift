@@ -16,7 +16,7 @@ import Testing
 
     @Test func `another master key than that of the database is named, and not shown`() async throws {
         let site = try Deployment.current
-        let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        let other = Deployment.randomMasterKey()
         // Nothing is sealed yet.
         let early = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)"])
         await site.end(early) { await early.crash() }

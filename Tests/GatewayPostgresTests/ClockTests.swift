@@ -169,12 +169,7 @@ import Testing
             }
             // On a busy machine, any statement may be late.
             try await eventually { try await record() == [.success(.recorded(remaining: []))] }
-            let process = pid_t(
-                try await connection.number(
-                    """
-                    SELECT pid FROM pg_stat_activity
-                    WHERE application_name = 'ledger' AND datname = current_database()
-                    """))
+            let process = try await connection.ledgerProcess()
             try #require(kill(process, SIGSTOP) == 0)
             defer { kill(process, SIGCONT) }
             async let late = record()

@@ -269,12 +269,7 @@ import Testing
                 #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
             }
             try await record("user:first")
-            let process = pid_t(
-                try await connection.number(
-                    """
-                    SELECT pid FROM pg_stat_activity
-                    WHERE application_name = 'ledger' AND datname = current_database()
-                    """))
+            let process = try await connection.ledgerProcess()
             try #require(kill(process, SIGSTOP) == 0)
             defer { kill(process, SIGCONT) }
             async let stuck: Void = record("user:stuck")

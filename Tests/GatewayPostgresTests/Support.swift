@@ -52,6 +52,14 @@ extension PostgresConnection {
         return try #require(positions.first)
     }
 
+    /// The server's process of the ledger's connection, of which it has opened one.
+    func ledgerProcess() async throws -> pid_t {
+        let process = """
+            SELECT pid FROM pg_stat_activity WHERE application_name = 'ledger' AND datname = current_database()
+            """
+        return pid_t(try await number(process))
+    }
+
     /// Reads one number.
     func number(_ sql: String) async throws -> Int64 {
         let numbers = try await execute(

@@ -36,7 +36,7 @@ final class Deployment: Sendable {
         self.databaseName = databaseName
         hasOwnCluster = isOwn
         keepsContract = program == Program.path
-        let masterKey = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        let masterKey = Self.randomMasterKey()
         let bootstrapKey = "bootstrap-\(UUID().uuidString.lowercased())"
         secrets = Mutex([masterKey, bootstrapKey])
         environment = [
@@ -126,6 +126,17 @@ final class Deployment: Sendable {
     func keepSecret(_ text: String) {
         guard !text.isEmpty else { return }
         secrets.withLock { _ = $0.insert(text) }
+    }
+
+    /// Makes a master key, which no log may show either.
+    func freshMasterKey() -> String {
+        let key = Self.randomMasterKey()
+        keepSecret(key)
+        return key
+    }
+
+    static func randomMasterKey() -> String {
+        Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
     }
 
     /// Registers what an answer of a gateway issues, for the first thousand secrets.

@@ -132,7 +132,7 @@ struct DatabaseConnections {
     ///
     /// - Parameters:
     ///   - masterKeys: The keys of this gateway.
-    ///   - heartbeat: Announces the gateway before its keys are checked, and takes that back if they are refused.
+    ///   - heartbeat: Announces the gateway between two checks of its keys, and takes that back if they are refused.
     ///   - logger: Logger for the connections.
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
     ///   the schema is not that of this program, ``SettingMistakes`` if secrets are sealed with another master key or
@@ -176,7 +176,7 @@ struct DatabaseConnections {
     ///
     /// - Parameters:
     ///   - masterKeys: The keys that the gateway is to have.
-    ///   - heartbeat: Announces them before they are checked.
+    ///   - heartbeat: Announces them between two checks.
     ///   - logger: Logger for the connection.
     /// - Throws: ``SettingMistakes`` if secrets are sealed with another one or another running gateway has another one
     ///   with the same identifier, `PostgresError` if PostgreSQL does not answer.

@@ -2128,7 +2128,6 @@ CREATE FUNCTION public.sum_callers() RETURNS boolean
     SET "TimeZone" TO 'UTC'
     SET plan_cache_mode TO 'force_custom_plan'
     SET work_mem TO '32MB'
-    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET enable_sort TO 'off'
@@ -2219,7 +2218,6 @@ CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
     SET lock_timeout TO '100ms'
     SET plan_cache_mode TO 'force_custom_plan'
     SET work_mem TO '32MB'
-    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET enable_sort TO 'off'
@@ -2348,7 +2346,6 @@ CREATE FUNCTION public.sum_landings(p_most integer, p_patience interval) RETURNS
     SET "TimeZone" TO 'UTC'
     SET plan_cache_mode TO 'force_custom_plan'
     SET work_mem TO '32MB'
-    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE

@@ -42,8 +42,8 @@ public struct PostgresConfiguration: Sendable {
     ///     dead server in about half a minute.
     ///   - password: Overrides the password in the connection string, if any.
     ///   - applicationName: Name shown in `pg_stat_activity`, unless the connection string sets one.
-    ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC` and
-    ///     `default_transaction_isolation` = `read committed`.
+    ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC`, `default_transaction_isolation`
+    ///     = `read committed` and `jit` = `off`.
     ///   - responseTimeout: How long a call without a deadline waits for an answer.
     /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
     /// - SeeAlso: PostgreSQL 15 documentation, 34.1.1 "Connection Strings".
@@ -62,8 +62,11 @@ public struct PostgresConfiguration: Sendable {
         parameters["client_encoding"] = "UTF8"
         self.hosts = try Self.splitHosts(parameters)
         self.parameters = parameters
+        // Where settings forbid a plan, PostgreSQL takes the others for costly, and compiles for a third of a second what
+        // runs for milliseconds.
         self.sessionSettings =
-            [("TimeZone", "UTC"), ("default_transaction_isolation", "read committed")] + sessionSettings
+            [("TimeZone", "UTC"), ("default_transaction_isolation", "read committed"), ("jit", "off")]
+            + sessionSettings
         self.connectTimeout = .seconds(3)
         self.responseTimeout = responseTimeout
         self.cancelTimeout = .seconds(2)

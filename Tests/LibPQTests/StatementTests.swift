@@ -168,14 +168,15 @@ struct StatementTests {
         #expect(try await connection.execute(query("SELECT count(*) FROM w")) == [Int64(0)])
     }
 
-    @Test(.database) func aSessionBeginsInUTCAtReadCommittedWhateverTheServerSays() async throws {
+    @Test(.database) func aSessionBeginsWithItsOwnSettingsWhateverTheServerSays() async throws {
         let database = try TestDatabase.current
         let owner = try connect()
-        for (name, value) in [("default_transaction_isolation", "serializable"), ("TimeZone", "Asia/Tokyo")] {
+        let others = [("default_transaction_isolation", "serializable"), ("TimeZone", "Asia/Tokyo"), ("jit", "on")]
+        for (name, value) in others {
             try await owner.runScript("ALTER DATABASE \(database.name) SET \(name) = '\(value)'")
         }
         let session = try connect()
-        for (name, value) in [("transaction_isolation", "read committed"), ("TimeZone", "UTC")] {
+        for (name, value) in [("transaction_isolation", "read committed"), ("TimeZone", "UTC"), ("jit", "off")] {
             #expect(try await session.execute(query("SHOW \(name)", as: String.self)) == [value])
         }
     }

@@ -11,7 +11,6 @@ SET search_path = public, pg_temp
 SET timezone = 'UTC'
 SET plan_cache_mode = force_custom_plan
 SET work_mem = '32MB'
-SET jit = off
 SET enable_seqscan = off
 -- As in sum_issuances: for the hours without rows, the whole tree of identifiers would be read each time.
 SET enable_indexscan = off

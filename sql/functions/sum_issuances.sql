@@ -16,7 +16,6 @@ SET timezone = 'UTC'
 SET lock_timeout = '100ms'
 SET plan_cache_mode = force_custom_plan
 SET work_mem = '32MB'
-SET jit = off
 SET enable_seqscan = off
 -- Of a new day the planner knows nothing. It would read the whole tree of identifiers for the last two seconds.
 SET enable_indexscan = off

@@ -21,7 +21,6 @@ SET search_path = public, pg_temp
 SET timezone = 'UTC'
 SET plan_cache_mode = force_custom_plan
 SET work_mem = '32MB'
-SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE

@@ -41,7 +41,7 @@ public struct PostgresAdminStores: Sendable {
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "1s"),
-        ("jit", "off"), ("plan_cache_mode", "force_custom_plan"),
+        ("plan_cache_mode", "force_custom_plan"),
     ]
 
     /// Creates the stores.

@@ -29,7 +29,7 @@ public final class BulkConnections: Sendable {
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("statement_timeout", "1800s"), ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "1s"),
-        ("jit", "off"), ("temp_buffers", "64MB"), ("work_mem", "64MB"), PostgresConfiguration.endingWithClient,
+        ("temp_buffers", "64MB"), ("work_mem", "64MB"), PostgresConfiguration.endingWithClient,
     ]
 
     /// Collects failures of the database.

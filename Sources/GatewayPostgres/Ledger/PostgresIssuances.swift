@@ -9,7 +9,7 @@ public struct PostgresIssuances: IssuanceReader {
     /// out of range and finds rare values by the right index.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_read_only", "on"),
-        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
+        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"),
         ("plan_cache_mode", "force_custom_plan"), ("work_mem", "32MB"),
     ]
 

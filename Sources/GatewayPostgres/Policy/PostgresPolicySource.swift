@@ -12,7 +12,7 @@ public struct PostgresPolicySource: PolicySource {
         ("statement_timeout", "10s"),
         ("idle_in_transaction_session_timeout", "1s"), ("plan_cache_mode", "force_generic_plan"),
         ("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off"),
-        ("enable_bitmapscan", "off"), ("jit", "off"),
+        ("enable_bitmapscan", "off"),
     ]
 
     /// Maximum number of log lines to read. A reader that is further behind discards everything it holds instead.

@@ -101,7 +101,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "5s"),
         ("idle_in_transaction_session_timeout", "1s"),
         ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
+        ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"),
     ]
 
     /// Notes that something was not recorded over a connection that is not the ledger's. Its probes then try everything

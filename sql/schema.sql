@@ -117,46 +117,68 @@ CREATE FUNCTION public.beginnings(p_place text) RETURNS SETOF text
     ) s
 $$;
 
-CREATE FUNCTION public.can_give_back(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text, p_scopes text[], p_last_seqs bigint[]) RETURNS boolean
+CREATE TABLE public.reservations (
+    issuance_id uuid NOT NULL,
+    quota_id uuid NOT NULL,
+    holder text NOT NULL COLLATE pg_catalog."C",
+    period_start timestamp with time zone NOT NULL,
+    amount bigint NOT NULL,
+    issued_at timestamp with time zone NOT NULL,
+    policy_seq bigint NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    credential_id uuid NOT NULL,
+    delivery text NOT NULL,
+    action text NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    dead_at timestamp with time zone NOT NULL,
+    check_at timestamp with time zone NOT NULL,
+    CONSTRAINT reservations_amount_check CHECK ((amount > 0))
+);
+
+CREATE FUNCTION public.can_give_back(p_held public.reservations, p_proof text, p_scopes text[], p_last_seqs bigint[]) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
-    SELECT EXISTS (
-        SELECT FROM issuances i
-        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
-        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
-            AND i.issued_at < p_dead_at + interval '1 day'
-            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
-            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
+    SELECT (p_proof = 'left-out') = (p_held.delivery = 'multipart-part')
+        AND EXISTS (
+            SELECT FROM buckets b
+            WHERE b.name = p_held.bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
+        )
+        AND EXISTS (SELECT FROM policy_log l WHERE l.seq = p_held.policy_seq)
+        AND NOT EXISTS (
+            SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
+            WHERE c.last_seq > p_held.policy_seq
+                AND c.scope IN ('buckets', 'bucket:' || p_held.bucket, 'credential:' || p_held.credential_id)
+        )
+        AND (p_proof = 'left-out' OR (
+            p_held.dead_at > statement_timestamp() - interval '24 days'
             AND NOT EXISTS (
-                SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
-                WHERE c.last_seq > i.policy_seq
-                    AND c.scope IN ('buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id)
+                SELECT FROM beginnings(p_held.object_key) AS b (text)
+                -- The limit makes each beginning a lookup of its own.
+                CROSS JOIN LATERAL (
+                    SELECT FROM deletions d
+                    WHERE d.bucket = p_held.bucket AND d.object_key = b.text COLLATE "C"
+                        AND d.dead_at > p_held.issued_at - interval '1 hour'
+                    LIMIT 1
+                ) d
             )
-            AND (p_proof = 'left-out' OR (
-                p_dead_at > statement_timestamp() - interval '24 days'
-                AND NOT EXISTS (
-                    SELECT FROM beginnings(p_object_key) AS b (text)
-                    -- The limit makes each beginning a lookup of its own.
-                    CROSS JOIN LATERAL (
-                        SELECT FROM deletions d
-                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                            AND d.dead_at > i.issued_at - interval '1 hour'
-                        LIMIT 1
-                    ) d
-                )
-                AND NOT EXISTS (
-                    SELECT FROM remote_uploads u
-                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
-                )
-                AND NOT EXISTS (
-                    SELECT FROM multipart_uploads u
-                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND u.created_at < p_dead_at + interval '1 hour'
-                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
-                )
-            ))
-    );
+            AND NOT EXISTS (
+                SELECT FROM remote_uploads u
+                WHERE u.bucket = p_held.bucket AND u.object_key = p_held.object_key
+                    AND (p_proof = 'older' OR p_held.delivery = 'remote-signature')
+            )
+            AND NOT EXISTS (
+                SELECT FROM multipart_uploads u
+                WHERE p_proof = 'older' AND u.bucket = p_held.bucket AND u.object_key = p_held.object_key
+                    AND u.created_at < p_held.dead_at + interval '1 hour'
+                    AND (
+                        u.state NOT IN ('completed', 'aborted')
+                        OR u.expires_at > p_held.issued_at - interval '1 hour'
+                    )
+            )
+        ));
 $$;
 
 CREATE FUNCTION public.claim_idempotency_key(p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea, OUT verdict text, OUT id uuid, OUT attempt uuid, OUT retry_after integer, OUT issuance_ids uuid[], OUT sealed bytea, OUT key_id text) RETURNS record
@@ -1364,10 +1386,12 @@ BEGIN
     );
     IF p_reserves AND p_amount > 0 THEN
         INSERT INTO reservations (
-            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+            issuance_id, quota_id, holder, period_start, amount, issued_at, policy_seq, principal, matched_principal,
+            grant_id, credential_id, delivery, action, bucket, object_key, dead_at, check_at
         )
         VALUES (
-            p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key,
+            p_id, p_quota_id, p_holder, v_start, p_amount, v_now, p_position_seq, p_principal, p_matched_principal,
+            p_grant_id, p_credential_id, p_delivery, p_action, p_bucket, p_object_key,
             -- By the later of both clocks.
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
@@ -1577,10 +1601,12 @@ BEGIN
     END IF;
     IF v_reserves THEN
         INSERT INTO reservations (
-            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+            issuance_id, quota_id, holder, period_start, amount, issued_at, policy_seq, principal, matched_principal,
+            grant_id, credential_id, delivery, action, bucket, object_key, dead_at, check_at
         )
         SELECT p_ids[i], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
-            p_buckets[i], p_object_keys[i], d.dead_at, d.dead_at
+            v_now, p_position_seqs[p_item_positions[i]], p_principals[i], p_matched_principals[i], p_grant_ids[i],
+            p_credential_ids[i], p_deliveries[i], p_actions[i], p_buckets[i], p_object_keys[i], d.dead_at, d.dead_at
         FROM generate_series(1, cardinality(p_ids)) AS i
         CROSS JOIN LATERAL generate_series(p_charge_ends[i] + 1, p_charge_ends[i + 1]) AS c
         CROSS JOIN LATERAL (SELECT p_charge_slots[c] AS slot) s
@@ -2007,7 +2033,7 @@ BEGIN
         FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
     ),
     mine AS MATERIALIZED (
-        SELECT r.issuance_id, r.quota_id, r.bucket, r.dead_at, f.proof, f.is_final
+        SELECT r.issuance_id, r.quota_id, r.policy_seq, r.bucket, r.credential_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
         ORDER BY r.issuance_id, r.quota_id
@@ -2015,17 +2041,8 @@ BEGIN
     ),
     -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
     -- its own.
-    decisions AS MATERIALIZED (
-        SELECT i.policy_seq, i.credential_id, m.bucket
-        FROM mine m
-        CROSS JOIN LATERAL (
-            SELECT i.policy_seq, i.credential_id
-            FROM issuances i
-            WHERE i.id = m.issuance_id AND i.issued_at > m.dead_at - interval '8 days'
-                AND i.issued_at < m.dead_at + interval '1 day'
-            OFFSET 0
-        ) i
-        WHERE m.is_final AND m.proof IS NOT NULL
+    decisions AS (
+        SELECT m.policy_seq, m.bucket, m.credential_id FROM mine m WHERE m.is_final AND m.proof IS NOT NULL
     ),
     scopes AS (
         SELECT 'buckets' AS scope
@@ -2060,9 +2077,7 @@ BEGIN
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
                 WHEN m.proof IN ('absent', 'older', 'left-out')
-                    AND can_give_back(
-                        r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof, c.scopes, c.last_seqs
-                    ) THEN r.amount
+                    AND can_give_back(r, m.proof, c.scopes, c.last_seqs) THEN r.amount
                 ELSE 0
             END AS amount
     ),
@@ -3058,19 +3073,6 @@ CREATE TABLE public.remote_uploads (
     content_type text NOT NULL,
     upload_id text COLLATE pg_catalog."C",
     started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
-CREATE TABLE public.reservations (
-    issuance_id uuid NOT NULL,
-    quota_id uuid NOT NULL,
-    holder text NOT NULL COLLATE pg_catalog."C",
-    period_start timestamp with time zone NOT NULL,
-    amount bigint NOT NULL,
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    dead_at timestamp with time zone NOT NULL,
-    check_at timestamp with time zone NOT NULL,
-    CONSTRAINT reservations_amount_check CHECK ((amount > 0))
 );
 
 CREATE TABLE public.storage_credentials (

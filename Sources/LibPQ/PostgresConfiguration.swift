@@ -62,8 +62,8 @@ public struct PostgresConfiguration: Sendable {
         parameters["client_encoding"] = "UTF8"
         self.hosts = try Self.splitHosts(parameters)
         self.parameters = parameters
-        // Where settings forbid a plan, PostgreSQL takes the others for costly, and compiles for a third of a second what
-        // runs for milliseconds.
+        // Where settings forbid a plan, PostgreSQL takes the others for costly, and compiles for a third of a second
+        // what runs for milliseconds.
         self.sessionSettings =
             [("TimeZone", "UTC"), ("default_transaction_isolation", "read committed"), ("jit", "off")]
             + sessionSettings

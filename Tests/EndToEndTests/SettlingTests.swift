@@ -155,11 +155,11 @@ extension SettlingTests.Fate {
 }
 
 extension SettlingTests.Place {
-    /// Moves the issuance of the link a minute later, so that the object there now is older.
+    /// Moves the reservation of the link a minute later, so that the object there now is older.
     fileprivate func makeYounger() async throws {
         let id = try #require(issued["id"].text)
         try await bench.deployment.session().runScript(
-            "UPDATE issuances SET issued_at = issued_at + interval '60 seconds' WHERE id = '\(id)'")
+            "UPDATE reservations SET issued_at = issued_at + interval '60 seconds' WHERE issuance_id = '\(id)'")
     }
 }
 

@@ -28,11 +28,7 @@ import Testing
                 EXECUTE 'DROP TABLE issuances_'
                     || to_char((clock_timestamp() AT TIME ZONE 'UTC')::date + 4, 'YYYYMMDD');
             END $$;
-            INSERT INTO reservations
-                (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'b', 'k',
-                now() + n * interval '1 hour', now()
-            FROM unnest(ARRAY[1, 2, 3]) AS n;
+            \(HeldBytes.ofNobody("10 * n", deadAt: "now() + n * interval '1 hour'", from: "generate_series(1, 3) n"));
             UPDATE reservations SET dead_at = now() - interval '15 minutes' - amount * interval '10 seconds'
             WHERE amount < 30;
             INSERT INTO gateways (id, version, started_at, last_seen_at, clock_difference, key_ids)
@@ -81,10 +77,7 @@ import Testing
             try await owner.runScript(
                 """
                 TRUNCATE reservations, multipart_uploads CASCADE;
-                INSERT INTO reservations
-                    (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-                VALUES (gen_random_uuid(), gen_random_uuid(), 'user:a', now(), \(bytes), 'b', 'k',
-                    now() - interval '2 hours', now());
+                \(HeldBytes.ofNobody("\(bytes)", deadAt: "now() - interval '2 hours'"));
                 """)
             if let state {
                 let isOver = state == "expired"
@@ -109,11 +102,7 @@ import Testing
 
     @Test(.database(.migrated)) func `reservations that take long to read are seldom read`() async throws {
         let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let reserve = """
-            INSERT INTO reservations
-                (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            VALUES (gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10, 'b', 'k', now(), now())
-            """
+        let reserve = HeldBytes.ofNobody("10")
         let quick = try figures(readUpTo: 0)
         let begin = ContinuousClock.now
         await quick.read()

@@ -23,10 +23,7 @@ import Testing
             Row(at: noon.addingTimeInterval(-86_400), action: "PutObject,GetObject", delivery: "sts", key: ""),
         ])
         try await world.connection.runScript(
-            """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            VALUES ('\(ids[1])', '\(quota.id)', 'user:alice', now(), 5, 'demo', 'k', now(), now())
-            """)
+            HeldBytes.ofLedger("5", quota: "'\(quota.id)'", from: "issuances i WHERE i.id = '\(ids[1])'"))
         let hours = try await world.reporting.usage(UsageQuery(.lately()))
         #expect(hours.items.map(\.urls) == [2, 2, 1])
         #expect(
@@ -167,12 +164,10 @@ import Testing
             try await world.reports.settlingBacklog()
                 == SettlingBacklog(reservations: 0, bytes: 0, due: 0, dueSince: nil))
         try await world.connection.runScript(
-            """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 65536 + CASE n WHEN 3 THEN 60 ELSE 0 END, 'demo', 'k',
-                to_timestamp(CASE n WHEN 3 THEN 4000000000 ELSE 1000 * n END), now()
-            FROM generate_series(1, 3) AS n
-            """)
+            HeldBytes.ofNobody(
+                "65536 + CASE n WHEN 3 THEN 60 ELSE 0 END",
+                deadAt: "to_timestamp(CASE n WHEN 3 THEN 4000000000 ELSE 1000 * n END)",
+                from: "generate_series(1, 3) n"))
         #expect(
             try await world.reports.settlingBacklog()
                 == SettlingBacklog(

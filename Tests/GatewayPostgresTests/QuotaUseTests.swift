@@ -113,11 +113,8 @@ import Testing
             testing: TestDatabase.current.connectionString, settings: [("plan_cache_mode", "force_generic_plan")])
         try await connection.runScript(
             """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
-                check_at)
-            SELECT gen_random_uuid(), '\(UUID())', 'user:alice', quota_period_start('day', now()), 1, 'demo', 'k',
-                now(), now()
-            FROM generate_series(1, 3000);
+            \(HeldBytes.ofNobody(
+                "1", quota: "'\(UUID())'", period: "quota_period_start('day', now())", from: "generate_series(1, 3000)"));
             ANALYZE reservations
             """)
         let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'reservations'"

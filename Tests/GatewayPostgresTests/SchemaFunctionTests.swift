@@ -152,8 +152,6 @@ import Testing
     /// Limits that the program has too.
     @Test(arguments: [
         ("settle_reservations", "r.dead_at + make_interval(secs => r.amount / \(UploadOverrun.leastRate))"),
-        ("settle_reservations", "i.issued_at > m.dead_at - \(LedgerLife.longest)"),
-        ("can_give_back", "i.issued_at > p_dead_at - \(LedgerLife.longest)"),
         (
             "can_give_back",
             "> statement_timestamp() - interval '\(Int(ReservationSweeper.utmostPatience / .seconds(86_400))) days'"

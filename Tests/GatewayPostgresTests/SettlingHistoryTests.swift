@@ -75,9 +75,9 @@ private struct HistoryLedger {
                 action, method, bucket, object_key, expires_at, request_id)
             VALUES ('\(link.id)', \(issued), (SELECT max(seq) FROM policy_log), 'user:a', 'user:a', '\(link.id)', '\(link.id)',
                 '\(link.delivery)', 'PutObject', 'PUT', 'demo', '\(link.key)', \(expires), 'r');
-            INSERT INTO reservations
-            SELECT '\(link.id)', '\(quota)', 'user:a', 'epoch', \(link.amount), 'demo', '\(link.key)', \(dead), \(dead)
-            WHERE \(link.amount) > 0;
+            \(HeldBytes.ofLedger(
+                "\(link.amount)", quota: "'\(quota)'", period: "'epoch'", deadAt: dead,
+                from: "issuances i WHERE i.id = '\(link.id)' AND \(link.amount) > 0"));
             UPDATE quota_usage SET used = used + \(link.amount)
             """)
     }

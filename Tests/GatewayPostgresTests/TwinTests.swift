@@ -234,12 +234,13 @@ import Testing
             sum(CASE WHEN q = ANY (i.released) THEN 0 ELSE i.amount END),
             sum(CASE WHEN q = ANY (i.released) THEN i.amount ELSE 0 END)
         FROM issued i, unnest(i.quotas) q GROUP BY q, i.principal;
-        INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
-            check_at)
-        SELECT ('00000000-0000-7000-8000-00000000000' || i.n)::uuid,
-            ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal,
-            quota_period_start('month', now()), i.amount, 'demo', 'key', now(), now()
-        FROM issued i, unnest(i.quotas) q WHERE NOT q = ANY (i.released);
+        \(HeldBytes.ofLedger(
+            "n.amount", quota: "('00000000-0000-4000-8000-00000000000' || q)::uuid",
+            period: "quota_period_start('month', now())", deadAt: "now()",
+            from: """
+                issued n JOIN issuances i ON i.id = ('00000000-0000-7000-8000-00000000000' || n.n)::uuid
+                CROSS JOIN unnest(n.quotas) q WHERE NOT q = ANY (n.released)
+                """));
         SELECT append_policy_log('{all}', 'test', '');
         """
 

@@ -295,14 +295,11 @@ import Testing
         let confirmed = try await upload("d", life: -1)
         let empty = try await upload("e", life: -1, length: 0)
         _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation, size: 5), on: confirmed)
-        for (id, key) in [(there, "a"), (larger, "b"), (gone, "c"), (confirmed, "d"), (empty, "e")] {
+        for id in [there, larger, gone, confirmed, empty] {
             try await world.connection.runScript(
-                """
-                INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
-                    check_at)
-                VALUES ('\(id)', gen_random_uuid(), 'user:alice', now(), 5, 'demo', '\(key)', now() - interval '1 minute',
-                    now() - interval '1 minute')
-                """)
+                HeldBytes.ofLedger(
+                    "5", quota: "gen_random_uuid()", deadAt: "now() - interval '1 minute'",
+                    from: "issuances i WHERE i.id = '\(id)'"))
         }
         await ReservationSweeper(
             connection: world.connection,

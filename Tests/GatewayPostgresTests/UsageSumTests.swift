@@ -58,10 +58,12 @@ import Testing
                 SELECT least(date_bin('15 s', to_timestamp(\(noon.timeIntervalSince1970)) + n * interval '67 s', 'epoch'),
                     clock_timestamp() - (4000 - n) * interval '1 s') AS at
             ) r;
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT i.id, q.id, i.principal, i.issued_at, i.quota_amounts[1], i.bucket, i.object_key, i.expires_at, i.expires_at
-            FROM issuances i, unnest(i.quota_ids) q (id)
-            WHERE i.content_length > 10 AND q.id IN (SELECT id FROM quotas WHERE metric = 'bytes');
+            \(HeldBytes.ofLedger(
+                "i.quota_amounts[1]", quota: "q.id",
+                from: """
+                    issuances i, unnest(i.quota_ids) q (id)
+                    WHERE i.content_length > 10 AND q.id IN (SELECT id FROM quotas WHERE metric = 'bytes')
+                    """));
             """)
         return quotas
     }
@@ -138,8 +140,8 @@ import Testing
         try await compare("a quota is gone")
     }
 
-    /// Two hundred thousand of them took a second to answer about one caller.
-    @Test(.database(.migrated)) func `Issuances of others' reservations are not looked up`() async throws {
+    /// A million of them took ten seconds to answer about all.
+    @Test(.database(.migrated)) func `Issuances of reservations are not looked up`() async throws {
         let world = try LedgerWorld()
         let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
         try await world.connection.insert(quota)
@@ -151,21 +153,18 @@ import Testing
                     quotas: [quota.id], amounts: [10])
             })
         try await world.connection.runScript(
-            """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT i.id, q.id, i.principal, i.issued_at, 10, i.bucket, i.object_key, i.expires_at, i.expires_at
-            FROM issuances i, unnest(i.quota_ids) q (id)
-            """)
-        for filter: IssuanceFilter in [
-            .with { $0.principal = try? Principal("user:3") }, .with { $0.bucket = try? BucketName("bucket-3") },
-        ] {
+            HeldBytes.ofLedger("10", quota: "q.id", from: "issuances i, unnest(i.quota_ids) q (id)"))
+        for (filter, bytes) in [
+            (.with { $0.principal = try? Principal("user:3") }, 10),
+            (.with { $0.bucket = try? BucketName("bucket-3") }, 10), (IssuanceFilter(), 500),
+        ] as [(IssuanceFilter, Int64)] {
             let request = UsageRequest(
                 query: UsageQuery(filter), from: PostgresTimestamp(at.addingTimeInterval(-60)),
                 to: PostgresTimestamp(Date()), limit: 10)
             let gateway = try PostgresConnection(
                 testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
             try await gateway.runScript("BEGIN")
-            #expect(try await gateway.execute(request.statement, request).map(\.bytesUnsettled) == [10])
+            #expect(try await gateway.execute(request.statement, request).map(\.bytesUnsettled) == [bytes])
             let scans = try await gateway.number(
                 """
                 SELECT sum(seq_scan + coalesce(idx_scan, 0)) FROM pg_stat_xact_user_tables
@@ -186,11 +185,8 @@ import Testing
             Row(at: at, action: "PutObject", quotas: quotas.map(\.id), amounts: [200, 200]),
         ])
         try await world.connection.runScript(
-            """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT i.id, q.id, i.principal, i.issued_at, q.amount, i.bucket, i.object_key, i.expires_at, i.expires_at
-            FROM issuances i, unnest(i.quota_ids, i.quota_amounts) q (id, amount)
-            """)
+            HeldBytes.ofLedger(
+                "q.amount", quota: "q.id", from: "issuances i, unnest(i.quota_ids, i.quota_amounts) q (id, amount)"))
         for (gone, bytes) in [(nil, Int64(210)), (quotas[0], 200), (quotas[1], 0)] as [(Quota?, Int64)] {
             if let gone { try await world.connection.runScript("DELETE FROM quotas WHERE id = '\(gone.id)'") }
             let request = UsageRequest(
@@ -216,11 +212,8 @@ import Testing
                 Row(at: at, principal: name, action: "PutObject", quotas: [quota.id], amounts: [10])
             })
         try await world.connection.runScript(
-            """
-            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
-            SELECT i.id, '\(quota.id)', '\(holder)', i.issued_at, 10, i.bucket, i.object_key, i.expires_at, i.expires_at
-            FROM issuances i WHERE i.principal = 'user:a'
-            """)
+            HeldBytes.ofLedger(
+                "10", quota: "'\(quota.id)'", holder: "'\(holder)'", from: "issuances i WHERE i.principal = 'user:a'"))
         for (name, bytes) in [("user:a", Int64(10)), ("user:b", 0)] {
             let request = UsageRequest(
                 query: UsageQuery(.with { $0.principal = try? Principal(name) }),

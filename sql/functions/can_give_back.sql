@@ -14,52 +14,52 @@
 --
 -- The lines of the log since a decision may be many. So the caller reads them once for all its reservations.
 --
---   p_issuance_id, p_bucket, p_object_key, p_dead_at  of the reservation
---   p_proof                                           'absent', 'older' or 'left-out', as for settle_reservations
+--   p_held   the reservation
+--   p_proof  'absent', 'older' or 'left-out', as for settle_reservations
 --   p_scopes, p_last_seqs  of 'buckets', the bucket and the credential, those that a line since the decision names, and
 --                          the last line that names each. Other scopes and earlier lines do not matter.
 -- Result: whether the reserved bytes can be given back. Locks: none. Callers: settle_reservations. Errors: none.
 CREATE OR REPLACE FUNCTION can_give_back(
-    p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamptz, p_proof text,
-    p_scopes text[], p_last_seqs bigint[]
+    p_held reservations, p_proof text, p_scopes text[], p_last_seqs bigint[]
 ) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
-    SELECT EXISTS (
-        SELECT FROM issuances i
-        JOIN buckets b ON b.name = p_bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
-        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
-            AND i.issued_at < p_dead_at + interval '1 day'
-            AND (p_proof = 'left-out') = (i.delivery = 'multipart-part')
-            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
+    SELECT (p_proof = 'left-out') = (p_held.delivery = 'multipart-part')
+        AND EXISTS (
+            SELECT FROM buckets b
+            WHERE b.name = p_held.bucket AND (p_proof = 'left-out' OR NOT b.external_deletions)
+        )
+        AND EXISTS (SELECT FROM policy_log l WHERE l.seq = p_held.policy_seq)
+        AND NOT EXISTS (
+            SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
+            WHERE c.last_seq > p_held.policy_seq
+                AND c.scope IN ('buckets', 'bucket:' || p_held.bucket, 'credential:' || p_held.credential_id)
+        )
+        AND (p_proof = 'left-out' OR (
+            p_held.dead_at > statement_timestamp() - interval '24 days'
             AND NOT EXISTS (
-                SELECT FROM unnest(p_scopes, p_last_seqs) AS c (scope, last_seq)
-                WHERE c.last_seq > i.policy_seq
-                    AND c.scope IN ('buckets', 'bucket:' || p_bucket, 'credential:' || i.credential_id)
+                SELECT FROM beginnings(p_held.object_key) AS b (text)
+                -- The limit makes each beginning a lookup of its own.
+                CROSS JOIN LATERAL (
+                    SELECT FROM deletions d
+                    WHERE d.bucket = p_held.bucket AND d.object_key = b.text COLLATE "C"
+                        AND d.dead_at > p_held.issued_at - interval '1 hour'
+                    LIMIT 1
+                ) d
             )
-            AND (p_proof = 'left-out' OR (
-                p_dead_at > statement_timestamp() - interval '24 days'
-                AND NOT EXISTS (
-                    SELECT FROM beginnings(p_object_key) AS b (text)
-                    -- The limit makes each beginning a lookup of its own.
-                    CROSS JOIN LATERAL (
-                        SELECT FROM deletions d
-                        WHERE d.bucket = p_bucket AND d.object_key = b.text COLLATE "C"
-                            AND d.dead_at > i.issued_at - interval '1 hour'
-                        LIMIT 1
-                    ) d
-                )
-                AND NOT EXISTS (
-                    SELECT FROM remote_uploads u
-                    WHERE u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND (p_proof = 'older' OR i.delivery = 'remote-signature')
-                )
-                AND NOT EXISTS (
-                    SELECT FROM multipart_uploads u
-                    WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
-                        AND u.created_at < p_dead_at + interval '1 hour'
-                        AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
-                )
-            ))
-    );
+            AND NOT EXISTS (
+                SELECT FROM remote_uploads u
+                WHERE u.bucket = p_held.bucket AND u.object_key = p_held.object_key
+                    AND (p_proof = 'older' OR p_held.delivery = 'remote-signature')
+            )
+            AND NOT EXISTS (
+                SELECT FROM multipart_uploads u
+                WHERE p_proof = 'older' AND u.bucket = p_held.bucket AND u.object_key = p_held.object_key
+                    AND u.created_at < p_held.dead_at + interval '1 hour'
+                    AND (
+                        u.state NOT IN ('completed', 'aborted')
+                        OR u.expires_at > p_held.issued_at - interval '1 hour'
+                    )
+            )
+        ));
 $$;

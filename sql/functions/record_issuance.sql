@@ -116,10 +116,12 @@ BEGIN
     );
     IF p_reserves AND p_amount > 0 THEN
         INSERT INTO reservations (
-            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+            issuance_id, quota_id, holder, period_start, amount, issued_at, policy_seq, principal, matched_principal,
+            grant_id, credential_id, delivery, action, bucket, object_key, dead_at, check_at
         )
         VALUES (
-            p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key,
+            p_id, p_quota_id, p_holder, v_start, p_amount, v_now, p_position_seq, p_principal, p_matched_principal,
+            p_grant_id, p_credential_id, p_delivery, p_action, p_bucket, p_object_key,
             -- By the later of both clocks.
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))

@@ -251,10 +251,12 @@ BEGIN
     END IF;
     IF v_reserves THEN
         INSERT INTO reservations (
-            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+            issuance_id, quota_id, holder, period_start, amount, issued_at, policy_seq, principal, matched_principal,
+            grant_id, credential_id, delivery, action, bucket, object_key, dead_at, check_at
         )
         SELECT p_ids[i], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
-            p_buckets[i], p_object_keys[i], d.dead_at, d.dead_at
+            v_now, p_position_seqs[p_item_positions[i]], p_principals[i], p_matched_principals[i], p_grant_ids[i],
+            p_credential_ids[i], p_deliveries[i], p_actions[i], p_buckets[i], p_object_keys[i], d.dead_at, d.dead_at
         FROM generate_series(1, cardinality(p_ids)) AS i
         CROSS JOIN LATERAL generate_series(p_charge_ends[i] + 1, p_charge_ends[i + 1]) AS c
         CROSS JOIN LATERAL (SELECT p_charge_slots[c] AS slot) s

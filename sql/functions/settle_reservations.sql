@@ -29,7 +29,7 @@ BEGIN
         FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
     ),
     mine AS MATERIALIZED (
-        SELECT r.issuance_id, r.quota_id, r.bucket, r.dead_at, f.proof, f.is_final
+        SELECT r.issuance_id, r.quota_id, r.policy_seq, r.bucket, r.credential_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
         ORDER BY r.issuance_id, r.quota_id
@@ -37,17 +37,8 @@ BEGIN
     ),
     -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
     -- its own.
-    decisions AS MATERIALIZED (
-        SELECT i.policy_seq, i.credential_id, m.bucket
-        FROM mine m
-        CROSS JOIN LATERAL (
-            SELECT i.policy_seq, i.credential_id
-            FROM issuances i
-            WHERE i.id = m.issuance_id AND i.issued_at > m.dead_at - interval '8 days'
-                AND i.issued_at < m.dead_at + interval '1 day'
-            OFFSET 0
-        ) i
-        WHERE m.is_final AND m.proof IS NOT NULL
+    decisions AS (
+        SELECT m.policy_seq, m.bucket, m.credential_id FROM mine m WHERE m.is_final AND m.proof IS NOT NULL
     ),
     scopes AS (
         SELECT 'buckets' AS scope
@@ -82,9 +73,7 @@ BEGIN
         RETURNING r.quota_id, r.holder, r.period_start,
             CASE
                 WHEN m.proof IN ('absent', 'older', 'left-out')
-                    AND can_give_back(
-                        r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof, c.scopes, c.last_seqs
-                    ) THEN r.amount
+                    AND can_give_back(r, m.proof, c.scopes, c.last_seqs) THEN r.amount
                 ELSE 0
             END AS amount
     ),

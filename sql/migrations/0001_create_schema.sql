@@ -566,6 +566,14 @@ CREATE TABLE reservations (
     holder text COLLATE "C" NOT NULL,
     period_start timestamptz NOT NULL,
     amount bigint NOT NULL,
+    issued_at timestamptz NOT NULL,
+    policy_seq bigint NOT NULL,
+    principal text COLLATE "C" NOT NULL,
+    matched_principal text COLLATE "C" NOT NULL,
+    grant_id uuid NOT NULL,
+    credential_id uuid NOT NULL,
+    delivery text NOT NULL,
+    action text NOT NULL,
     bucket text COLLATE "C" NOT NULL,
     object_key text COLLATE "C" NOT NULL,
     dead_at timestamptz NOT NULL,
@@ -578,7 +586,8 @@ CREATE INDEX reservations_check_at_idx ON reservations (check_at);
 CREATE INDEX reservations_quota_id_idx ON reservations (quota_id, period_start, holder);
 
 COMMENT ON TABLE reservations IS
-    'Bytes that an upload may still write. They stay counted until a look at the store proves that they never arrived.';
+    'Bytes that an upload may still write. They stay counted until a look at the store proves that they never arrived. '
+    'The columns that issuances has too are copies: to look up a million rows of the ledger would take ten seconds.';
 COMMENT ON COLUMN reservations.dead_at IS
     'When the credential can no longer be used, by the later of the clocks of gateway and database.';
 COMMENT ON COLUMN reservations.check_at IS 'When to look next; it moves on while the store gives no final answer.';

@@ -48,7 +48,10 @@ struct FilterParameters: Sendable {
     ///
     /// PostgreSQL plans it anew for each set of values. Absent filters then drop out, and days out of range are not
     /// opened. If a prefix contains the first two segments of its keys, an index on these finds the rows.
-    var condition: String {
+    var condition: String { "\(conditionWithoutEnd) AND (NOT \(isAlive) OR i.expires_at > now())" }
+
+    /// The same condition, for a row that does not tell when the credential ends.
+    var conditionWithoutEnd: String {
         """
         i.issued_at >= \(from) AND i.issued_at < \(to)
             AND (\(principal)::text IS NULL OR i.principal = \(principal))
@@ -61,7 +64,6 @@ struct FilterParameters: Sendable {
             AND (\(delivery)::text IS NULL OR i.delivery = \(delivery))
             AND (\(grant)::uuid IS NULL OR i.grant_id = \(grant))
             AND (\(credential)::uuid IS NULL OR i.credential_id = \(credential))
-            AND (NOT \(isAlive) OR i.expires_at > now())
         """
     }
 }

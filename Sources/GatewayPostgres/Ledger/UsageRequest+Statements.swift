@@ -185,31 +185,21 @@ extension UsageRequest {
     /// Selects what is told by the ledger even where sums are kept: the bytes that are reserved and not settled, and
     /// the rows in the gaps between the sums.
     ///
-    /// To look up an issuance takes longer than to read twenty reservations, so those of another bucket or user are
-    /// left out first. What a user reserved is held by the user, or by whom a shared quota is for.
+    /// An upload has a reservation for each byte quota that it was charged to, all of the same bytes.
     ///
     /// - Parameters:
-    ///   - dimensions: The dimensions of an issuance `i` by which it is counted.
+    ///   - dimensions: The dimensions of a reservation `i` by which it is counted.
     ///   - columns: The columns from which they are made.
     private static func ledgerParts(_ dimensions: String, columns: String) -> String {
         """
-        SELECT \(start(of: "i.issued_at")), \(dimensions), 0, NULL, NULL, r.amount, NULL
+        SELECT \(start(of: "i.issued_at")), \(dimensions), 0, NULL, NULL, i.amount, NULL
             FROM (
-                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
-                FROM reservations r
-                JOIN quotas q ON q.id = r.quota_id
-                WHERE r.dead_at > \(names.from) - interval '1 hour' AND r.dead_at < \(names.to) + \(LedgerLife.longest)
-                    AND (\(names.filter.bucket)::text IS NULL OR r.bucket = \(names.filter.bucket))
-                    AND (\(names.filter.principal)::text IS NULL OR r.holder = \(names.filter.principal)
-                        OR NOT starts_with(r.holder, 'user:'))
-                GROUP BY r.issuance_id
-            ) r
-            CROSS JOIN LATERAL (
-                SELECT i.issued_at, \(columns)
-                FROM issuances i
-                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - \(LedgerLife.longest) AND i.quota_ids IS NOT NULL
-                    AND i.action <> 'GetObject' AND \(names.filter.condition) AND \(IssuanceFilter.isInside(names.reach))
-                OFFSET 0
+                SELECT DISTINCT ON (i.issuance_id) i.amount, i.issued_at, \(columns)
+                FROM reservations i
+                JOIN quotas q ON q.id = i.quota_id
+                WHERE i.action <> 'GetObject' AND \(names.filter.conditionWithoutEnd)
+                    AND \(IssuanceFilter.isInside(names.reach))
+                ORDER BY i.issuance_id
             ) i
             UNION ALL
             SELECT c.start, \(UsageParameters.columns(of: "c")), c.urls, c.bound, c.reserved, c.unsettled,

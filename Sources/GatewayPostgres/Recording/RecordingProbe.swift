@@ -147,9 +147,11 @@ extension RecordingProbe {
                 'GET', '', '', now(), '' WHERE false
         )
         INSERT INTO reservations (
-            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+            issuance_id, quota_id, holder, period_start, amount, issued_at, policy_seq, principal, matched_principal,
+            grant_id, credential_id, delivery, action, bucket, object_key, dead_at, check_at
         )
-        SELECT gen_random_uuid(), gen_random_uuid(), '', now(), 1, '', '', now(), now() WHERE false
+        SELECT gen_random_uuid(), gen_random_uuid(), '', now(), 1, now(), 0, '*', '*', gen_random_uuid(), gen_random_uuid(),
+            '', '', '', '', now(), now() WHERE false
         """)
 
     /// Writes a row to the ledger and rolls it back. Also writes a temporary file of about a megabyte, which needs room

@@ -15,8 +15,8 @@ extension ReservationSweeper {
         /// Seconds for which the store could tell what became of it: as ``overdue``, but for a part since its upload
         /// expired, because the upload may have ended only then.
         let waited: Double
-        /// When the upload was permitted; `nil` if the ledger no longer knows.
-        let permittedAt: Date?
+        /// When the upload was permitted.
+        let permittedAt: Date
         /// When the URL died.
         let deadAt: Date
         /// The part of a multipart upload that the reservation is for. The store cannot be asked for a part by the key.
@@ -47,7 +47,7 @@ extension ReservationSweeper {
 
         /// Returns what landed: an object that was made during the upload's time, and so may have arrived by it.
         func landing(_ look: StoreLook, tolerance: TimeInterval) -> Finding.Outcome? {
-            guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
+            guard let object = look.object, let modifiedAt = object.modifiedAt,
                 modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
                 modifiedAt <= deadAt.addingTimeInterval(UploadOverrun.slack)
             else { return nil }
@@ -102,22 +102,17 @@ extension ReservationSweeper {
             SET check_at = statement_timestamp() - make_interval(secs => $1::float8 + $4 - $5)
             FROM due d
             WHERE r.issuance_id = d.issuance_id AND r.quota_id = d.quota_id
-            RETURNING r.issuance_id, r.quota_id, r.bucket, r.object_key, r.amount, r.dead_at
+            RETURNING r.issuance_id, r.quota_id, r.bucket, r.object_key, r.amount, r.issued_at, r.dead_at
         )
         SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
             date_part('epoch', clock_timestamp() - r.dead_at) - s.overrun,
-            date_part('epoch', clock_timestamp() - greatest(r.dead_at, u.expires_at)) - s.overrun, i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
+            date_part('epoch', clock_timestamp() - greatest(r.dead_at, u.expires_at)) - s.overrun,
+            r.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
             u.may_be_complete OR p.part_number = ANY (u.part_numbers), CASE WHEN u.state = 'aborted' THEN u.id END
         FROM taken r
         CROSS JOIN LATERAL (SELECT $1 + $4 + r.amount / \(UploadOverrun.leastRate)::float8 AS overrun) s
         LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
         LEFT JOIN multipart_uploads u ON u.id = p.upload_id
-        LEFT JOIN LATERAL (
-            SELECT i.issued_at FROM issuances i
-            WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - \(LedgerLife.longest)
-                AND i.issued_at < r.dead_at + interval '1 day'
-            LIMIT 1
-        ) i ON true
         """
     ) {
         [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference, $0.lease, Array($0.buckets)]

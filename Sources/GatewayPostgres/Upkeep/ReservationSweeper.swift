@@ -170,8 +170,7 @@ extension ReservationSweeper {
         case .left: return Finding(reservation: reservation, proof: reservation.part?.proof, isFinal: true)
         case .discarded, .none:
             // This program may no longer accept the key of the row. Then it cannot ask about it.
-            let isAskable =
-                reservation.part != nil || reservation.permittedAt != nil && (try? ObjectKey(reservation.key)) != nil
+            let isAskable = reservation.part != nil || (try? ObjectKey(reservation.key)) != nil
             let isAsked = isAskable && reservation.waited < Self.utmostPatience.seconds
             return isAsked ? nil : Finding(reservation: reservation, isFinal: true)
         }
@@ -204,14 +203,14 @@ extension ReservationSweeper {
 
     private func look(at reservation: Reservation) async throws(StoreFailure) -> Finding {
         var finding = Finding(reservation: reservation, isFinal: true)
-        guard let permittedAt = reservation.permittedAt, let key = try? ObjectKey(reservation.key),
-            let bucket = try? BucketName(reservation.bucket), let look = try await verifier.look(at: key, in: bucket)
+        guard let key = try? ObjectKey(reservation.key), let bucket = try? BucketName(reservation.bucket),
+            let look = try await verifier.look(at: key, in: bucket)
         else { return finding }
         // Without the store's clock, neither its timestamps nor the death of its links can be judged.
         guard let difference = look.clockDifference, difference <= clock.maxDifference else {
             throw .unclear("the store's clock differs, or the answer has no time")
         }
-        finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
+        finding.proof = look.proof(against: reservation.permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
         finding.outcome =
             finding.proof == nil ? reservation.landing(look, tolerance: clock.maxDifference + 1) : .absent
         return finding

@@ -2,7 +2,7 @@
 
 /** An error that the gateway described (RFC 9457), or that kept it from answering (`Unreachable`). */
 export class Problem extends Error {
-  constructor(document, { status = 0, requestId, isTraceable = false } = {}) {
+  constructor(document, { status = 0, requestID, isTraceable = false } = {}) {
     super(document.title ?? "The request failed");
     this.name = "Problem";
     this.document = document;
@@ -12,7 +12,7 @@ export class Problem extends Error {
     this.detail = document.detail;
     this.field = document.field;
     this.errors = document.errors;
-    this.requestId = document.requestId ?? requestId;
+    this.requestID = document.requestID ?? requestID;
     /** Whether the person may look at the request's traces. */
     this.isTraceable = isTraceable;
   }
@@ -95,7 +95,7 @@ export class API {
    *   where the operation changes something and takes one.
    * @param {AbortSignal} [call.signal]
    * @param {string} [call.bearer] Another credential than that of the session.
-   * @returns {Promise<{data: *, etag: string|null, status: number, requestId: string|null, location: string|null}>}
+   * @returns {Promise<{data: *, etag: string|null, status: number, requestID: string|null, location: string|null}>}
    */
   async call(id, call = {}) {
     const answer = await this.#send(id, call);
@@ -104,7 +104,7 @@ export class API {
       data,
       etag: answer.headers.get("ETag"),
       status: answer.status,
-      requestId: answer.headers.get("X-Request-Id"),
+      requestID: answer.headers.get("X-Request-Id"),
       location: answer.headers.get("Location"),
     };
   }
@@ -153,7 +153,7 @@ export class API {
       signal?.addEventListener("abort", stop, { once: true });
       request.addEventListener("loadend", () => {
         signal?.removeEventListener("abort", stop);
-        const requestId = request.getResponseHeader("X-Request-Id");
+        const requestID = request.getResponseHeader("X-Request-Id");
         const read = () => {
           try {
             return JSON.parse(request.responseText);
@@ -163,8 +163,8 @@ export class API {
         };
         if (signal?.aborted) reject(signal.reason);
         else if (request.status === 0) reject(unreachable());
-        else if (request.status >= 400) reject(this.#problem(read(), request.status, requestId));
-        else resolve({ data: read(), status: request.status, requestId, etag: request.getResponseHeader("ETag") });
+        else if (request.status >= 400) reject(this.#problem(read(), request.status, requestID));
+        else resolve({ data: read(), status: request.status, requestID, etag: request.getResponseHeader("ETag") });
       });
       request.send(file);
     });
@@ -211,10 +211,10 @@ export class API {
     return /\bjson\b/.test(type) ? answer.json() : answer.text();
   }
 
-  #problem(document, status, requestId, isForeign) {
+  #problem(document, status, requestID, isForeign) {
     const problem = new Problem(
       { title: `The gateway answered with status ${status}`, ...document },
-      { status, requestId, isTraceable: this.may("getRequest") },
+      { status, requestID, isTraceable: this.may("getRequest") },
     );
     if (status === 401 && !isForeign) this.refused(problem);
     return problem;

@@ -128,7 +128,7 @@ export function skeleton(lines = 4) {
  * @param {object} [options] `retry` is called by the button "Try again".
  */
 export function problemBox(error, { retry } = {}) {
-  const id = error?.requestId;
+  const id = error?.requestID;
   return h(
     "div",
     { class: "message bad", role: "alert" },

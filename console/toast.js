@@ -58,7 +58,7 @@ export function toast(text, { tone = "ok", action, seconds = 6, note } = {}) {
 /** Shows an error with its code and request; says nothing if the person only went elsewhere. */
 toast.problem = (error) => {
   if (isAbort(error)) return;
-  const note = [error?.code, error?.requestId ? `request ${error.requestId}` : null].filter(Boolean).join(" · ");
+  const note = [error?.code, error?.requestID ? `request ${error.requestID}` : null].filter(Boolean).join(" · ");
   const parts = [error?.title ?? error?.message ?? "Something went wrong", error?.detail].filter(Boolean);
   toast(parts.join(". ").replace(/\.\. /g, ". "), { tone: "bad", seconds: 12, note });
 };

@@ -69,7 +69,7 @@ public struct Problem: Error, Sendable, Equatable, Codable {
     /// Member of the request that is wrong.
     public var field: String?
     /// Identifies the request in the gateway's log.
-    public var requestId: String?
+    public var requestID: String?
     /// The quota that is used up.
     public var quota: Quota?
 

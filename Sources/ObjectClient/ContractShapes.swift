@@ -158,10 +158,10 @@ struct UploadState: Decodable {
 struct ProtocolRefusal: Decodable {
     var code: String
     var message: String
-    var requestId: String?
+    var requestID: String?
 
     func problem(_ status: Int) -> Problem {
-        Problem(status: status, code: code, detail: message, requestId: requestId)
+        Problem(status: status, code: code, detail: message, requestID: requestID)
     }
 }
 

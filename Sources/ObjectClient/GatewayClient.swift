@@ -106,7 +106,7 @@ public struct GatewayClient: Sendable {
 
     func complete(_ id: String, _ parts: [StoredPart]) async throws(ClientFailure) -> MultipartUpload {
         let list = parts.map { Envelope.CompletedPart(partNumber: $0.partNumber, etag: $0.etag) }
-        return try await call("POST", "/v1/multipart-uploads/\(id)/complete", Envelope.Parts(parts: list))
+        return try await call("POST", "/v1/multipart-uploads/\(id):complete", Envelope.Parts(parts: list))
     }
 
     func confirm(_ id: String) async throws(ClientFailure) -> UploadState {

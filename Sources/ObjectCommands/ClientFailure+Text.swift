@@ -25,7 +25,7 @@ extension ClientFailure {
             var lines = ["error: \(problem.code) (\(problem.status)): \(problem.detail ?? problem.title ?? "")"]
             if let field = problem.field { lines.append("  field: \(field)") }
             if let seconds { lines.append("  ask again after: \(seconds) s") }
-            if let id = problem.requestId { lines.append("  request id: \(id)") }
+            if let id = problem.requestID { lines.append("  request id: \(id)") }
             return lines
         case .store(let refusal, _):
             let code = refusal.code.isEmpty ? "no code" : refusal.code
@@ -56,7 +56,7 @@ extension ClientFailure {
         var detail: String
         var status: Int?
         var field: String?
-        var requestId: String?
+        var requestID: String?
         var retryAfter: Int?
     }
 
@@ -72,7 +72,7 @@ extension ClientFailure {
         case .gateway(let problem, let seconds):
             Told(
                 code: problem.code, detail: problem.detail ?? problem.title ?? "", status: problem.status,
-                field: problem.field, requestId: problem.requestId, retryAfter: seconds)
+                field: problem.field, requestID: problem.requestID, retryAfter: seconds)
         case .store(let refusal, let seconds):
             Told(
                 code: refusal.code.isEmpty ? "StoreRefused" : refusal.code, detail: refusal.message,

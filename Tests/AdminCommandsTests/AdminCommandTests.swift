@@ -137,7 +137,7 @@ import Testing
     @Test func `a refusal names code, detail, members and the request, and each kind has its exit status`() throws {
         let problem = try ContractValue(
             json: Array(
-                #"{"status":409,"code":"Conflict","detail":"In use.\u001b[0m","field":"x","requestId":"r-1"}"#.utf8))
+                #"{"status":409,"code":"Conflict","detail":"In use.\u001b[0m","field":"x","requestID":"r-1"}"#.utf8))
         let failure = AdminFailure.refused(status: 409, problem: problem)
         let message = failure.message(on: nil)
         #expect(message == "error: Conflict (409): In use.\\u{1b}[0m\n  field: x\n  request id: r-1")

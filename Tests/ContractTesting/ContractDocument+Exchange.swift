@@ -84,7 +84,7 @@ extension ContractDocument {
         if type == "application/problem+json", value.status?.integer != exchange.status {
             flaws.append("the problem's status is \(value.status ?? .null)")
         }
-        if let id = value.requestId, type == "application/problem+json", id.text != exchange["X-Request-Id"] {
+        if let id = value.requestID, type == "application/problem+json", id.text != exchange["X-Request-Id"] {
             flaws.append("the problem's request id is another than the header's")
         }
         return flaws

@@ -421,7 +421,7 @@ import Testing
             inside: [Inside { _ in Call(target: "/admin/v1/denials") }],
             outside: [Outside(200) { _ in Call(target: "/admin/v1/denials?principal=user:\(mark)") }], showsPlace: false
         ),
-        "GET /admin/v1/requests/{requestId}": .closed,
+        "GET /admin/v1/requests/{requestID}": .closed,
         "GET /admin/v1/tickets": .closed,
         "POST /admin/v1/tickets:revoke": .closed,
         "GET /admin/v1/tickets/{id}": .closed,
@@ -504,7 +504,7 @@ import Testing
             .replacing("{group}", with: ids.isEmpty ? "group:none" : "group:\(mark)")
             .replacing("{member}", with: ids.isEmpty ? "user:none" : "user:team-a.bob")
             .replacing("{principal}", with: ids.isEmpty ? "user:none" : "user:\(mark)")
-            .replacing("{requestId}", with: "00000000-request")
+            .replacing("{requestID}", with: "00000000-request")
     }
 
     private static func body(of operation: ContractDocument.Operation) throws -> JSON? {
@@ -585,7 +585,7 @@ import Testing
         for (caller, isAdmin) in [(admin, true), (auditor, false)] {
             let (answer, target, changes) = try await send(caller)
             let note: Comment = "\(operation.name) \(target) as \(isAdmin ? "admin" : "auditor"): \(answer.text)"
-            let visible = answer.text.replacing(/"(detail|requestId)":"[^"]*"/, with: "")
+            let visible = answer.text.replacing(/"(detail|requestID)":"[^"]*"/, with: "")
             #expect(!visible.contains(mark), note)
             for token in answer.text.matches(of: /"nextPageToken":"([^"]*)"/) {
                 let place = try #require(Base64URL.decode(token.1.utf8), note)

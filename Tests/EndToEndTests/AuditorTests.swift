@@ -178,11 +178,11 @@ import Testing
             #expect(
                 lines.compactMap { $0["operation"].text }.joined(separator: " ") == "delete reset update update create")
             #expect(lines.allSatisfy { $0["actor"].text == "user:bootstrap-admin" && $0["changedAt"].text != nil })
-            #expect(lines[3]["requestId"].text == patched["X-Request-Id"])
+            #expect(lines[3]["requestID"].text == patched["X-Request-Id"])
             #expect(lines[3]["before"]["limit"].integer == 5 && lines[3]["after"]["limit"].integer == 6)
             #expect(lines[4]["before"] == .null && lines[0]["after"] == .null)
             let request = try #require(patched["X-Request-Id"])
-            let found = try await auditor.client.call("GET", "/admin/v1/audit?requestId=\(request)")
+            let found = try await auditor.client.call("GET", "/admin/v1/audit?requestID=\(request)")
             #expect(found.json["items"].items.count == 1)
             let export = try await auditor.client.call("GET", "/admin/v1/audit:export?kind=Quota")
             #expect(export.text.split(separator: "\n").count == 5)

@@ -131,7 +131,7 @@ import Testing
         #expect(try await state(bench, id) == "issued")
         #expect(try await confirm(bench, try #require(result["id"].text)).status == 409)
         let list: JSON = ["parts": [["partNumber": 1, "etag": "\(tag)"]]]
-        #expect(try await client.call("POST", "\(upload)/complete", list).status == 200)
+        #expect(try await client.call("POST", "\(upload):complete", list).status == 200)
         let found = try await confirm(bench, id)
         #expect(found.json["state"] == "landed" && found.json["size"] == .number(Self.body.count), "\(found.text)")
     }

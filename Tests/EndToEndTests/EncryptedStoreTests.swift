@@ -68,7 +68,7 @@ import Testing
             let uploaded = try await part.use(Self.body)
             try #require(uploaded.status == 200, "\(uploaded.text)")
             let list: JSON = ["parts": [["partNumber": 1, "etag": "\(try #require(uploaded["ETag"]))"]]]
-            let done = try await client.call("POST", "\(upload)/complete", list)
+            let done = try await client.call("POST", "\(upload):complete", list)
             #expect(done.status == 200 && done.json["state"] == "completed", "\(done.text)")
             try await Self.expectEncrypted(name, Self.body, bench, key)
         }

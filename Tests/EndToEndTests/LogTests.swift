@@ -114,7 +114,7 @@ import Testing
             let audit = try await site.admin.call("GET", "/admin/v1/audit?pageSize=100").json["items"].items
             var seen = 0
             for entry in audit {
-                let id = try #require(entry["requestId"].text)
+                let id = try #require(entry["requestID"].text)
                 func line() -> Substring? {
                     site.log.split(separator: "\n").first { $0.contains(id) && $0.contains("Request answered") }
                 }

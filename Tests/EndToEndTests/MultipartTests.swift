@@ -63,7 +63,7 @@ import Testing
         let bodies = [Self.bytes(1), Self.bytes(2), Self.bytes(3)]
         let list = try await put(bench, upload, bodies)
         for _ in 0..<2 {
-            let done = try await bench.user.client.call("POST", "\(upload)/complete", list)
+            let done = try await bench.user.client.call("POST", "\(upload):complete", list)
             try #require(done.status == 200, "\(done.text)")
             #expect(done.json["state"] == "completed")
         }
@@ -118,7 +118,7 @@ import Testing
         let refused = try await bob.client.call("GET", "\(upload)/parts")
         #expect(refused.status == 403 && refused.code == "AccessDenied", "\(refused.text)")
         try await bench.deployment.grant(["PutObject"], to: bob.principal, in: bench.bucket)
-        let done = try await bob.client.call("POST", "\(upload)/complete", ["parts": list])
+        let done = try await bob.client.call("POST", "\(upload):complete", ["parts": list])
         #expect(done.status == 200 && expected["parts"].items.count == 3, "\(done.text)")
         #expect(try await bob.client.call("GET", "\(upload)/parts").status == 409)
     }
@@ -154,9 +154,9 @@ import Testing
         let body = Array("the only part".utf8)
         let list = try await put(bench, upload, [body])
         let wrong: JSON = ["parts": [["partNumber": 1, "etag": "00000000000000000000000000000000"]]]
-        let refused = try await bench.user.client.call("POST", "\(upload)/complete", wrong)
+        let refused = try await bench.user.client.call("POST", "\(upload):complete", wrong)
         #expect(refused.status == 400 && refused.json["field"] == "parts", "\(refused.text)")
-        let done = try await bench.user.client.call("POST", "\(upload)/complete", list)
+        let done = try await bench.user.client.call("POST", "\(upload):complete", list)
         #expect(done.status == 200, "\(done.text)")
     }
 
@@ -181,7 +181,7 @@ import Testing
         let refused = try await bob.client.call("POST", "\(upload)/parts", wish)
         #expect(refused.json["results"].items.first?["status"] == 403)
         let list: JSON = ["parts": [["partNumber": 1, "etag": "\(try #require(uploaded["ETag"]))"]]]
-        #expect(try await bob.client.call("POST", "\(upload)/complete", list).status == 403)
+        #expect(try await bob.client.call("POST", "\(upload):complete", list).status == 403)
         #expect(try await bob.client.call("DELETE", upload).status == 204)
     }
 
@@ -286,7 +286,7 @@ import Testing
         let list = try await put(bench, upload, [Self.bytes(1), Array("the last one".utf8)])
         let client = bench.user.client
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<8 { group.addTask { try await client.call("POST", "\(upload)/complete", list) } }
+            for _ in 0..<8 { group.addTask { try await client.call("POST", "\(upload):complete", list) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.map(\.status) == Array(repeating: 200, count: 8), "\(answers.map(\.text))")

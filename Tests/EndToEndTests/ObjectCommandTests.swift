@@ -435,7 +435,7 @@ import Testing
     ) async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         let proxy = try FaultyProxy(to: bench.user.client.port) { line, earlier in
-            let isFirst = line.contains("/complete ") && !earlier.contains { $0.contains("/complete ") }
+            let isFirst = line.contains(":complete ") && !earlier.contains { $0.contains(":complete ") }
             return isFirst ? .hideAnswer(504) : .pass
         }
         defer { proxy.close() }
@@ -472,7 +472,7 @@ import Testing
     @Test func `an upload that turns out to be completed is not given up, and is over`() async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         let proxy = try FaultyProxy(to: bench.user.client.port) { line, _ in
-            line.contains("/complete ") ? .hideAnswer(504) : .pass
+            line.contains(":complete ") ? .hideAnswer(504) : .pass
         }
         defer { proxy.close() }
         let key = bench.freshKey("over.bin")
@@ -850,7 +850,7 @@ import Testing
         }
         let json = try await run(bench, folder, ["put", "x.txt", "no-such-bucket/x", "--json"])
         let error = try JSON(Array(json.errors.utf8))["error"]
-        #expect(error["code"] == "AccessDenied" && error["status"] == 403 && error["requestId"].text != nil)
+        #expect(error["code"] == "AccessDenied" && error["status"] == 403 && error["requestID"].text != nil)
         let wrong = try await run(bench, folder, ["share", "x", "--json"])
         #expect(try JSON(Array(wrong.errors.utf8))["error"]["code"] == "CommandLine" && wrong.status == 64)
         #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })

@@ -117,7 +117,7 @@ struct ProtocolClientTests {
             try await bench.setProtocols([])
             let closed = try await bare.call("GET", "/companion/\(ticket)/s3/params?filename=a.txt")
             #expect(closed.status == 403 && closed.code == "AccessDenied")
-            let requestID = try #require(closed.json["requestId"].text)
+            let requestID = try #require(closed.json["requestID"].text)
             let row = try await bench.deployment.admin.call("GET", "/admin/v1/requests/\(requestID)")
             #expect(row.text.contains("protocolClosed") && row.text.contains("uppy-companion"), "\(row.text)")
         }

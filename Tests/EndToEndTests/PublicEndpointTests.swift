@@ -95,7 +95,7 @@ import Testing
                 let sent = try await link.use([UInt8](repeating: 7, count: number == 1 ? 5 << 20 : 5))
                 tags.append(["partNumber": .number(number), "etag": "\(try #require(sent["ETag"], "\(sent.text)"))"])
             }
-            let completed = try await client.call("POST", "\(path)/complete", ["parts": .array(tags)])
+            let completed = try await client.call("POST", "\(path):complete", ["parts": .array(tags)])
             #expect(completed.json["state"] == "completed", "\(completed.text)")
 
             for (query, front) in [("", places.hosted), ("?endpoint=internal", places.other)] {

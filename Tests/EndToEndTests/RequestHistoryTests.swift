@@ -20,7 +20,7 @@ import Testing
 
         let refused = try await user.ask(.upload("a/hidden-name", to: "history-bucket"))
         #expect(refused.status == 403)
-        let id = try #require(refused.json["requestId"].text)
+        let id = try #require(refused.json["requestID"].text)
         let found = try await history(id)
         let row = try #require(found["refusals"].items.first)
         #expect(row["reason"].text == "conditionFailed" && row["subject"].text == "contentTypes")
@@ -37,7 +37,7 @@ import Testing
         let stranger = try await site.client(token: "sluice_historystrng_\(String(repeating: "B", count: 43))").call(
             "GET", "/v1/access")
         #expect(stranger.status == 401)
-        let denials = try await history(try #require(stranger.json["requestId"].text))["refusals"].items
+        let denials = try await history(try #require(stranger.json["requestID"].text))["refusals"].items
         let denied = try #require(denials.first)
         #expect(denied["code"].text == "Unauthenticated" && denied["sourceAddress"].text == "127.0.0.1")
 

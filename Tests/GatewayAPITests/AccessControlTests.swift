@@ -62,7 +62,7 @@ struct AccessControlTests {
         let route = Self.routes[index]
         let expected: String? =
             switch route.template {
-            case _ where !route.access.isOfAdmins, "/admin/v1/requests/{requestId}": nil
+            case _ where !route.access.isOfAdmins, "/admin/v1/requests/{requestID}": nil
             case "/admin/v1/groups/{group}/members" where route.method == .get: nil
             case let path where path.contains("/members"): "group:staff/user:alice"
             case let path where path.contains("{bucket}"): "photos"
@@ -208,8 +208,8 @@ struct AccessControlTests {
             guard case .collect = route.bodyPlan else { continue }
             let head = RequestHead(method: route.method, target: path(route))
             let others = [
-                "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216,
-                "/simulate": 1_048_576, "/lfs/{bucket}/{path}": 262_144, "/events/s3": 2_097_152,
+                "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":complete": 2_097_152,
+                ":apply": 16_777_216, "/simulate": 1_048_576, "/lfs/{bucket}/{path}": 262_144, "/events/s3": 2_097_152,
                 "/events/oss": 2_097_152, "/aws/sts": 16_384, "/aws/sts/": 16_384,
             ]
             let takesBody = [.post, .put, .patch].contains(route.method)

@@ -164,7 +164,7 @@ struct EdgeTests {
             gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: .time), of: late))
         #expect(own.status == 200 && told.status == 503)
         #expect(own.headers[.requestID] != nil && told.headers[.requestID] == own.headers[.requestID])
-        #expect(told.string("requestId") == own.headers[.requestID])
+        #expect(told.string("requestID") == own.headers[.requestID])
     }
 
     @Test func `a late answer counts as what the caller got instead, once`() async {

@@ -133,7 +133,7 @@ struct MultipartUploadTests {
         {
             gateway.uploads.failure.withLock { $0 = failure }
             let answer = await gateway.send(
-                .post, Self.path + "/complete", token: "user-token", headers: headers, json: json)
+                .post, Self.path + ":complete", token: "user-token", headers: headers, json: json)
             #expect(answer.status == status, "\(answer.text)")
         }
     }
@@ -143,7 +143,7 @@ struct MultipartUploadTests {
         let gateway = TestGateway()
         func complete(_ etag: String) async -> TestAnswer {
             await gateway.send(
-                .post, Self.path + "/complete", token: "user-token",
+                .post, Self.path + ":complete", token: "user-token",
                 json: #"{"parts":[{"partNumber":1,"etag":"\#(etag)"}]}"#)
         }
         gateway.uploads.failure.withLock { $0 = .unavailable(retryAfter: 5) }
@@ -179,12 +179,12 @@ struct MultipartUploadTests {
         let gateway = TestGateway()
         let json = #"{"parts":[{"partNumber":1,"etag":"\"5eb63bbbe01eeed093cb22bb8f5acdc3\""}]}"#
         for _ in 0..<2 {
-            let answer = await gateway.send(.post, Self.path + "/complete", token: "user-token", json: json)
+            let answer = await gateway.send(.post, Self.path + ":complete", token: "user-token", json: json)
             #expect(answer.status == 200 && answer.string("state") == "completed", "\(answer.text)")
         }
         #expect(gateway.ledger.proposals.withLock { $0.map(\.method) } == ["POST"])
         let other = await gateway.send(
-            .post, Self.path + "/complete", token: "user-token", json: #"{"parts":[{"partNumber":1,"etag":"b"}]}"#)
+            .post, Self.path + ":complete", token: "user-token", json: #"{"parts":[{"partNumber":1,"etag":"b"}]}"#)
         #expect(other.status == 409)
         #expect(await gateway.send(.delete, Self.path, token: "user-token").status == 409)
         let parts = await gateway.send(

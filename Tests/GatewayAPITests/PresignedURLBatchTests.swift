@@ -31,7 +31,7 @@ struct PresignedURLBatchTests {
             results.map { $0["code"] as? String } == [nil, "AccessDenied", "InvalidArgument", "InvalidArgument", nil])
         #expect(results.map { $0["field"] as? String } == [nil, nil, "colour", "body", nil])
         let requestID = answer.headers[.requestID]
-        #expect(results[1]["requestId"] as? String == requestID)
+        #expect(results[1]["requestID"] as? String == requestID)
         let key = try #require(results[0]["key"] as? String)
         #expect(key.hasPrefix("uploads/") && key.hasSuffix(".png") && key.utf8.count == 48)
         #expect((results[0]["url"] as? String)?.hasPrefix("https://store.example/photos/\(key)?") == true)

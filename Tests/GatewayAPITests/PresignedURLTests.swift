@@ -130,7 +130,7 @@ struct PresignedURLTests {
                 #expect(!answer.text.contains("57P03"))
                 let line = try #require(gateway.requestLog.requests.withLock { $0.last })
                 #expect(line.cause?.description == cause.description)
-                #expect(line.id == answer.string("requestId"))
+                #expect(line.id == answer.string("requestID"))
             }
         }
     }

@@ -56,7 +56,7 @@ struct ProblemTests {
         // Answers and counts of denials have the code of the error; pages, and series of metrics, that of the kind.
         #expect(error.code == code && (problem.kind.code == code || problem.kind == .notFound))
         #expect(answer.string("type") == "/problems/" + type)
-        #expect(answer.string("requestId") == "r1")
+        #expect(answer.string("requestID") == "r1")
         #expect(answer.string("title")?.isEmpty == false)
         #expect(answer.headers[.contentType] == "application/problem+json")
         #expect(answer.headers[.cacheControl] == "no-store")
@@ -105,7 +105,7 @@ struct ProblemTests {
         #expect(answer.status == failure.status.code)
         #expect(answer.string("code") == code)
         #expect(answer.headers[.requestID]?.isEmpty == false)
-        #expect(answer.string("requestId") == answer.headers[.requestID])
+        #expect(answer.string("requestID") == answer.headers[.requestID])
     }
 
     @Test("any other error is 500 without detail; its type is in the log, its text is not")

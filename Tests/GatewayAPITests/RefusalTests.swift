@@ -18,7 +18,7 @@ import Testing
     /// The one refusal that was kept of an answer. Checks that the log line has its reason.
     private func kept(_ answer: TestAnswer, in gateway: TestGateway) throws -> RefusalRecord {
         let id = try #require(answer.headers[.requestID])
-        #expect(answer.string("requestId") == id)
+        #expect(answer.string("requestID") == id)
         let rows = gateway.refusals.rows.withLock { $0.filter { $0.requestID == id } }
         let line = try #require(gateway.requestLog.requests.withLock { $0.last { $0.id == id } })
         #expect(rows.count == 1 && line.refusals == rows.map(\.note))
@@ -155,7 +155,7 @@ import Testing
             let answer = await gateway.send(
                 .post, Self.path, token: "user-token",
                 json: #"{"action":"GetObject","bucket":"\#(bucket)","key":"\#(key)"}"#)
-            let id = answer.string("requestId") ?? ""
+            let id = answer.string("requestID") ?? ""
             return (answer.text.replacing(id, with: ""), try kept(answer, in: gateway))
         }
         let denied = try await ask("photos", "uploads/a", StubPolicy(effect: .deny))
@@ -227,7 +227,7 @@ import Testing
         let gateway = TestGateway()
         let refused = await gateway.send(
             .post, Self.path, token: "user-token", json: #"{"action":"GetObject","bucket":"photos","key":"private/a"}"#)
-        let id = try #require(refused.string("requestId"))
+        let id = try #require(refused.string("requestID"))
         for token in ["auditor-token", "admin-token"] {
             let found = await gateway.send(.get, "/admin/v1/requests/\(id)", token: token)
             #expect(found.status == 200)
@@ -257,7 +257,7 @@ import Testing
         }
         for id in ["short", String(repeating: "a", count: 65), "a%20b-c-d-e"] {
             let answer = await gateway.send(.get, "/admin/v1/requests/\(id)", token: "auditor-token")
-            #expect(answer.status == 400 && answer.string("field") == "requestId", "\(id)")
+            #expect(answer.status == 400 && answer.string("field") == "requestID", "\(id)")
         }
     }
 }

@@ -49,7 +49,7 @@ struct SessionEndpointTests {
             ("/v1/sts/oss?bucket=nosuch", "user-token", 403, "AccessDenied"),
             ("/v1/sts/oss?bucket=photos&actions=Delete", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/oss?bucket=photos&actions=", "user-token", 400, "InvalidArgument"),
-            ("/v1/sts/oss?bucket=photos&durationSeconds=x", "user-token", 400, "InvalidArgument"),
+            ("/v1/sts/oss?bucket=photos&expiresIn=x", "user-token", 400, "InvalidArgument"),
             ("/distribute-token.json?ticket=x", nil, 401, "Unauthenticated"),
             ("/distribute-token.json?ticket=sluicet_aaaaaaaaaaaa_\(String(repeating: "A", count: 43))", nil, 401, ""),
         ]
@@ -107,7 +107,7 @@ struct SessionEndpointTests {
         let gateway = TestGateway()
         let answer = await gateway.send(
             .post, "/v1/sts", token: "user-token",
-            json: #"{"bucket":"photos","prefix":"","actions":["oss:PutObject"],"durationSeconds":900}"#)
+            json: #"{"bucket":"photos","prefix":"","actions":["oss:PutObject"],"expiresIn":900}"#)
         #expect(answer.status == 201, "\(answer.text)")
         #expect(answer.string("endpoint") == "https://store.example")
         #expect(answer.string("expiresAt") == "2030-03-17T18:01:40Z")

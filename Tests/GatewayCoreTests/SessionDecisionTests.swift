@@ -176,7 +176,7 @@ struct SessionDecisionTests {
         let asked = try Fixture.sessionGrant(6, until: Fixture.now.addingTimeInterval(1030))
         #expect(try decided(request(duration: 930), [asked]).permit.duration == 930)
         for duration in [0, 899, 43_201] {
-            #expect(refusedField { try request(duration: duration) } == "durationSeconds")
+            #expect(refusedField { try request(duration: duration) } == "expiresIn")
         }
     }
 

@@ -262,7 +262,7 @@ import LibCrypto
         let all = ["delete Grant", "update Grant", "create Grant", "create Bucket", "create StorageCredential"]
         #expect(try await found([:]) == all)
         #expect(try await found(["actor": "user:eve"]) == [all[0], all[2]])
-        #expect(try await found(["requestId": "request-7", "kind": "Grant"]) == [all[1]])
+        #expect(try await found(["requestID": "request-7", "kind": "Grant"]) == [all[1]])
         #expect(try await found(["resourceID": grant.row.id.lowercaseText]) == Array(all[...2]))
         #expect(try await found(["operation": "create", "kind": "Bucket"]) == [all[3]])
         #expect(try await found(["from": "2100-01-01T00:00:00Z"]).isEmpty)

@@ -247,7 +247,7 @@ export class SluiceError extends Error {
   title?: string;
   type?: string;
   /** Identifies the request in the gateway's log. */
-  requestId?: string;
+  requestID?: string;
   /** Member of the request that is wrong. */
   field?: string;
   /** Condition of the grant that does not hold. */

@@ -651,7 +651,7 @@ export class Sluice {
   }
 
   completeParts(id, parts, { signal } = {}) {
-    return this.#call("POST", `/v1/multipart-uploads/${id}/complete`, { parts }, signal);
+    return this.#call("POST", `/v1/multipart-uploads/${id}:complete`, { parts }, signal);
   }
 
   async abortParts(id, { signal } = {}) {

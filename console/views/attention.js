@@ -104,8 +104,8 @@ export async function attention(page, { quotas, gateways, backlog, uploads }) {
   ];
 }
 
-function failureText({ title, message, requestId }) {
-  return [title ?? message, requestId].filter(Boolean).map(visible).join(" · ");
+function failureText({ title, message, requestID }) {
+  return [title ?? message, requestID].filter(Boolean).map(visible).join(" · ");
 }
 
 function newsItem({ tone, title, text, href }) {
@@ -272,7 +272,7 @@ async function testBuckets(page) {
         tone: "bad",
         isTest: true,
         title: ["Bucket ", code(bucket.name), " cannot be tested"],
-        text: [error.code, error.requestId].filter(Boolean).map(visible).join(" · "),
+        text: [error.code, error.requestID].filter(Boolean).map(visible).join(" · "),
         href,
       });
     }

@@ -33,7 +33,7 @@ function showList(page) {
       page.may("getRequest") && {
         label: "The request",
         icon: "terminal",
-        href: address("requests", {}, [row.requestId]),
+        href: address("requests", {}, [row.requestID]),
       },
       undoable(page, row).call && { label: "Undo", icon: "refresh", run: () => undo(page, row) },
     ],
@@ -79,7 +79,7 @@ function operations(page) {
 }
 
 async function showChange(page, request, id) {
-  const query = { requestId: request, pageSize: 1000 };
+  const query = { requestID: request, pageSize: 1000 };
   const find = (rows) => rows.find((row) => row.id === id);
   const pages = page.pages("listAudit", { query });
   const rows = await pages.next();
@@ -121,7 +121,7 @@ async function showChange(page, request, id) {
           href: address("audit", { kind: record.kind, resourceID: record.resourceID }),
         }),
         page.may("getRequest")
-          ? button("The request", { icon: "terminal", href: address("requests", {}, [record.requestId]) })
+          ? button("The request", { icon: "terminal", href: address("requests", {}, [record.requestID]) })
           : null,
       ],
     }),
@@ -161,7 +161,7 @@ async function showChange(page, request, id) {
               ? h("a", { href: address(view, {}, [record.resourceID]) }, code(record.resourceID))
               : code(record.resourceID),
           ],
-          ["Request", page.link("getRequest", address("requests", {}, [record.requestId]), code(record.requestId))],
+          ["Request", page.link("getRequest", address("requests", {}, [record.requestID]), code(record.requestID))],
         ]),
       ),
     ),

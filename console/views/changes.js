@@ -45,13 +45,13 @@ export const pathOf = (record) =>
   (kinds[record.kind]?.path ?? ((id) => ({ id })))(record.resourceID, record.after ?? record.before);
 
 /** Returns where a change is shown. The row is in it, because a request may have changed many. */
-export const changeAddress = ({ requestId, id, resourceID }) => address("audit", { resourceID }, [requestId, id]);
+export const changeAddress = ({ requestID, id, resourceID }) => address("audit", { resourceID }, [requestID, id]);
 
 /** Returns columns for changes. */
 export function changeColumns(page) {
   return columnsOf(page.contract, "listAudit", {
     show: ["changedAt", "actor", "operation", "resourceID", "changes"],
-    hide: ["credential", "requestId", "id"],
+    hide: ["credential", "requestID", "id"],
     omit: ["kind", "before", "after"],
     titles: { changedAt: "When", actor: "Who", operation: "What", resourceID: "Row", changes: "Difference" },
     cells: {
@@ -66,7 +66,7 @@ export function changeColumns(page) {
         ),
       resourceID: rowName,
       changes: (row) => summary(page, row),
-      requestId: (row) => page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId)),
+      requestID: (row) => page.link("getRequest", address("requests", {}, [row.requestID]), code(row.requestID)),
     },
   }).map((column) => (column.name === "changes" ? { ...column, sort: null, grow: true } : column));
 }

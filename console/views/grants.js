@@ -332,7 +332,7 @@ function historyCard(page, id) {
           name: "request",
           title: "Request",
           cell: (row) =>
-            page.link("getRequest", address("requests", {}, [row.requestId]), shortID(row.requestId)),
+            page.link("getRequest", address("requests", {}, [row.requestID]), shortID(row.requestID)),
         },
       ],
       empty: { title: "No change is recorded", icon: "audit" },

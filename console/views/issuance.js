@@ -64,7 +64,7 @@ export async function showIssuance(page, id) {
             })
           : null,
         page.may("getRequest")
-          ? button("The request", { icon: "terminal", href: address("requests", {}, [row.requestId]) })
+          ? button("The request", { icon: "terminal", href: address("requests", {}, [row.requestID]) })
           : null,
         moreMenu([
           {
@@ -109,7 +109,7 @@ export async function showIssuance(page, id) {
         {},
         facts([
           ["Identifier", h("span", {}, code(row.id), " ", copyButton(row.id, "Copy the identifier"))],
-          ["Request", page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId))],
+          ["Request", page.link("getRequest", address("requests", {}, [row.requestID]), code(row.requestID))],
           ["Grant", h("span", {}, grantLink(row.grantID), " for ", principal(row.matchedPrincipal))],
           [
             "Credential",
@@ -159,7 +159,7 @@ const named = [
   "contentType",
   "contentMD5",
   "contentLength",
-  "requestId",
+  "requestID",
   "policySequence",
   "charges",
 ];

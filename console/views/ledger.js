@@ -34,7 +34,7 @@ export function issuanceColumns(page) {
       "credentialID",
       "method",
       "contentMD5",
-      "requestId",
+      "requestID",
       "policySequence",
       "id",
     ],
@@ -53,7 +53,7 @@ export function issuanceColumns(page) {
         ),
       delivery: (row) => h("span", { class: "nowrap" }, row.delivery),
       expiresAt: lifeBadge,
-      requestId: (row) => page.link("getRequest", address("requests", {}, [row.requestId]), code(row.requestId)),
+      requestID: (row) => page.link("getRequest", address("requests", {}, [row.requestID]), code(row.requestID)),
       grantID: (row) => grantLink(row.grantID),
     },
   });
@@ -90,7 +90,7 @@ function showList(page) {
       page.may("getRequest") && {
         label: "The request",
         icon: "terminal",
-        href: address("requests", {}, [row.requestId]),
+        href: address("requests", {}, [row.requestID]),
       },
       page.may("reviewAccess") && {
         label: "Who may reach the object",

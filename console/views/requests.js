@@ -23,7 +23,7 @@ export async function open(page) {
   page.title("Request");
   let data;
   try {
-    ({ data } = await page.call("getRequest", { path: { requestId: id }, query: { from, to } }));
+    ({ data } = await page.call("getRequest", { path: { requestID: id }, query: { from, to } }));
   } catch (error) {
     if (isAbort(error)) throw error;
     return [head, form, problemBox(error)];

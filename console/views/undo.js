@@ -225,7 +225,7 @@ export async function undo(page, record) {
     },
   );
   if (!done) return;
-  const id = done.answer.requestId;
-  toast("Undone", { action: id ? { label: "Show", run: () => go(address("audit", { requestId: id })) } : undefined });
+  const id = done.answer.requestID;
+  toast("Undone", { action: id ? { label: "Show", run: () => go(address("audit", { requestID: id })) } : undefined });
   if (page.path.length === 0) page.go(page.here(), { replace: true });
 }

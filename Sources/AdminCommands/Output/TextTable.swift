@@ -15,7 +15,7 @@ enum TextTable {
         "issuances": ["id", "issuedAt", "principal", "bucket", "key", "actions", "delivery", "expiresAt"],
         "tickets": ["id", "principal", "bucket", "prefix", "actions", "maxUses", "expiresAt"],
         "multipart-uploads": ["id", "principal", "bucket", "key", "state", "contentLength", "expiresAt"],
-        "audit": ["changedAt", "actor", "operation", "kind", "resourceID", "requestId"],
+        "audit": ["changedAt", "actor", "operation", "kind", "resourceID", "requestID"],
         "gateways": ["id", "version", "startedAt", "lastSeenAt", "live", "clockAheadMilliseconds", "masterKeyIDs"],
     ]
 

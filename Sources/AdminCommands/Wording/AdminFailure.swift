@@ -80,7 +80,7 @@ enum AdminFailure: Error, Sendable {
         case .refused(let status, let problem, let advice, let option):
             let code = problem["code"]?.text ?? RemoteGateway.unknownAnswerCode
             var lines = ["\(code) (\(status)): \(problem["detail"]?.text ?? problem["title"]?.text ?? "")"]
-            var known: Set<String> = ["type", "title", "status", "detail", "code", "requestId"]
+            var known: Set<String> = ["type", "title", "status", "detail", "code", "requestID"]
             if let option {
                 known.insert("field")
                 lines.append("  option: --\(option)")
@@ -88,7 +88,7 @@ enum AdminFailure: Error, Sendable {
             for member in problem.members where !known.contains(member.name) {
                 lines.append("  \(member.name): \(member.value.cell)")
             }
-            if let id = problem["requestId"]?.text { lines.append("  request id: \(id)") }
+            if let id = problem["requestID"]?.text { lines.append("  request id: \(id)") }
             if let advice { lines.append("  " + advice) }
             return lines
         }

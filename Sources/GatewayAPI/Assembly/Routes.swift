@@ -56,7 +56,7 @@ struct Routes {
                 maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts
             ).issuing(),
             Route(
-                .post, "/v1/multipart-uploads/{id}/complete", .user,
+                .post, "/v1/multipart-uploads/{id}:complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete
             ).readingPolicyFirst(),
             Route(.post, "/v1/issuances/{id}:confirm", .user, uploads.confirm).readingPolicyFirst(),
@@ -204,7 +204,7 @@ struct Routes {
             Route(.get, "/admin/v1/usage", .auditor, usage.usage).delegated(),
             Route(.get, "/admin/v1/denials", .auditor, usage.denials).delegated(),
             Route(.get, "/admin/v1/settling-backlog", .auditor, usage.settlingBacklog),
-            Route(.get, "/admin/v1/requests/{requestId}", .auditor, requests.get),
+            Route(.get, "/admin/v1/requests/{requestID}", .auditor, requests.get),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),

@@ -28,7 +28,7 @@ enum DocsGuide {
             id: "errors", title: "Errors",
             text: """
                 Every error is an `application/problem+json` document (RFC 9457). Decide by `code`, which is stable, and
-                show `detail` to people. `type` is the address of a page that says what to do. `requestId` identifies
+                show `detail` to people. `type` is the address of a page that says what to do. `requestID` identifies
                 the line in the log, as the field `X-Request-Id` of every answer does. Repeat a request that was
                 answered with 429 or 503 after `Retry-After` seconds, and others only once something has changed.
                 """),

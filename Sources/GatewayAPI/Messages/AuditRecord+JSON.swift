@@ -8,7 +8,7 @@ extension AuditRecord {
         json.member("changedAt", at)
         json.member("actor", actor)
         json.member("credential", credential)
-        json.member("requestId", requestID)
+        json.member("requestID", requestID)
         json.member("operation", operation)
         json.member("kind", kind)
         json.member("resourceID", GroupMember.shown(resourceID))

@@ -20,7 +20,7 @@ extension RecordedIssuance {
         json.member("contentType", contentType)
         json.member("contentMD5", contentMD5.map { Base64.encode($0) })
         if let contentLength { json.member("contentLength", contentLength) }
-        json.member("requestId", requestID)
+        json.member("requestID", requestID)
         json.member("policySequence", policySequence)
         json.name("charges")
         json.array(charges) { json, charge in

@@ -40,7 +40,7 @@ struct Problem: Sendable {
             json.member("status", kind.status.code)
             json.member("detail", detail)
             json.member("code", code)
-            json.member("requestId", requestID)
+            json.member("requestID", requestID)
             for member in members {
                 json.name(member.name)
                 json.value(member.value)

@@ -45,7 +45,7 @@ public struct AuditRecord: Sendable, Equatable {
 
 /// Reads the audit log.
 public protocol AuditReader: Sendable {
-    /// Reads a page of changes, newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestId`, `from`
+    /// Reads a page of changes, newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestID`, `from`
     /// and `to`. The last two limit the time of the change; `from` is inclusive, `to` exclusive.
     ///
     /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.

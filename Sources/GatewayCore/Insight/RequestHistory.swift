@@ -40,7 +40,7 @@ public struct RequestHistory: Sendable {
         var found: [RecordedIssuance] = []
         if let period { found = try await issuances.issuances(ofRequest: id, from: period.from, to: period.to) }
         let changes = try await audit.changes(
-            ListQuery(filters: ["requestId": id], pageSize: RequestTraces.maxRows))
+            ListQuery(filters: ["requestID": id], pageSize: RequestTraces.maxRows))
         return RequestTraces(
             requestID: id, from: period?.from, to: period?.to, refusals: kept, issuances: found,
             changes: changes.items)

@@ -52,7 +52,7 @@ public struct SessionRequest: Sendable, Equatable {
         }
         self.actions = actions
         if let duration, !(SessionRole.durations ~= duration) {
-            throw .invalidArgument(field: "durationSeconds", reason: "The duration must be 900 to 43,200 seconds.")
+            throw .invalidArgument(field: "expiresIn", reason: "The duration must be 900 to 43,200 seconds.")
         }
         self.duration = duration
         self.leastLife = leastLife

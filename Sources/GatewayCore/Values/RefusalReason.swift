@@ -1,4 +1,4 @@
-/// Why a request was refused, in one word. Operators see it in the log and with `GET /admin/v1/requests/{requestId}`;
+/// Why a request was refused, in one word. Operators see it in the log and with `GET /admin/v1/requests/{requestID}`;
 /// callers never do.
 public enum RefusalReason: String, Sendable, CaseIterable {
     // The credential.

@@ -53,7 +53,7 @@ enum AuditTable {
     static let listing = PagedList(
         name: "Audit",
         filters: [
-            .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"),
+            .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"),
             .instant("from"), .instant("to"),
         ],
         order: [.uuid("id")], isNarrowed: true)

@@ -44,8 +44,8 @@ struct AWSCredentialsTests {
             ("/v1/sts/aws/photos//", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?actions=Fly", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?actions=", "user-token", 400, "InvalidArgument"),
-            ("/v1/sts/aws/photos/uploads/?durationSeconds=899", "user-token", 400, "InvalidArgument"),
-            ("/v1/sts/aws/photos/uploads/?durationSeconds=x", "user-token", 400, "InvalidArgument"),
+            ("/v1/sts/aws/photos/uploads/?expiresIn=899", "user-token", 400, "InvalidArgument"),
+            ("/v1/sts/aws/photos/uploads/?expiresIn=x", "user-token", 400, "InvalidArgument"),
             ("/v1/sts/aws/photos/uploads/?bucket=photos", "user-token", 400, "InvalidArgument"),
         ]
         for (path, authorization, status, code) in cases {
@@ -54,7 +54,7 @@ struct AWSCredentialsTests {
             let answer = await TestGateway().send(.get, path, headers: headers)
             #expect(answer.status == status, "\(path) \(authorization ?? "-"): \(answer.text)")
             #expect(answer.string("code") == code && answer.string("message")?.isEmpty == false, "\(answer.text)")
-            #expect(Set(answer.json.keys) == ["code", "message", "requestId"])
+            #expect(Set(answer.json.keys) == ["code", "message", "requestID"])
         }
     }
 
@@ -117,7 +117,7 @@ struct AWSCredentialsTests {
         #expect(await assume(Self.form(["DurationSeconds": "\(seconds)"]), gateway).status == 200)
         let container = TestGateway()
         let answer = await container.send(
-            .get, "\(path)?durationSeconds=\(seconds)", headers: [.authorization: "user-token"])
+            .get, "\(path)?expiresIn=\(seconds)", headers: [.authorization: "user-token"])
         #expect(answer.status == 200, "\(answer.text)")
         for gateway in [gateway, container] {
             #expect(gateway.opener.orders.withLock { $0.first?.duration } == seconds)

@@ -298,7 +298,7 @@ struct CompanionTests {
         for (bench, path, status, code) in cases {
             let answer = await bench.send(.get, path)
             #expect(answer.status == status && answer.string("code") == code, "\(path): \(answer.text)")
-            #expect(answer.string("message")?.isEmpty == false && answer.string("requestId") != nil)
+            #expect(answer.string("message")?.isEmpty == false && answer.string("requestID") != nil)
         }
         for path in [
             "/companion/x/s3/params", "/companion/sluicet_aaaaaaaaaaaa_\(String(repeating: "A", count: 43))/s3/sts",

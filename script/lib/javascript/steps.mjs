@@ -135,7 +135,7 @@ const steps = {
     const error = await refused(client.upload(new Blob(["x"]), target));
     expect(error instanceof kit.module.SluiceError && error.source === "gateway", "class", String(error));
     expect(error.code === "AccessDenied" && error.status === 403, "code and status", error.code, error.status);
-    expect(error.message === "Access denied" && error.requestId.length > 30, "title", error);
+    expect(error.message === "Access denied" && error.requestID.length > 30, "title", error);
     const wrong = await refused(client.upload(new Blob(["x"]), { ...target, key: "/x" }));
     expect(wrong.field === "key" && wrong.message === wrong.detail && wrong.detail.length > 10, "detail", wrong);
     expect(!error.mayPass, "a refusal is final");

@@ -25,7 +25,7 @@ def plan(made):
     made.front.plan, made.front.happened = [
         {"kind": "lose", "method": "POST", "path": "/v1/multipart-uploads"},
         {"kind": "answer", "method": "POST", "path": "/parts", "status": 503, "cors": True, "retryAfter": 1},
-        {"kind": "lose", "method": "POST", "path": "/complete"}], []
+        {"kind": "lose", "method": "POST", "path": ":complete"}], []
     return made.store.bytes.get("PUT", 0)
 
 

@@ -33,7 +33,7 @@ export async function all(file: File): Promise<number> {
   });
   console.log(prefix);
   for (const one of await client.batch([{ action: "GetObject", bucket: "b", key: "k" }])) {
-    if (one instanceof SluiceError) console.log(one.code === "AccessDenied", one.status, one.detail, one.requestId);
+    if (one instanceof SluiceError) console.log(one.code === "AccessDenied", one.status, one.detail, one.requestID);
     else console.log(one.url);
   }
   const form: Form = await client.form({ bucket: "b", key: "k", contentTypes: ["image/png"], maxBytes: 1 });

@@ -85,7 +85,7 @@ extension WeekVisitor {
         // Some give up.
         guard dice.chance(0.85) else { return }
         let sent = try (1...parts).map { try UploadedPart(number: $0, etag: Self.etag) }
-        let done = try await ask("/v1/multipart-uploads/{id}/complete", visit) { () async throws(GatewayError) in
+        let done = try await ask("/v1/multipart-uploads/{id}:complete", visit) { () async throws(GatewayError) in
             try await gateway.multipartUploads.complete(started.id, parts: sent, in: context)
         }
         guard let done else { return }

@@ -6,7 +6,7 @@ import StrictJSON
 /// `/admin/v1/audit`: who changed what, and when.
 struct AuditEndpoints: Sendable {
     private static let filters: [ListFilter] = [
-        .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"), .instant("from"),
+        .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"), .instant("from"),
         .instant("to"),
     ]
 

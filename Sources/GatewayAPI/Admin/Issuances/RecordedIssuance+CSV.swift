@@ -8,7 +8,7 @@ extension RecordedIssuance: ExportedRow {
 
     static let columns = [
         "id", "issuedAt", "expiresAt", "delivery", "principal", "matchedPrincipal", "grantID", "credentialID",
-        "actions", "method", "bucket", "key", "contentType", "contentMD5", "contentLength", "requestId",
+        "actions", "method", "bucket", "key", "contentType", "contentMD5", "contentLength", "requestID",
         "policySequence",
     ]
 

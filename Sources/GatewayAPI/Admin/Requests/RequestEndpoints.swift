@@ -6,14 +6,14 @@ import HTTPTypes
 struct RequestEndpoints: Sendable {
     let useCase: RequestHistory
 
-    /// `GET /admin/v1/requests/{requestId}`. An identifier without traces is not an error: the answer says since when
+    /// `GET /admin/v1/requests/{requestID}`. An identifier without traces is not an error: the answer says since when
     /// refusals are kept, and whether sampling dropped some at the time.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["from", "to"])
         let id = request.parameter(0)
         guard RequestID.isValid(id) else {
             throw GatewayError.invalidArgument(
-                field: "requestId",
+                field: "requestID",
                 reason: "An identifier has 8 to 64 of the characters A-Z, a-z, 0-9, '-', '_' and '.'.")
         }
         let traces = try await useCase.traces(

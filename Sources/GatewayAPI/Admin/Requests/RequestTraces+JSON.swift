@@ -5,7 +5,7 @@ import StrictJSON
 extension RequestTraces {
     /// Writes the members of the answer.
     func write(to json: inout JSONWriter) {
-        json.member("requestId", requestID)
+        json.member("requestID", requestID)
         json.member("from", from)
         json.member("to", to)
         json.name("refusals")

@@ -13,10 +13,10 @@ struct ContainerCredentialsEndpoints: Sendable {
 
     /// Issues credentials.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["actions", "durationSeconds"])
+        try request.allowQuery(["actions", "expiresIn"])
         let (bucket, prefix) = try SessionPlace.parts(of: request.parameter(0))
         let wanted = try SessionRequest.ofSDK(
-            bucket, prefix, actions: request.actions("actions"), duration: request.seconds("durationSeconds"))
+            bucket, prefix, actions: request.actions("actions"), duration: request.seconds("expiresIn"))
         let issued = try await useCase.issue(wanted, in: request.context(of: caller, opensSession: true))
         let credential = issued.credential
         var response = ServerResponse.json(.ok) { json in
@@ -39,7 +39,7 @@ struct ContainerCredentialsEndpoints: Sendable {
         var response = ServerResponse.json(problem.kind.status) { json in
             json.member("code", problem.code)
             json.member("message", problem.detail ?? problem.kind.title)
-            json.member("requestId", requestID)
+            json.member("requestID", requestID)
         }
         problem.addHeaders(to: &response)
         return response

@@ -194,7 +194,7 @@ struct CompanionEndpoints: Sendable {
         var response = ServerResponse.json(problem.kind.status) { json in
             json.member("message", problem.detail ?? problem.kind.title)
             json.member("code", problem.code)
-            json.member("requestId", requestID)
+            json.member("requestID", requestID)
         }
         problem.addHeaders(to: &response)
         return response

@@ -16,7 +16,7 @@ struct SessionEndpoints: Sendable {
             bucket: try body.required(
                 "bucket", body.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }),
             prefix: try body.string("prefix") ?? "", actions: try body.actions("actions"),
-            duration: try body.integer("durationSeconds").map { Int(clamping: $0) })
+            duration: try body.integer("expiresIn").map { Int(clamping: $0) })
         try body.end()
         let issued = try await issue(wanted, request, caller)
         var response = ServerResponse.json(.created) { issued.write(to: &$0) }
@@ -40,13 +40,13 @@ struct SessionEndpoints: Sendable {
                 bucket: ticket.bucket, prefix: ticket.prefix.rawValue, actions: ticket.actions, duration: nil,
                 leastLife: SessionRequest.leastLifeForSDKs, acceptsLess: true)
         }
-        try request.allowQuery(["bucket", "prefix", "actions", "durationSeconds"])
+        try request.allowQuery(["bucket", "prefix", "actions", "expiresIn"])
         guard let bucket = try request.query("bucket") else {
             throw .invalidArgument(field: "bucket", reason: "The parameter is required.")
         }
         return try SessionRequest(
             bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: request.actions("actions"),
-            duration: request.seconds("durationSeconds"), leastLife: SessionRequest.leastLifeForSDKs, acceptsLess: true)
+            duration: request.seconds("expiresIn"), leastLife: SessionRequest.leastLifeForSDKs, acceptsLess: true)
     }
 
     private func issue(

@@ -56,7 +56,7 @@ struct MatrixRequest {
             json = ["parts": [part]]
             json?["expiresIn"] = world.expiresIn
         case .complete:
-            (method, path) = (.post, "\(upload)/\(id)/complete")
+            (method, path) = (.post, "\(upload)/\(id):complete")
             json = ["parts": [["partNumber": 1, "etag": "e1"] as [String: Any]]]
         case .redirect: (method, path) = (.get, "/v1/objects/\(bucket)/\(Self.key)")
         case .session:
@@ -184,7 +184,7 @@ struct MatrixOutcome {
 
     private static func plain(_ item: [String: Any], _ answer: TestAnswer) -> String {
         var members = item
-        for name in ["requestId", "request_id"] { members[name] = nil }
+        for name in ["requestID", "request_id"] { members[name] = nil }
         let json = try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
         let text = members.isEmpty ? answer.text : String(decoding: json ?? Data(), as: UTF8.self)
         return "\(answer.status) " + text.replacing(/<RequestId>.*<\/RequestId>/, with: "")

@@ -153,7 +153,7 @@ public final class Sluice: Sendable {
     ///   - parts: the entity tags of all parts, without quotes, by number from 1 on.
     public func completeParts(_ id: String, _ parts: [Int: String]) async throws -> PartsUpload {
         let list = parts.sorted { $0.key < $1.key }.map { PartTag(partNumber: $0.key, etag: $0.value) }
-        return try await call("POST", "/v1/multipart-uploads/\(id)/complete", ["parts": list])
+        return try await call("POST", "/v1/multipart-uploads/\(id):complete", ["parts": list])
     }
 
     /// Aborts an upload in parts, and discards them at the store. Doing so again changes nothing.

@@ -97,7 +97,7 @@ extension SluiceError {
         self.init(.gateway, ErrorCode(problem.code ?? "HTTP\(status)"), status: status, detail: problem.detail)
         title = problem.title
         type = problem.type
-        requestID = problem.requestId
+        requestID = problem.requestID
         field = problem.field
         condition = problem.condition
         quota = problem.quota
@@ -140,7 +140,7 @@ struct Problem: Decodable {
     var status: Int?
     var detail: String?
     var code: String?
-    var requestId: String?
+    var requestID: String?
     var field: String?
     var condition: String?
     var quota: SluiceError.Quota?

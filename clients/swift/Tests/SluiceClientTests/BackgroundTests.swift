@@ -256,7 +256,7 @@ extension RunningTests {
     @Test("the system may suspend the app once the uploads whose parts have arrived are completed")
     func backgroundDelivered() async throws {
         try await withDirectory { directory in
-            try await plan(world.gateway, Fault(kind: "delay", path: "/complete", seconds: 1))
+            try await plan(world.gateway, Fault(kind: "delay", path: ":complete", seconds: 1))
             let uploads = uploads(directory)
             let id = try await uploads.start(
                 file: world.file("one.bin"), to: .init(bucket: world.bucket, key: "\(world.folder)background7"))

@@ -4,17 +4,20 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import Synchronization
 import Testing
 
 extension BucketProbeTests {
     /// A CDN in front of a store. It checks what a test lets it check, takes no notice of parameters that are not its
     /// own, and hands them to the store or drops them. The store obeys those of Alibaba OSS, and the object is no
-    /// image. Misuse gets the answer of `trouble`, if there is one.
+    /// image. Misuse gets the answer of `trouble`, if there is one. A cache has what was read once, whatever parameters
+    /// come later.
     private static func cdn(
-        _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool,
+        _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool, caches: Bool,
         trouble: ServerResponse?
     ) -> TestPeer {
-        TestPeer { request in
+        let cached = Mutex<Set<String>>([])
+        return TestPeer { request in
             if request.method == .put {
                 if let trouble { return trouble }
                 return allowsUploads ? store.answer(request, body) : .bytes("", status: .methodNotAllowed)
@@ -27,20 +30,21 @@ extension BucketProbeTests {
             let isAlive = (fields.last.flatMap { TimeInterval($0) } ?? 0) >= Date().timeIntervalSince1970
             if let trouble, !isSigned || !isAlive || target.count == 2 { return trouble }
             guard !checks || isSigned && isAlive else { return .bytes("", status: .forbidden) }
-            if passesParameters, target.count == 2 { return .error("InvalidArgument", 400) }
+            let isCached = caches && cached.withLock { !$0.insert(sides[0]).inserted }
+            if passesParameters, target.count == 2, !isCached { return .error("InvalidArgument", 400) }
             return store.answer(request, body)
         }
     }
 
     private func validate(
         checks: Bool, allowsUploads: Bool = false, secret: String = "shared-secret", passesParameters: Bool = false,
-        dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4, trouble: ServerResponse? = nil
+        caches: Bool = false, dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4, trouble: ServerResponse? = nil
     ) async throws -> [BucketValidation.Finding] {
         let store = ProbedStore()
         let peer = TestPeer { store.answer($0, Self.body) }
         let cdn = Self.cdn(
             store, secret: "shared-secret", checks: checks, allowsUploads: allowsUploads,
-            passesParameters: passesParameters, trouble: trouble)
+            passesParameters: passesParameters, caches: caches, trouble: trouble)
         let credential = StorageCredential(
             id: UUID(), name: "cdn", accessKeyID: "main", secretAccessKey: Secret(secret), createdAt: .distantPast)
         let validation = try await peer.serve { origin in
@@ -88,10 +92,13 @@ extension BucketProbeTests {
     /// What is known of a CDN that parameters may pass: what it does, what the row says, and where the bucket is.
     struct ParameterCase: Sendable, CustomTestStringConvertible {
         var passes: Bool
+        var caches: Bool
         var drops: Bool?
         var isAtOSS: Bool
 
-        var testDescription: String { "passes \(passes), 'dropsParameters' \(drops as Any), at OSS \(isAtOSS)" }
+        var testDescription: String {
+            "passes \(passes), caches \(caches), 'dropsParameters' \(drops as Any), at OSS \(isAtOSS)"
+        }
 
         /// Links exist where the row says that the network drops parameters, and everywhere but at OSS.
         var outcome: BucketValidation.Outcome {
@@ -101,7 +108,9 @@ extension BucketProbeTests {
 
         static let all = [true, false].flatMap { passes in
             [nil, true, false].flatMap { drops in
-                [true, false].map { Self(passes: passes, drops: drops, isAtOSS: $0) }
+                [true, false].flatMap { caches in
+                    [true, false].map { Self(passes: passes, caches: caches, drops: drops, isAtOSS: $0) }
+                }
             }
         }
     }
@@ -109,7 +118,7 @@ extension BucketProbeTests {
     @Test("finds out whether parameters that a link does not name reach OSS", arguments: ParameterCase.all)
     func addedParameters(_ given: ParameterCase) async throws {
         let found = try await validate(
-            checks: true, passesParameters: given.passes, dropsParameters: given.drops,
+            checks: true, passesParameters: given.passes, caches: given.caches, dropsParameters: given.drops,
             scheme: given.isAtOSS ? .ossV4 : .awsV4)
         #expect(found.dropLast().allSatisfy { $0.outcome == .passed })
         let last = try #require(found.last)

@@ -117,7 +117,24 @@ struct SessionCacheTests {
         }
     }
 
-    /// The service may ignore the requested duration, and equal orders may have to end at different times.
+    /// The service may ignore the requested duration. Its clock may be ahead by a minute.
+    @Test func `a session that lives longer than ordered is nobody's`() async throws {
+        let life = Mutex(43_200.0)
+        let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(life.withLock { $0 })) }
+        let cache = SessionCache(opener: opener, now: { Fixture.now })
+        for seconds in [43_200, 961] {
+            life.withLock { $0 = Double(seconds) }
+            await #expect(throws: GatewayError.unavailable(retryAfter: 60)) {
+                try await cache.session(order(duration: 900), endingBy: nil)
+            }
+            #expect(cache.count == 0)
+        }
+        life.withLock { $0 = 960 }
+        _ = try await cache.session(order(duration: 900), endingBy: nil)
+        #expect(cache.count == 1)
+    }
+
+    /// Equal orders may have to end at different times.
     @Test(arguments: [true, false])
     func `a session that ends too late for who opened it, or who waited for it, is the other's`(
         waiterIsBound: Bool
@@ -134,7 +151,7 @@ struct SessionCacheTests {
                 looks.withLock { $0 += 1 }
                 return Fixture.now
             })
-        let order = try order(duration: 900)
+        let order = try order()
         @Sendable func gets(until end: Date?) async -> Bool {
             (try? await cache.session(order, endingBy: end)) != nil
         }
@@ -191,7 +208,7 @@ struct SessionCacheTests {
     @Test("are opened within a budget, and kept within a bound")
     func budget() async throws {
         let clock = SharedClock()
-        let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(7200)) }
+        let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(3600)) }
         let cache = SessionCache(opener: opener, limits: .init(maxSessions: 2, maxPerSecond: 3), now: { clock.now })
         for number in 0..<3 { _ = try await cache.session(order(for: "user:\(number)"), endingBy: nil) }
         #expect(cache.count == 2)

@@ -42,9 +42,23 @@ extension ProbeRound {
             timeout: timeout)
         noteTrial(upload)
         note(.uploadByLink, upload, endpoint: name, isAsHoped: isRefused)
-        guard place.linksTakeParameters else { return }
-        // The probe object is no image, so OSS refuses to tell its size. All others take no notice.
-        let added = await ask(.extended("GET", by: "x-oss-process=image%2Finfo"), .get, at: place, timeout: timeout)
+        if place.linksTakeParameters { await tryParameters(at: place, name) }
+    }
+
+    /// Reads another object by a link with a parameter of Alibaba OSS added. The CDN must not have seen it: a cache may
+    /// ignore parameters that the CDN hands to the store.
+    private mutating func tryParameters(at place: Bucket, _ name: PublicEndpoint.Name) async {
+        guard let key = try? ObjectKey(validation.probeKey.rawValue + "-added") else { return }
+        let written = await upload(headers(of: body), as: key)
+        var added: Reply?
+        if written.isDone {
+            // The object is no image, so OSS refuses to tell its size. All others take no notice.
+            added = await ask(
+                .extended("GET", by: "x-oss-process=image%2Finfo"), .get, of: key, at: place,
+                timeout: BucketProbe.endpointTimeout)
+        }
+        await remove(key, writtenBy: written)
+        guard let added else { return skip(.addedParameter, endpoint: name) }
         let body = body
         note(.addedParameter, added, endpoint: name) {
             $0.status == 200 && $0.body == body && !place.passesParametersToOSS

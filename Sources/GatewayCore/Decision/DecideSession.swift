@@ -70,8 +70,6 @@ public func decideSession(
 }
 
 extension SessionBuilder {
-    /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
-    private static let leeway: TimeInterval = 60
     private static let step = 300
     /// What SDKs need. It is a step of its own, before the shortest life.
     private static let lifeForSDKs = SessionRequest.leastLifeForSDKs + SessionRequest.freshness
@@ -83,7 +81,7 @@ extension SessionBuilder {
             (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
         let duration = min(wanted, longest)
         guard let end = limits.compactMap(\.notAfter).min(),
-            case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
+            case let left = end.timeIntervalSince(circumstances.now) - SessionOrder.leeway, left < TimeInterval(duration)
         else { return (duration, limits.compactMap(\.notAfter).min()) }
         // Rounded down to steps, so that callers who ask shortly after one another can share a session.
         let rounded = Int(left) / Self.step * Self.step
@@ -95,7 +93,7 @@ extension SessionBuilder {
         let conditions = grant.conditions
         let least = SessionRole.durations.lowerBound
         if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
-        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {
+        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + SessionOrder.leeway {
             return .notEnforceable(reason: Self.lifeReason)
         }
         let binds =

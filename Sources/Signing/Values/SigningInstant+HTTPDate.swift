@@ -21,7 +21,8 @@ extension SigningInstant {
         self.init(localDate: text.utf8.dropLast(4))
     }
 
-    /// Reads the same format with `GMT` at the end or, as old clients write it, the offset of a time zone: `+0900`.
+    /// Reads the same format with `GMT` at the end or, as old clients write it, the offset of a time zone: `+0900`. No
+    /// zone is less than an hour off, and stores written in Go take `+0023` for the name of one that is not off at all.
     init?(zonedDate text: String) {
         if let instant = SigningInstant(httpDate: text) {
             self = instant
@@ -30,6 +31,7 @@ extension SigningInstant {
         let zone = Array(text.utf8.suffix(6))
         guard text.utf8.count == 31, zone[0] == UInt8(ascii: " "), "+-".utf8.contains(zone[1]),
             let hours = Self.number(zone[2..<4]), let minutes = Self.number(zone[4..<6]), hours <= 14, minutes < 60,
+            hours > 0 || minutes == 0,
             let local = SigningInstant(localDate: text.utf8.dropLast(6)),
             case let offset = (hours * 60 + minutes) * 60,
             let instant = local.advanced(bySeconds: zone[1] == UInt8(ascii: "+") ? -offset : offset)

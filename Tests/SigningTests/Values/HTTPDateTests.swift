@@ -37,7 +37,7 @@ struct HTTPDateTests {
     @Test(arguments: [
         "", "Sun, 06 Nov 1994 08:49:37 0900", "Sun, 06 Nov 1994 08:49:37 +9900", "Sun, 06 Nov 1994 08:49:37 +0960",
         "Sun, 06 Nov 1994 08:49:37 +09:00", "Sun, 06 Nov 1994 08:49:37 +0a00", "Thu, 01 Jan 1970 00:00:00 +0100",
-        "Sun, 06 Nov 1994 08:49:37 --000",
+        "Sun, 06 Nov 1994 08:49:37 --000", "Sun, 06 Nov 1994 08:49:37 +0001", "Sun, 06 Nov 1994 08:49:37 -0023",
     ])
     func noOtherZoneIsRead(text: String) {
         #expect(SigningInstant(zonedDate: text) == nil)

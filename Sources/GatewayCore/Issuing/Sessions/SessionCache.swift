@@ -122,7 +122,6 @@ public final class SessionCache: Sendable {
         _ result: Result<SessionCredential, GatewayError>, for life: Life
     ) throws(GatewayError) -> SessionCredential {
         let session = try result.get()
-        // The service's clock is wrong, or the service ignored the requested duration.
         guard life.isGood(session, at: now()) else {
             throw .unavailable(
                 retryAfter: 60, cause: "the session that the service opened ends too early or too late")
@@ -151,9 +150,18 @@ public final class SessionCache: Sendable {
         }
     }
 
+    /// Opens a session. Nobody gets one that lives longer than ordered: the service ignored the duration, or its clock
+    /// is ahead.
     private func outcome(of order: SessionOrder) async -> Result<SessionCredential, GatewayError> {
         do throws(GatewayError) {
-            return .success(try await opener.open(order))
+            let session = try await opener.open(order)
+            let life = session.expiresAt.timeIntervalSince(now())
+            guard life <= TimeInterval(order.duration) + SessionOrder.leeway else {
+                throw .unavailable(
+                    retryAfter: 60,
+                    cause: "the session that the service opened ends in \(Int(life)) seconds instead of \(order.duration)")
+            }
+            return .success(session)
         } catch {
             return .failure(error)
         }

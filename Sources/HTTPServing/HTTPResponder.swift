@@ -1,5 +1,3 @@
-public import HTTPTypes
-
 /// Answers the requests of an HTTP server: one asynchronous function from request to response, and two that the server
 /// calls on the way.
 ///
@@ -81,80 +79,4 @@ public enum BodyPlan: Sendable, Equatable {
     /// The server passes the body on as it arrives, with back-pressure. A body above the limit ends the stream with an
     /// error. The answer may have its own deadline instead of the server's.
     case stream(maxBytes: Int64, answerDeadline: Duration? = nil)
-}
-
-/// A request as the server received it. It is a class, because every part that answers it holds a reference.
-public final class ServerRequest: Sendable {
-    /// Method, target and header fields.
-    public let head: RequestHead
-    /// The body, as requested by ``HTTPResponder/begin(_:)``.
-    public let body: RequestBody
-    /// Numeric IP address of the socket's peer, for example `127.0.0.1` or `::1`.
-    public let remoteAddress: String
-    /// The context of the request's ``RequestPlan``; `nil` if ``HTTPResponder/begin(_:)`` was not called.
-    public let context: (any AnyObject & Sendable)?
-
-    /// Creates a request.
-    public init(
-        head: RequestHead, body: RequestBody = .collected([]), remoteAddress: String = "127.0.0.1",
-        context: (any AnyObject & Sendable)? = nil
-    ) {
-        self.head = head
-        self.body = body
-        self.remoteAddress = remoteAddress
-        self.context = context
-    }
-}
-
-/// A response.
-public struct ServerResponse: Sendable {
-    /// Status and header fields.
-    public var head: ResponseHead
-    /// The body after the head.
-    public var body: ResponseBody
-
-    /// Creates a response.
-    public init(head: ResponseHead, body: ResponseBody = .bytes([])) {
-        self.head = head
-        self.body = body
-    }
-}
-
-/// Why the server itself refuses a request.
-public enum ServerFailure: Error, Sendable, Equatable {
-    /// 400: the bytes are not one unambiguous HTTP/1.1 request. The text tells the client why. The connection closes.
-    case badRequest(String)
-    /// 408: the request did not arrive in time.
-    case requestTimeout
-    /// 413: the body is larger than its route permits.
-    case contentTooLarge(maxBytes: Int64)
-    /// 414: the request target is too long.
-    case uriTooLong
-    /// 417: the request has an `Expect` other than `100-continue`.
-    case expectationFailed
-    /// 431: the head is too large for the memory of a connection, of which it may take `maxBytes`.
-    case headerFieldsTooLarge(maxBytes: Int)
-    /// 503: the server lacks a resource that an answer needs. `retryAfter` is in seconds.
-    case unavailable(retryAfter: Int, lacking: Shortage)
-
-    /// The resources that the server can lack. The raw value is a phrase for the log.
-    public enum Shortage: String, Sendable, CaseIterable {
-        case connections = "too many connections are open"
-        case memory = "bodies take all the memory that they may have"
-        case requests = "too many requests are in flight"
-        case time = "the request was not answered by its deadline"
-    }
-
-    /// The status of the response.
-    public var status: HTTPResponse.Status {
-        switch self {
-        case .badRequest: .badRequest
-        case .requestTimeout: .requestTimeout
-        case .contentTooLarge: .contentTooLarge
-        case .uriTooLong: .uriTooLong
-        case .expectationFailed: .expectationFailed
-        case .headerFieldsTooLarge: .requestHeaderFieldsTooLarge
-        case .unavailable: .serviceUnavailable
-        }
-    }
 }

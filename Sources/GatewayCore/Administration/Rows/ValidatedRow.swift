@@ -5,26 +5,3 @@ public protocol ValidatedRow: ManagedRow {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     func validated() throws(GatewayError) -> Self
 }
-
-/// A row that obeys the rules of its kind. Stores take no other rows, so nobody who writes one can pass the rules by.
-public struct Validated<Row: ValidatedRow>: Sendable {
-    /// The row, in the form in which it is stored.
-    public let row: Row
-
-    /// Checks a row.
-    ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
-    public init(_ row: Row) throws(GatewayError) {
-        self.row = try row.validated()
-    }
-
-    /// Takes a row that differs from a checked or stored one only in what no rule is about.
-    init(unchecked row: Row) {
-        self.row = row
-    }
-}
-
-extension Ticket: ValidatedRow {
-    /// Returns the ticket. Its rules concern what a user asks for; ``Tickets``, which alone makes tickets, has them.
-    public func validated() throws(GatewayError) -> Ticket { self }
-}

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GatewayAPI
 import GatewayCloud
 import GatewayCore
@@ -5,38 +6,94 @@ import GatewayPostgres
 import PrometheusMetrics
 
 extension APIParts {
-    /// Passes the use cases to the API, with the readers that it needs in addition.
+    /// Builds the use cases, stores and readers of the API on the shared parts.
     init(
-        _ parts: SharedParts, _ useCases: UseCases, _ draining: Draining, metrics: MetricsPage,
+        _ settings: Settings, _ parts: SharedParts, _ draining: Draining, metrics: MetricsPage,
         requestLog: any RequestLog
     ) {
+        let (connections, now, logger) = (parts.connections, parts.now, parts.logger)
         let (cache, watch, policy) = (parts.cache, parts.watch, parts.policyListener)
-        let (connections, now) = (parts.connections, parts.now)
+        let (issuing, signer) = (parts.issuing, parts.signer)
+        let stores = PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now)
+            .all(grantBulk: PostgresGrantBulk(connections: connections.bulk, logger: logger))
+        let presignedURLs = PresignedURLs(issuing, signer: signer)
+        let events = PostgresStoreEvents(
+            pool: connections.adminPool, lookUps: connections.eventPool, logger: logger, now: now)
         self.init(
             authenticator: parts.authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
-            presignedURLs: useCases.presignedURLs, browserForms: useCases.browserForms,
-            cdnCookies: useCases.cdnCookies, multipartUploads: useCases.multipartUploads,
-            missingUploads: useCases.missingUploads, uploadConfirmation: useCases.uploadConfirmation,
-            storeEvents: useCases.storeEvents,
-            eventSecrets: useCases.eventSecrets, accessOverview: useCases.accessOverview,
-            sessions: useCases.sessions, remoteSignatures: useCases.remoteSignatures,
+            presignedURLs: presignedURLs, browserForms: BrowserForms(issuing, signer: signer),
+            cdnCookies: CDNCookies(issuing, signer: signer),
+            multipartUploads: MultipartUploads(
+                issuing, urls: presignedURLs, cache: cache,
+                rows: PostgresMultipartUploads(pool: connections.queryPool, logger: logger, now: now),
+                store: MultipartCalls(parts.storeCalls),
+                life: .seconds(settings.multipartMaxAge), now: now),
+            missingUploads: MissingUploads(
+                issuing, urls: presignedURLs, cache: cache, objects: parts.stored,
+                answerDeadline: .seconds(settings.http.answerDeadline), instant: { ContinuousClock.now }),
+            uploadConfirmation: UploadConfirmation(
+                records: PostgresUploads(
+                    pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),
+                objects: parts.stored),
+            storeEvents: Self.storeEvents(events, settings, parts),
+            eventSecrets: EventSecrets(records: events, now: now, randomBytes: parts.random),
+            accessOverview: AccessOverview(
+                cache: cache, usage: PostgresQuotaUsage(pool: connections.queryPool)),
+            sessions: Sessions(issuing, sessions: parts.sessions),
+            remoteSignatures: RemoteSignatures(
+                issuing, cache: cache,
+                uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger)),
             issuances: parts.issuances,
-            reports: PostgresLedgerReports(pool: connections.ledgerPool, logger: parts.logger, now: now),
-            accessReview: useCases.accessReview, explainer: useCases.explainer, simulator: useCases.simulator,
-            stores: useCases.stores,
-            idempotency: useCases.idempotency,
+            reports: PostgresLedgerReports(pool: connections.ledgerPool, logger: logger, now: now),
+            accessReview: AccessReview(
+                cache: cache, rows: PostgresAccess(pool: connections.adminPool, logger: logger),
+                usage: PostgresQuotaUsage(pool: connections.queryPool), now: now),
+            explainer: Self.explainer(parts),
+            simulator: Simulator(
+                source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
+                instant: { ContinuousClock.now }),
+            stores: stores,
+            idempotency: parts.idempotency,
             bucketValidator: BucketProbe(
-                client: parts.cloud, signer: parts.signer, maxClockDifference: parts.clock.maxDifference, now: now),
+                client: parts.cloud, signer: signer, maxClockDifference: parts.clock.maxDifference, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
-            auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
+            auditLog: PostgresAuditLog(pool: connections.adminPool, logger: logger, now: now),
             readinessChecks: { watch.flaws().checks + [policy.readinessCheck, draining.check] },
-            metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: parts.logger,
+            metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
             refusals: parts.refusals,
             requestHistory: RequestHistory(
-                refusals: parts.refusals, issuances: parts.issuances, audit: useCases.stores.audit),
+                refusals: parts.refusals, issuances: parts.issuances, audit: stores.audit),
             now: now, randomBytes: parts.random)
+    }
+
+    private static func storeEvents(
+        _ events: PostgresStoreEvents, _ settings: Settings, _ parts: SharedParts
+    ) -> StoreEvents {
+        let cache = parts.cache
+        return StoreEvents(
+            records: events, objects: parts.stored,
+            keys: CallbackKeys(
+                fetcher: KeySets(client: parts.cloud, logger: parts.logger), origins: settings.ossKeyOrigins,
+                now: parts.now),
+            isAtOSS: { name async throws(GatewayError) in
+                try await cache.presentBucket(named: name)?.provider == .oss
+            }, now: parts.now)
+    }
+
+    private static func explainer(_ parts: SharedParts) -> Explainer {
+        Explainer(
+            cache: parts.cache, usage: PostgresQuotaUsage(pool: parts.connections.queryPool),
+            history: PostgresPolicyHistory(pool: parts.connections.ledgerPool, logger: parts.logger),
+            issuances: parts.issuances, now: parts.now)
+    }
+}
+
+extension SharedParts {
+    /// Reads single issuances.
+    fileprivate var issuances: PostgresIssuances {
+        PostgresIssuances(pool: connections.ledgerPool, logger: logger, now: now)
     }
 }
 

@@ -8,10 +8,9 @@ import ServiceLifecycle
 extension Gateway {
     /// Creates the services besides the listeners, in starting order. Services that others need come first.
     static func backgroundServices(
-        _ settings: Settings, _ parts: SharedParts, _ useCases: UseCases
+        _ settings: Settings, _ parts: SharedParts, _ multipart: MultipartUploads
     ) -> [any Service] {
         let (connections, logger) = (parts.connections, parts.logger)
-        let multipart = useCases.multipartUploads
         let workers: [any Service] = [
             parts.ledger, parts.watch, parts.denials, parts.refusals, parts.figures,
             parts.heartbeat, parts.policyListener,
@@ -23,7 +22,7 @@ extension Gateway {
                 clock: parts.clock, logger: logger),
             UsageUpkeep(connection: connections.sums, logger: logger),
             IndexUpkeep(connection: connections.indexing, logger: logger),
-            useCases.idempotency,
+            parts.idempotency,
             ReservationSweeper(
                 connection: connections.background, verifier: parts.stored, clock: parts.clock, logger: logger
             ) { upload async throws(StoreFailure) in try await multipart.discardAgain(upload) },

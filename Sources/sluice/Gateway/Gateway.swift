@@ -8,8 +8,8 @@ import PrometheusMetrics
 import ServiceLifecycle
 
 /// A running gateway, built from its settings. Its parts are built in this folder, in this order:
-/// ``DatabaseConnections``, ``SharedParts``, ``UseCases``, the API, its listeners, the services. The API makes those
-/// use cases itself that only its endpoints need.
+/// ``DatabaseConnections``, ``SharedParts``, `APIParts` with the use cases, the listeners, the services. The API itself
+/// builds the use cases that need only its parts and settings.
 struct Gateway {
     /// The services, in starting order. A group stops them in reverse: ``Draining`` hears of it first, then the
     /// listeners.
@@ -38,12 +38,11 @@ struct Gateway {
         let connections = try DatabaseConnections(settings.database, logger: logger)
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         try await connections.check(masterKeys: parts.masterKeys, announcedBy: parts.heartbeat, logger: logger)
-        let useCases = UseCases(settings, parts)
         let metrics = MetricsPage()
         let draining = Draining(
             delay: .seconds(settings.http.drainDelay), deadline: .seconds(settings.http.drainDeadline),
             notifier: supervision?.notifier, logger: logger)
-        let api = APIParts(parts, useCases, draining, metrics: metrics, requestLog: requestLog)
+        let api = APIParts(settings, parts, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let servers: [HTTPServer]
         do {
@@ -56,13 +55,13 @@ struct Gateway {
             throw error
         }
         metrics.addListeners(servers, bodyMemory)
-        metrics.add(parts, issued: useCases.issued)
+        metrics.add(parts)
         metrics.addProcess()
         server = servers[0]
-        stores = useCases.stores
-        eventSecrets = useCases.eventSecrets
+        stores = api.stores
+        eventSecrets = api.eventSecrets
         services = Self.ordered(
-            Self.backgroundServices(settings, parts, useCases), servers: servers, draining: draining,
+            Self.backgroundServices(settings, parts, api.multipartUploads), servers: servers, draining: draining,
             supervision: supervision, parts)
     }
 }

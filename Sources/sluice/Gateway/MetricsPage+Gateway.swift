@@ -37,7 +37,8 @@ extension MetricsPage {
     }
 
     /// Adds the series of what the gateway does.
-    func add(_ parts: SharedParts, issued: IssuanceCounts) {
+    func add(_ parts: SharedParts) {
+        let issued = parts.issuing.issued
         for delivery in Delivery.allCases {
             for scheme in LinkScheme.allCases {
                 for action in delivery.actions where scheme.signs(delivery, for: action) {

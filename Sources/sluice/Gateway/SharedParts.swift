@@ -9,8 +9,8 @@ import LibCrypto
 import LibPQ
 import Logging
 
-/// The parts that several use cases or services need: time, random bytes, the policy and sessions in memory, the ledger
-/// and outbound calls.
+/// The parts that several use cases or services need: time, random bytes, the policy and sessions in memory, the
+/// ledger, the proof loop and outbound calls.
 struct SharedParts {
     let connections: DatabaseConnections
     let masterKeys: MasterKeyRing
@@ -49,6 +49,9 @@ struct SharedParts {
     let storeCalls: StoreCalls
     /// Looks at the objects that clients uploaded.
     let stored: StoredUploads
+    /// The loop that proves everything that is issued.
+    let issuing: ProvenIssuing
+    let idempotency: PostgresIdempotency
 
     /// Builds the parts.
     ///
@@ -104,6 +107,12 @@ struct SharedParts {
         signer = URLSigner()
         storeCalls = StoreCalls(client: cloud, cache: cache, signer: signer, now: now)
         stored = StoredUploads(storeCalls)
+        issuing = ProvenIssuing(
+            cache: cache, authenticator: authenticator, ledger: ledger, denials: denials, now: now,
+            randomBytes: random)
+        idempotency = PostgresIdempotency(
+            pool: connections.idempotencyPool, keys: masterKeys, clock: clock, logger: logger, now: now,
+            recordingFailed: { [ledger] in ledger.doubt(after: $0) })
     }
 
     private static func authenticator(

@@ -38,7 +38,8 @@ extension BucketProbeTests {
 
     private func validate(
         checks: Bool, allowsUploads: Bool = false, secret: String = "shared-secret", passesParameters: Bool = false,
-        caches: Bool = false, dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4, trouble: ServerResponse? = nil
+        caches: Bool = false, dropsParameters: Bool? = nil, scheme: Bucket.Scheme = .awsV4,
+        trouble: ServerResponse? = nil
     ) async throws -> [BucketValidation.Finding] {
         let store = ProbedStore()
         let peer = TestPeer { store.answer($0, Self.body) }

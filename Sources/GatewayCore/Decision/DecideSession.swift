@@ -81,7 +81,8 @@ extension SessionBuilder {
             (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
         let duration = min(wanted, longest)
         guard let end = limits.compactMap(\.notAfter).min(),
-            case let left = end.timeIntervalSince(circumstances.now) - SessionOrder.leeway, left < TimeInterval(duration)
+            case let left = end.timeIntervalSince(circumstances.now) - SessionRequest.leeway,
+            left < TimeInterval(duration)
         else { return (duration, limits.compactMap(\.notAfter).min()) }
         // Rounded down to steps, so that callers who ask shortly after one another can share a session.
         let rounded = Int(left) / Self.step * Self.step
@@ -93,7 +94,9 @@ extension SessionBuilder {
         let conditions = grant.conditions
         let least = SessionRole.durations.lowerBound
         if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
-        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + SessionOrder.leeway {
+        if let end = grant.notAfter,
+            end.timeIntervalSince(circumstances.now) < TimeInterval(least) + SessionRequest.leeway
+        {
             return .notEnforceable(reason: Self.lifeReason)
         }
         let binds =

@@ -10,6 +10,9 @@ public struct SessionRequest: Sendable, Equatable {
     /// Time in seconds for which a session is handed out at least, if a least life is stated. What is allowed must
     /// leave that much.
     public static let freshness = 60
+    /// Seconds by which a session may end later than ordered: it starts slightly later than the decision, by another
+    /// party's clock.
+    static let leeway = 60.0
 
     /// The bucket.
     public let bucket: BucketName

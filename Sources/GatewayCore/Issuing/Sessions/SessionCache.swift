@@ -156,10 +156,10 @@ public final class SessionCache: Sendable {
         do throws(GatewayError) {
             let session = try await opener.open(order)
             let life = session.expiresAt.timeIntervalSince(now())
-            guard life <= TimeInterval(order.duration) + SessionOrder.leeway else {
+            guard life <= TimeInterval(order.duration) + SessionRequest.leeway else {
                 throw .unavailable(
                     retryAfter: 60,
-                    cause: "the session that the service opened ends in \(Int(life)) seconds instead of \(order.duration)")
+                    cause: "the service opened a session for \(Int(life)) seconds instead of \(order.duration)")
             }
             return .success(session)
         } catch {

@@ -23,9 +23,6 @@ public struct SessionOrder: Sendable, Hashable {
     public let policy: String
     /// Lifetime in seconds.
     public let duration: Int
-    /// Seconds by which a session may end later than ordered: it starts slightly later than the decision, by another
-    /// party's clock.
-    static let leeway: TimeInterval = 60
     /// The principal that the session is for. It is part of the order, so sessions are never shared between principals.
     package let principal: Principal
 

@@ -38,7 +38,7 @@ struct JSONObjectTests {
             ) {
                 try inner.strings("list")
             }
-            #expect(throws: GatewayError.invalidArgument(field: "o.x", reason: "The member does not exist.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "o.x", reason: "'o.x' does not exist here.")) {
                 try inner.end()
             }
         }
@@ -63,7 +63,7 @@ struct JSONObjectTests {
             #expect(try first.integer("n") == 1)
             #expect(items[1].string == "s" && items[1].items == nil && items[2].items?.isEmpty == true)
             #expect(items[2].value == .array([]))
-            #expect(throws: GatewayError.invalidArgument(field: "e", reason: "The member does not exist.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "e", reason: "'e' does not exist here.")) {
                 try object.end()
             }
             #expect(try object.strings("e") == [])
@@ -80,7 +80,9 @@ struct JSONObjectTests {
     func equivalentNames(sign: String) throws {
         for var object in try objects(#"{"\#(sign)":"s"}"#) {
             #expect(try object.string("K") == nil)
-            #expect(throws: GatewayError.invalidArgument(field: "\u{212a}", reason: "The member does not exist.")) {
+            #expect(
+                throws: GatewayError.invalidArgument(field: "\u{212a}", reason: "'\u{212a}' does not exist here.")
+            ) {
                 try object.end()
             }
             #expect(try object.string("\u{212a}") == "s")
@@ -95,11 +97,11 @@ struct JSONObjectTests {
             for index in (0..<200).reversed() where index != 77 && index != 150 {
                 #expect(try object.integer("m\(index)") == Int64(index))
             }
-            #expect(throws: GatewayError.invalidArgument(field: "m77", reason: "The member does not exist.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "m77", reason: "'m77' does not exist here.")) {
                 try object.end()
             }
             #expect(try object.integer("m77") == 77)
-            #expect(throws: GatewayError.invalidArgument(field: "m150", reason: "The member does not exist.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "m150", reason: "'m150' does not exist here.")) {
                 try object.end()
             }
         }
@@ -118,7 +120,7 @@ struct JSONObjectTests {
         ) {
             try object.dictionary("m", atMost: 9)
         }
-        #expect(throws: GatewayError.invalidArgument(field: cut, reason: "The member does not exist.")) {
+        #expect(throws: GatewayError.invalidArgument(field: cut, reason: "'\(cut)' does not exist here.")) {
             try object.end()
         }
     }

@@ -123,13 +123,14 @@ struct JSONObject {
 
     /// Returns the value of a member; throws where it is `nil`.
     func required<Value>(_ name: String, _ value: Value?) throws(GatewayError) -> Value {
-        guard let value else { throw invalid(name, "The member is required.") }
+        guard let value else { throw .missing(self.name(of: name)) }
         return value
     }
 
     /// Ends the object; refuses by name any member that was not taken.
     func end() throws(GatewayError) {
-        if let unknown = members.firstLeft { throw invalid(unknown, "The member does not exist.") }
+        guard let unknown = members.firstLeft else { return }
+        throw invalid(unknown, "'\(name(of: unknown))' does not exist here.")
     }
 
     /// Reads the value of a member. An argument that `read` refuses is named after the member.

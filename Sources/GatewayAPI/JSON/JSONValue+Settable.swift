@@ -19,7 +19,7 @@ extension JSONValue {
             let old = before.first { $0.name.isSameBytes(as: name) }
             let sent = members.first { $0.name.isSameBytes(as: name) && $0.value != .null }
             guard sent == old || sent == nil && mayLeaveOut else {
-                throw .invalidArgument(field: name, reason: "The member cannot be changed.")
+                throw .invalidArgument(field: name, reason: "'\(name)' cannot be changed.")
             }
             members.removeAll { $0.name.isSameBytes(as: name) }
             if let old, lasting.contains(name) { members.append(old) }

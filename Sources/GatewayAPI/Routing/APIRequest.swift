@@ -121,7 +121,7 @@ final class APIRequest: Sendable {
     func query(_ name: String) throws(GatewayError) -> String? {
         let values = (match.target?.query ?? []).filter { $0.name == name }
         guard values.count <= 1 else {
-            throw .invalidArgument(field: name, reason: "The parameter is given more than once.")
+            throw .invalidArgument(field: name, reason: "The query parameter '\(name)' is given more than once.")
         }
         return values.first?.value
     }
@@ -129,8 +129,8 @@ final class APIRequest: Sendable {
     /// Refuses query parameters that the operation does not have.
     func allowQuery(_ names: Set<String>) throws(GatewayError) {
         for pair in match.target?.query ?? [] where !names.contains(pair.name) {
-            throw .invalidArgument(
-                field: String(pair.name.prefix(64)), reason: "The query parameter does not exist.")
+            let name = String(pair.name.prefix(64))
+            throw .invalidArgument(field: name, reason: "The query parameter '\(name)' does not exist here.")
         }
     }
 }

@@ -87,7 +87,7 @@ public final class IssueRequest: Sendable {
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
         if let misfit = fields.misfit(for: action) {
-            throw .invalidArgument(field: misfit, reason: "The member does not apply to \(action.rawValue).")
+            throw .invalidArgument(field: misfit, reason: "'\(misfit)' does not apply to \(action.rawValue).")
         }
         listing = try Self.listing(fields, for: action)
         key = if let listing { ObjectKey(ofListing: listing) } else { try Self.key(fields, newName: newName) }
@@ -107,7 +107,7 @@ public final class IssueRequest: Sendable {
         response = if let response = fields.response { try ResponseOverrides(response) } else { .none }
         process = if let process = fields.process { try ObjectProcess(process) } else { nil }
         versionID = if let versionID = fields.versionID { try ObjectVersion(versionID) } else { nil }
-        try require(process == nil || method == .get, "process", "The member applies only to GET.")
+        try require(process == nil || method == .get, "process", "'process' applies only to GET.")
         metadata = if let metadata = fields.metadata { try ObjectMetadata(metadata) } else { .none }
         if let condition = fields.ifNoneMatch, condition != "*" {
             throw .invalidArgument(field: "ifNoneMatch", reason: "The value must be '*'.")
@@ -159,7 +159,7 @@ public final class IssueRequest: Sendable {
     }
 
     private static func demand(_ value: String?, _ field: String) throws(GatewayError) -> String {
-        guard let value else { throw .invalidArgument(field: field, reason: "The member is required.") }
+        guard let value else { throw .missing(field) }
         return value
     }
 
@@ -168,7 +168,7 @@ public final class IssueRequest: Sendable {
     ) throws(GatewayError) -> ObjectKey {
         guard let prefix = fields.keyPrefix, let newName else {
             try require(fields.keyPrefix == nil, "keyPrefix", "Use 'key': the request must name the object.")
-            try require(fields.keyExtension == nil, "keyExtension", "The member requires 'keyPrefix'.")
+            try require(fields.keyExtension == nil, "keyExtension", "'keyExtension' requires 'keyPrefix'.")
             let key = try ObjectKey(demand(fields.key, "key"))
             return fields.isKeyOnRecord ? key : try key.bounded()
         }

@@ -16,7 +16,7 @@ struct AccessReviewEndpoints: Sendable {
         let prefix = try request.query("prefix")
         let expandsGroups = try request.flag("expandGroups")
         guard key == nil || prefix == nil else { throw Self.invalid("prefix", "Send either 'key' or 'prefix'.") }
-        guard key != nil || !expandsGroups else { throw Self.invalid("expandGroups", "The parameter needs 'key'.") }
+        guard key != nil || !expandsGroups else { throw Self.invalid("expandGroups", "'expandGroups' needs 'key'.") }
         if let key {
             guard let bucket else { throw Self.needsBucket }
             return try await reachers(
@@ -91,7 +91,7 @@ struct AccessReviewEndpoints: Sendable {
         }
     }
 
-    private static let needsBucket = invalid("bucket", "The parameter is required with 'key' and 'prefix'.")
+    private static let needsBucket = invalid("bucket", "'bucket' is required with 'key' and 'prefix'.")
 
     private static func invalid(_ field: String, _ reason: String) -> GatewayError {
         .invalidArgument(field: field, reason: reason)

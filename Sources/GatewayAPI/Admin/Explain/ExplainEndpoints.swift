@@ -35,10 +35,10 @@ struct ExplainEndpoints: Sendable {
         let fields = try IssueRequest.Fields(&body)
         try body.end()
         for (name, value) in [("action", fields.action), ("bucket", fields.bucket)] where value == nil {
-            throw body.invalid(name, "The member is required.")
+            throw GatewayError.missing(body.name(of: name))
         }
         guard fields.key != nil || fields.keyPrefix != nil || fields.prefix != nil else {
-            throw body.invalid("key", "The member is required.")
+            throw GatewayError.missing(body.name(of: "key"))
         }
         guard delivery == .presignedURL || fields.canBeRedirect else {
             throw body.invalid(

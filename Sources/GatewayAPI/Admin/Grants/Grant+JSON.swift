@@ -14,7 +14,7 @@ extension Grant: AdminResource {
     static func check(_ filters: [String: String]) throws(GatewayError) {
         guard let key = filters["covers"] else { return }
         guard filters["bucket"] != nil else {
-            throw .invalidArgument(field: "bucket", reason: "The parameter is required with 'covers'.")
+            throw .invalidArgument(field: "bucket", reason: "'bucket' is required with 'covers'.")
         }
         do throws(GatewayError) {
             _ = try ObjectKey(key)

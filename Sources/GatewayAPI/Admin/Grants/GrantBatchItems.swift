@@ -50,7 +50,7 @@ struct GrantBatchItems {
     private mutating func addRemoval(_ value: JSONNode, _ index: Int) {
         do throws(GatewayError) {
             var item = try JSONObject(value, at: "deletes[\(index)]")
-            guard let id = try name(in: &item) else { throw item.invalid("id", "The member is required.") }
+            guard let id = try name(in: &item) else { throw GatewayError.missing(item.name(of: "id")) }
             let revision = try item.revision("ifMatch")
             try item.end()
             batch.removals.append(GrantRemoval(id: id, revision: revision))

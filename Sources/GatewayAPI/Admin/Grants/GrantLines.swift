@@ -78,7 +78,7 @@ actor GrantLines {
     private static func requireRule(in body: JSONObject) throws(GatewayError) {
         var body = body
         for name in ["effect", "conditions"] where body.value(name) == nil {
-            throw body.invalid(name, "The member is required with 'id'.")
+            throw body.invalid(name, "'\(name)' is required with 'id'.")
         }
     }
 }

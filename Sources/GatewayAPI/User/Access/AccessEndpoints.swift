@@ -13,7 +13,7 @@ struct AccessEndpoints: Sendable {
         let bucket = try request.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }
         let prefix = try request.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) }
         guard bucket != nil || prefix == nil else {
-            throw GatewayError.invalidArgument(field: "bucket", reason: "The parameter is required with 'prefix'.")
+            throw GatewayError.invalidArgument(field: "bucket", reason: "'bucket' is required with 'prefix'.")
         }
         let access = try await useCase.access(of: caller, in: bucket, around: ExactText(prefix?.text ?? ""))
         return .json(.ok) { json in

@@ -42,7 +42,7 @@ struct SessionEndpoints: Sendable {
         }
         try request.allowQuery(["bucket", "prefix", "actions", "expiresIn"])
         guard let bucket = try request.query("bucket") else {
-            throw .invalidArgument(field: "bucket", reason: "The parameter is required.")
+            throw .missing("bucket")
         }
         return try SessionRequest(
             bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: request.actions("actions"),

@@ -81,7 +81,7 @@ extension Bucket: ValidatedRow {
     }
 
     private func checkCallback() throws(GatewayError) {
-        try require(callbackVar == nil || callback != nil, "callbackVar", "The member requires 'callback'.")
+        try require(callbackVar == nil || callback != nil, "callbackVar", "'callbackVar' requires 'callback'.")
         for (field, text) in [("callback", callback), ("callbackVar", callbackVar)] {
             guard let text else { continue }
             try require(provider == .oss, field, "Only Alibaba OSS supports callbacks.")

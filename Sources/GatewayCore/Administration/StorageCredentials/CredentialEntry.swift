@@ -114,8 +114,8 @@ public struct CredentialEntry: Sendable {
             }
             return key
         }
-        guard let accessKeyID else { throw Self.missing("accessKeyID") }
-        guard let secretAccessKey else { throw Self.missing("secretAccessKey") }
+        guard let accessKeyID else { throw .missing("accessKeyID") }
+        guard let secretAccessKey else { throw .missing("secretAccessKey") }
         return Key(kind: .accessKey, accessKeyID: accessKeyID, secret: secretAccessKey)
     }
 
@@ -145,9 +145,5 @@ public struct CredentialEntry: Sendable {
             key.kind == old.kind, key.kind == .keyPair ? "keyPair" : "serviceAccount",
             "The kind of a credential cannot change; create another credential.")
         return key
-    }
-
-    private static func missing(_ field: String) -> GatewayError {
-        .invalidArgument(field: field, reason: "The member is required.")
     }
 }

@@ -309,7 +309,7 @@ private final class RefusalWorld: Sendable {
         row["code"] = cause == .quota ? "QuotaExceeded" : "AccessDenied"
         switch cause {
         case .source: row["subject"] = "sourceCIDRs"
-        case .validity: row["subject"] = "validity"
+        case .validity: row["subject"] = "notBefore"
         case .type: row["subject"] = "contentTypes"
         case .quota: row["subject"] = .string("quota " + (party?.quota ?? ""))
         default: break

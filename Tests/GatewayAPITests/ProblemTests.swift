@@ -1,3 +1,4 @@
+import ContractTesting
 import GatewayCore
 import HTTPServing
 import HTTPTypes
@@ -22,10 +23,16 @@ struct ProblemTests {
         (.conditionFailed(.contentLengthRequired), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.sourceAddress), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.redirect), 403, "AccessDenied", "condition-failed"),
-        (.conditionFailed(.responseOverride), 403, "AccessDenied", "condition-failed"),
+        (
+            .conditionFailed(.scriptableContentType("image/svg+xml", pattern: "image/*")), 403, "AccessDenied",
+            "condition-failed"
+        ),
+        (.conditionFailed(.responseContentType), 403, "AccessDenied", "condition-failed"),
+        (.conditionFailed(.forcedDownload), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.versions), 403, "AccessDenied", "condition-failed"),
         (.unproven(.header), 500, "InternalError", "internal-error"),
-        (.conditionFailed(.validity), 403, "AccessDenied", "condition-failed"),
+        (.conditionFailed(.notYetValid), 403, "AccessDenied", "condition-failed"),
+        (.conditionFailed(.noLongerValid), 403, "AccessDenied", "condition-failed"),
         (.roleRequired("admin"), 403, "AccessDenied", "role-required"),
         (.outsideAdminScope, 403, "OutsideAdminScope", "outside-admin-scope"),
         (.entityTooLarge(maxBytes: 7), 413, "EntityTooLarge", "entity-too-large"),
@@ -75,6 +82,28 @@ struct ProblemTests {
         #expect(
             TestAnswer(Problem(.conditionFailed(.contentMD5Required)).response(requestID: "")).string("condition")
                 == "requireContentMD5")
+    }
+
+    /// Every condition, and what its text names besides.
+    static let conditions: [(ConditionFailure, String)] = [
+        (.contentType(allowed: ["image/*"]), "image/*"),
+        (.scriptableContentType("image/svg+xml", pattern: "image/*"), "'image/svg+xml'"),
+        (.contentMD5Required, "Content-MD5"), (.contentLengthRequired, "'contentLength'"), (.sourceAddress, "network"),
+        (.redirect, "redirects"), (.responseContentType, "'response.contentType'"),
+        (.forcedDownload, "'response.contentDisposition'"), (.versions, "'versionID'"), (.notYetValid, "not valid yet"),
+        (.noLongerValid, "no longer valid"),
+    ]
+
+    @Test("a condition has the name of a member of grants or buckets, and the text says what it asks for")
+    func conditionNames() throws {
+        let schemas = try #require(try ContractDocument.shared.get().root.components?.schemas)
+        func members(_ name: String) -> Set<String> { Set((schemas[name]?.properties?.members ?? [:]).keys) }
+        let known = members("GrantConditions").union(members("Grant")).union(members("Bucket"))
+        let listed = schemas.Problem?.properties?.condition?["enum"]?.items.compactMap(\.text) ?? []
+        #expect(Set(listed) == Set(Self.conditions.map { $0.0.name }) && known.isSuperset(of: listed))
+        for (failure, text) in Self.conditions {
+            #expect(Problem(GatewayError.conditionFailed(failure)).detail?.contains(text) == true, "\(failure)")
+        }
     }
 
     @Test("RateLimit fields are structured fields: bounded integers, no window for a month, never a wait of 0")

@@ -128,7 +128,12 @@ import Testing
             (.init(sourceCIDRs: ["198.51.100.0/24"]), download + "}", .conditionFailed, "sourceCIDRs"),
             (.init(), download + #","versionID":"v1"}"#, .conditionFailed, "allowVersions"),
             (
-                .init(), download + #","response":{"contentType":"image/png"}}"#, .conditionFailed, "responseOverride"
+                .init(), download + #","response":{"contentType":"image/png"}}"#, .conditionFailed,
+                "allowResponseContentType"
+            ),
+            (
+                .init(forceDownload: true), download + #","response":{"contentDisposition":"inline"}}"#,
+                .conditionFailed, "forceDownload"
             ),
             (.init(maxBytes: 5), upload + #"","contentLength":6}"#, .entityTooLarge, "at most 5 bytes"),
         ]

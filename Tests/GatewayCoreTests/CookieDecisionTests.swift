@@ -130,11 +130,12 @@ struct CookieDecisionTests {
         for address in ["198.51.100.1", nil] {
             #expect(try found(near, "team/", from: address) == .conditionFailed(.sourceAddress))
         }
+        let early = try Self.grant(2, from: Fixture.now.addingTimeInterval(1))
+        #expect(try decided(Self.request(), [early]).error == .conditionFailed(.notYetValid))
         for grant in [
-            try Self.grant(2, from: Fixture.now.addingTimeInterval(1)), try Self.grant(2, until: Fixture.now),
-            try Self.grant(2, until: Fixture.now.addingTimeInterval(0.5)),
+            try Self.grant(2, until: Fixture.now), try Self.grant(2, until: Fixture.now.addingTimeInterval(0.5)),
         ] {
-            #expect(try decided(Self.request(), [grant]).error == .conditionFailed(.validity))
+            #expect(try decided(Self.request(), [grant]).error == .conditionFailed(.noLongerValid))
         }
         // What concerns uploads is no matter of cookies.
         var uploads = Self.open

@@ -77,6 +77,10 @@ import Testing
             try Fixture.decided(Fixture.put(type: "text/plain"), under: policy).error
                 == .conditionFailed(.contentType(allowed: ["image/*"]))
         )
+        #expect(
+            try Fixture.decided(Fixture.put(type: "Image/SVG+xml; a=b"), under: policy).error
+                == .conditionFailed(.scriptableContentType("image/svg+xml", pattern: "image/*"))
+        )
         #expect(try Fixture.decided(Fixture.put(), under: policy).error == .conditionFailed(.contentLengthRequired))
     }
 
@@ -123,9 +127,9 @@ import Testing
             )
             return try Fixture.decided(Fixture.get(), under: Fixture.policy(grants: [grant])).error
         }
-        let refusal = GatewayError.conditionFailed(.validity)
+        let refusal = GatewayError.conditionFailed(.noLongerValid)
         #expect(try error(0, nil) == nil)
-        #expect(try error(0.001, nil) == refusal)
+        #expect(try error(0.001, nil) == .conditionFailed(.notYetValid))
         #expect(try error(nil, 1) == nil)
         #expect(try error(nil, 0.999) == refusal)
         #expect(try error(nil, 0) == refusal)
@@ -138,7 +142,7 @@ import Testing
                 Fixture.grant(1, conditions: GrantConditions(allowResponseContentType: allowed))
             ])
             let error = try Fixture.decided(request, under: policy).error
-            #expect(error == (allowed == true ? nil : .conditionFailed(.responseOverride)))
+            #expect(error == (allowed == true ? nil : .conditionFailed(.responseContentType)))
         }
     }
 

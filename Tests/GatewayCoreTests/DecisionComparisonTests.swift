@@ -152,11 +152,14 @@ import Testing
             case .accessDenied: "denied"
             case .entityTooLarge(let maxBytes): "size   \(maxBytes)"
             case .conditionFailed(.contentType(let allowed)): "type   \(allowed)"
+            case .conditionFailed(.scriptableContentType(_, let pattern)): "type   \([pattern])"
             case .conditionFailed(.contentLengthRequired): "length"
             case .conditionFailed(.contentMD5Required): "md5"
-            case .conditionFailed(.responseOverride): "override"
+            case .conditionFailed(.responseContentType): "type of the answer"
+            case .conditionFailed(.forcedDownload): "disposition"
             case .conditionFailed(.versions): "versions"
-            case .conditionFailed(.sourceAddress), .conditionFailed(.validity): "when or where"
+            case .conditionFailed(.sourceAddress), .conditionFailed(.notYetValid), .conditionFailed(.noLongerValid):
+                "when or where"
             default: "unexpected \(refusal.error)"
             }
         }
@@ -213,10 +216,12 @@ import Testing
         switch request.action {
         case .putObject: return failureOfUpload(conditions, request)
         case .getObject:
-            if request.response.contentType != nil, conditions.allowResponseContentType != true { return "override" }
+            if request.response.contentType != nil, conditions.allowResponseContentType != true {
+                return "type of the answer"
+            }
             if request.versionID != nil, conditions.allowVersions != true { return "versions" }
             let isShown = request.response.contentDisposition == "inline"
-            return isShown && conditions.forceDownload == true ? "override" : nil
+            return isShown && conditions.forceDownload == true ? "disposition" : nil
         case .listObjects, .deleteObject: return nil
         }
     }

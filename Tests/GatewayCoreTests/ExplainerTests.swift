@@ -130,7 +130,7 @@ import Testing
         #expect(explanation.error == .accessDenied)
         #expect(explanation.matches.map(\.grant.id) == [Fixture.id(3), Fixture.id(2), Fixture.id(1)])
         #expect(
-            Self.outcomes(explanation) == ["\(GatewayError.conditionFailed(.validity))", "denies", "permits"])
+            Self.outcomes(explanation) == ["\(GatewayError.conditionFailed(.noLongerValid))", "denies", "permits"])
     }
 
     @Test func aDenyWithoutAValueForItsVariableDenies() async throws {
@@ -156,7 +156,7 @@ import Testing
         }
         #expect(explanation.reason == .conditionFailed && explanation.decidedBy?.id == Fixture.id(1))
         #expect(explanation.error == .conditionFailed(.contentType(allowed: ["image/*"])))
-        #expect(Self.outcomes(explanation).last == "\(GatewayError.conditionFailed(.validity))")
+        #expect(Self.outcomes(explanation).last == "\(GatewayError.conditionFailed(.noLongerValid))")
         let large = try await world.explain {
             $0.action = "PutObject"
             $0.contentType = "image/png"

@@ -113,7 +113,7 @@ import Testing
             #expect(try Fixture.decided(request, under: policy, from: "192.0.2.7").error == nil)
             var ended = grant
             ended.notAfter = Fixture.now
-            #expect(try error(request, [ended]) == .conditionFailed(.validity))
+            #expect(try error(request, [ended]) == .conditionFailed(.noLongerValid))
         }
         for actions: Set<Action> in [[.listObjects], [.deleteObject], [.listObjects, .deleteObject]] {
             #expect(

@@ -216,7 +216,7 @@ struct RemoteSchemeTests {
             return
         }
         #expect(try await get(silent) == nil)
-        #expect(try await get(silent, type) == .conditionFailed(.responseOverride))
+        #expect(try await get(silent, type) == .conditionFailed(.responseContentType))
         #expect(try await get(open, type) == nil)
         #expect(try await get(forced)?.code == "NotEnforceable")
         #expect(try await get(forced, attachment) == nil)

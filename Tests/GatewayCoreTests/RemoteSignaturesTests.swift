@@ -257,14 +257,14 @@ struct RemoteSignaturesTests {
     func downloads() async throws {
         func get(_ query: String) -> String { "GET\n\n\n\(Self.date)\n/demo-bucket/team/a\(query)" }
         #expect(await error(get("")) == nil)
-        #expect(await error(get("?response-content-type=text/html")) == .conditionFailed(.responseOverride))
+        #expect(await error(get("?response-content-type=text/html")) == .conditionFailed(.responseContentType))
         source.set { $0.grants[0].conditions.forceDownload = true }
         guard case .notEnforceable(let reason)? = await error(get("")) else {
             Issue.record("A download is not forced.")
             return
         }
         #expect(reason.contains("forces downloads") && reason.contains("'response-content-disposition=attachment'"))
-        #expect(await error(get("?response-content-disposition=inline")) == .conditionFailed(.responseOverride))
+        #expect(await error(get("?response-content-disposition=inline")) == .conditionFailed(.forcedDownload))
         #expect(await error(get("?response-content-disposition=attachment")) == nil)
         func isJoined(_ query: String) async -> Bool {
             if case .notEnforceable? = await error(get(query)) { true } else { false }

@@ -133,7 +133,7 @@ struct SessionDecisionTests {
         #expect(try decided(request(), [inside], from: "198.51.100.7").error == .conditionFailed(.sourceAddress))
         #expect(try decided(request(), [inside]).error == .conditionFailed(.sourceAddress))
         let over = try Fixture.sessionGrant(4, until: Fixture.now)
-        #expect(try decided(request(), [over]).error == .conditionFailed(.validity))
+        #expect(try decided(request(), [over]).error == .conditionFailed(.noLongerValid))
     }
 
     @Test("for downloads needs grants that leave the answer's headers to the caller")

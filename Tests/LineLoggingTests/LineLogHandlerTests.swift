@@ -160,7 +160,7 @@ import Testing
         let target = RefusalTarget(.getObject, on: "a/b", in: try BucketName("photos"))
         let notes = [
             RefusalNote(code: "AccessDenied", .noGrant, target: target), RefusalNote(code: "AccessDenied", .noGrant),
-            RefusalNote(code: "AccessDenied", .conditionFailed, subject: "validity"),
+            RefusalNote(code: "AccessDenied", .conditionFailed, subject: "notAfter"),
         ]
         var metadata: Logger.Metadata = [
             "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",

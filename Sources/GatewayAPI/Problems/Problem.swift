@@ -203,13 +203,20 @@ extension Problem {
             switch failure {
             case .contentType(let allowed):
                 "The content type must be one of: \(allowed.joined(separator: ", "))."
+            case .scriptableContentType(let type, let pattern):
+                "'\(pattern)' leaves out '\(type)', because browsers run scripts in such objects; "
+                    + "the grant has to name this type."
             case .contentMD5Required: "An upload here must state its Content-MD5."
-            case .contentLengthRequired: "An upload here must state its length."
+            case .contentLengthRequired:
+                "State the length ('contentLength'): a grant or a quota limits the bytes of uploads here."
             case .sourceAddress: "The request does not come from an allowed network."
             case .redirect: "The bucket does not answer with redirects; ask for a presigned URL."
-            case .responseOverride: "The grant does not allow overriding the response's headers."
+            case .responseContentType: "The grant needs 'allowResponseContentType' for 'response.contentType'."
+            case .forcedDownload:
+                "The grant forces downloads ('forceDownload'), so 'response.contentDisposition' must be an attachment."
             case .versions: "The grant does not allow reading a version; omit 'versionID'."
-            case .validity: "The grant is not valid now."
+            case .notYetValid: "The grant is not valid yet ('notBefore')."
+            case .noLongerValid: "The grant is no longer valid ('notAfter')."
             }
         self.init(kind: .conditionFailed, detail: detail)
         members = [("condition", .string(failure.name))]

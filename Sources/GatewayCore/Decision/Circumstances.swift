@@ -81,7 +81,7 @@ struct Circumstances {
     ) -> GatewayError? {
         let grant = row.grant
         guard isDuring(grant), grant.notAfter.map({ secondsLeft(until: $0) >= 1 }) ?? true else {
-            return .conditionFailed(.validity)
+            return .conditionFailed(.validity(of: grant, at: now))
         }
         if let networks = row.networks, !isWithin(networks) { return .conditionFailed(.sourceAddress) }
         if request.delivery == .redirect, !place.bucket.allowsRedirects { return .conditionFailed(.redirect) }
@@ -155,6 +155,9 @@ struct Circumstances {
         if let patterns = conditions.contentTypes,
             !(request.contentType.map { type in patterns.contains(where: type.isCovered) } ?? false)
         {
+            if let type = request.contentType, let pattern = patterns.first(where: type.isLeftOut) {
+                return .conditionFailed(.scriptableContentType(type.essence, pattern: pattern))
+            }
             return .conditionFailed(.contentType(allowed: patterns))
         }
         if conditions.requireContentMD5 == true, request.carriesBytes || request.startsBareParts,
@@ -183,12 +186,19 @@ struct Circumstances {
     private func downloadFailure(of conditions: GrantConditions, for request: IssueRequest) -> GatewayError? {
         let response = request.response
         if response.contentType != nil, conditions.allowResponseContentType != true {
-            return .conditionFailed(.responseOverride)
+            return .conditionFailed(.responseContentType)
         }
         if request.versionID != nil, conditions.allowVersions != true { return .conditionFailed(.versions) }
         if conditions.forceDownload == true, response.contentDisposition != nil, !response.isAttachment {
-            return .conditionFailed(.responseOverride)
+            return .conditionFailed(.forcedDownload)
         }
         return nil
+    }
+}
+
+extension ConditionFailure {
+    /// The end of a grant's validity that an instant outside of it is beyond.
+    static func validity(of grant: Grant, at instant: Date) -> ConditionFailure {
+        grant.notBefore.map { instant < $0 } == true ? .notYetValid : .noLongerValid
     }
 }

@@ -125,7 +125,9 @@ extension SessionBuilder {
     /// Returns why a grant that allows cannot be used for cookies; `nil` if it can.
     func failureOfCookies(of grant: Grant, for action: Action) -> GatewayError? {
         let conditions = grant.conditions
-        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 { return .conditionFailed(.validity) }
+        if let end = grant.notAfter, circumstances.secondsLeft(until: end) < 1 {
+            return .conditionFailed(.noLongerValid)
+        }
         guard action == .getObject else { return nil }
         if conditions.forceDownload == true { return .notEnforceable(reason: Self.forcedCookieReason) }
         // A policy for one object names its URL without a query.

@@ -178,7 +178,9 @@ extension SessionBuilder {
 
     /// Returns why a grant that allows cannot be used for an action; `nil` if it can.
     private func failure(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
-        guard circumstances.isDuring(grant) else { return .conditionFailed(.validity) }
+        guard circumstances.isDuring(grant) else {
+            return .conditionFailed(.validity(of: grant, at: circumstances.now))
+        }
         if let networks = grant.conditions.networks, !circumstances.isWithin(networks) {
             return .conditionFailed(.sourceAddress)
         }

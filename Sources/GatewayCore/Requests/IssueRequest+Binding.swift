@@ -189,6 +189,11 @@ extension SchemeBinding {
             use a version 4 scheme.
             """)
 
+    /// The error for an upload without a length where the store obeys unsigned headers. No grant asks for it.
+    static let openUploadLength = GatewayError.invalidArgument(
+        field: "contentLength",
+        reason: "The bucket's store obeys unsigned headers, so 'contentLength' is required.")
+
     /// Returns the error for a missing field without which unsigned headers could turn the upload into something else.
     private func opening(in request: IssueRequest) -> GatewayError? {
         guard request.checksumSHA256 != nil else {
@@ -196,7 +201,7 @@ extension SchemeBinding {
                 field: "checksumSHA256",
                 reason: "The bucket's store obeys unsigned headers, so 'checksumSHA256' is required.")
         }
-        guard let length = request.contentLength else { return .conditionFailed(.contentLengthRequired) }
+        guard let length = request.contentLength else { return Self.openUploadLength }
         guard length > 0 else {
             return .invalidArgument(
                 field: "contentLength",

@@ -74,10 +74,12 @@ extension GatewayError {
     }
 }
 
-/// The condition of a matching grant that did not hold.
+/// The condition of a matching grant that did not hold, or the switch of its bucket.
 public enum ConditionFailure: Equatable, Sendable {
     /// The content type is missing or is not an allowed one.
     case contentType(allowed: [String])
+    /// The pattern would cover the content type if browsers ran no scripts in objects of this type.
+    case scriptableContentType(String, pattern: String)
     /// The grant requires a Content-MD5.
     case contentMD5Required
     /// The request must state a length, because the grant limits the size or a byte quota applies.
@@ -86,10 +88,14 @@ public enum ConditionFailure: Equatable, Sendable {
     case sourceAddress
     /// The bucket does not permit redirects to its objects.
     case redirect
-    /// The grant does not permit the request to override response headers.
-    case responseOverride
+    /// The grant does not permit the request to set the content type of the answer.
+    case responseContentType
+    /// The grant permits downloads as attachments alone, and the request asks for another disposition.
+    case forcedDownload
     /// The grant does not permit reading older versions.
     case versions
-    /// The grant is not valid at this time.
-    case validity
+    /// The grant becomes valid later.
+    case notYetValid
+    /// The grant is over, or has less than a second left.
+    case noLongerValid
 }

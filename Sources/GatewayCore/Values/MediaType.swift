@@ -21,14 +21,22 @@ public struct MediaType: Sendable, Equatable {
     ///
     /// `type/*` does not cover types whose scripts a browser runs; only their own names do.
     public func isCovered(by pattern: String) -> Bool {
-        let pattern = pattern.utf8
-        guard pattern.suffix(2).elementsEqual("/*".utf8) else {
-            return pattern.count == essence.utf8.count
-                && zip(pattern, essence.utf8).allSatisfy { $0.lowercased == $1 }
+        let text = pattern.utf8
+        guard text.suffix(2).elementsEqual("/*".utf8) else {
+            return text.count == essence.utf8.count && zip(text, essence.utf8).allSatisfy { $0.lowercased == $1 }
         }
-        let type = pattern.dropLast()
+        return begins(like: text) && !runsScripts
+    }
+
+    /// Whether `type/*` would cover this type if no browser ran its scripts.
+    func isLeftOut(by pattern: String) -> Bool {
+        pattern.utf8.suffix(2).elementsEqual("/*".utf8) && begins(like: pattern.utf8) && runsScripts
+    }
+
+    /// Whether this type begins as `type/*` does before its asterisk, and goes on.
+    private func begins(like wildcard: String.UTF8View) -> Bool {
+        let type = wildcard.dropLast()
         return essence.utf8.count > type.count && zip(type, essence.utf8).allSatisfy { $0.lowercased == $1 }
-            && !runsScripts
     }
 
     /// Whether a browser that opens such an object runs scripts in it, with the rights of the bucket's origin.

@@ -101,17 +101,19 @@ extension GatewayError {
 }
 
 extension ConditionFailure {
-    /// The name of the condition, as the member `condition` of the answer has it.
+    /// The name of the grant's member, or of the bucket's, that the answer has in its member `condition`.
     public var name: String {
         switch self {
-        case .contentType: "contentTypes"
+        case .contentType, .scriptableContentType: "contentTypes"
         case .contentMD5Required: "requireContentMD5"
-        case .contentLengthRequired: "contentLength"
+        case .contentLengthRequired: "maxBytes"
         case .sourceAddress: "sourceCIDRs"
         case .redirect: "allowsRedirects"
-        case .responseOverride: "responseOverride"
+        case .responseContentType: "allowResponseContentType"
+        case .forcedDownload: "forceDownload"
         case .versions: "allowVersions"
-        case .validity: "validity"
+        case .notYetValid: "notBefore"
+        case .noLongerValid: "notAfter"
         }
     }
 }

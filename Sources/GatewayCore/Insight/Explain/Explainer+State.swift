@@ -82,7 +82,7 @@ extension AccessPolicy {
                 case .permit: .permits
                 // A deny grant outside its validity period leaves no matching grant.
                 case .refuse(let refusal) where grant.effect == .deny:
-                    refusal.grant == nil ? .fails(.conditionFailed(.validity)) : .denies
+                    refusal.grant == nil ? .fails(.conditionFailed(.validity(of: grant, at: instant))) : .denies
                 case .refuse(let refusal): .fails(refusal.error)
                 }
             return Explanation.Match(grant: grant, prefix: prefix, outcome: outcome)

@@ -172,10 +172,11 @@ struct Replay {
 
     /// Whether the grants that match ask for another content type.
     private static func failsByType(_ verdict: Verdict<ReplayRequest.Permission>) -> Bool {
-        guard case .refuse(let refusal) = verdict, case .conditionFailed(.contentType) = refusal.error else {
-            return false
+        guard case .refuse(let refusal) = verdict else { return false }
+        return switch refusal.error {
+        case .conditionFailed(.contentType), .conditionFailed(.scriptableContentType): true
+        default: false
         }
-        return true
     }
 
     private mutating func count(_ outcome: Outcome, _ row: RecordedIssuance) {

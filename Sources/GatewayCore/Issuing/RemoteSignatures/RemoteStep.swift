@@ -116,7 +116,9 @@ struct RemoteStep {
         }
         switch decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now) {
         case .refuse(let refusal):
-            guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal }
+            let isUnmeasured = [.conditionFailed(.contentLengthRequired), SchemeBinding.openUploadLength]
+                .contains(refusal.error)
+            guard isUnmeasured else { throw refusal }
             throw .unmet(
                 .notEnforceable(
                     reason: "The signature does not bind the length of the object; " + Self.otherDeliveries),

@@ -84,6 +84,23 @@ struct MultipartUploadTests {
         #expect(url.contains("/photos/uploads/large.png?"))
     }
 
+    @Test("says that the start's length binds the parts, and which part lacks its own")
+    func statedLength() async {
+        let gateway = TestGateway()
+        func ask(_ reservation: PartReservation) async -> TestAnswer {
+            gateway.uploads.rows.reservation = reservation
+            return await gateway.send(
+                .post, Self.path + "/parts", token: "user-token",
+                json: #"{"parts":[{"partNumber":1,"contentLength":6},{"partNumber":2}]}"#)
+        }
+        let unmeasured = await ask(.lengthRequired)
+        #expect(unmeasured.status == 400, "\(unmeasured.text)")
+        #expect(unmeasured.string("field") == "parts[1].contentLength", "\(unmeasured.text)")
+        let long = await ask(.tooLarge(maxBytes: 10))
+        #expect(long.status == 400 && long.string("field") == "parts", "\(long.text)")
+        #expect(long.string("detail")?.contains("stated 10 bytes") == true, "\(long.text)")
+    }
+
     @Test("tells the parts that the store has, page by page, to the owner while the grant is there")
     func storedParts() async throws {
         let gateway = TestGateway()

@@ -7,6 +7,7 @@ public final class MemoryUploadRows: MultipartUploadRows {
     private struct Tables {
         var uploads: [UUID: MultipartUpload] = [:]
         var reserved: [UUID: [ReservedPart]] = [:]
+        var reservation: PartReservation?
         var lastChange: MultipartChange?
         var audited: [String] = []
         var admitsAdmins = true
@@ -27,6 +28,12 @@ public final class MemoryUploadRows: MultipartUploadRows {
     public var reserved: [UUID: [ReservedPart]] {
         get { tables.withLock { $0.reserved } }
         set { tables.withLock { $0.reserved = newValue } }
+    }
+
+    /// The answer to each reservation; `nil` for the true one.
+    public var reservation: PartReservation? {
+        get { tables.withLock { $0.reservation } }
+        set { tables.withLock { $0.reservation = newValue } }
     }
 
     /// Whether the credentials of admins stand.
@@ -99,6 +106,7 @@ public final class MemoryUploadRows: MultipartUploadRows {
     /// Records parts, and adds up the lengths if all parts of the upload have one.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         tables.withLock { tables in
+            if let reservation = tables.reservation { return reservation }
             let all = tables.reserved[id, default: []] + parts
             tables.reserved[id] = all
             let lengths = all.compactMap(\.contentLength)

@@ -108,8 +108,8 @@ public struct MultipartUploads: Sendable {
     /// Issues URLs for parts, independently of each other.
     ///
     /// - Returns: One result per part, in order.
-    /// - Throws: `notFound`; `conflict` if the upload is not open; `entityTooLarge` or `conditionFailed` if the parts
-    ///   do not fit the length stated at the start; `invalidArgument`; `unavailable`.
+    /// - Throws: `notFound`; `conflict` if the upload is not open; `invalidArgument`, also if the parts do not fit the
+    ///   length stated at the start; `unavailable`.
     public func issue(
         _ wishes: [PartWish], of id: UUID, in context: RequestContext
     ) async throws(GatewayError) -> [Result<IssuedURL, GatewayError>] {
@@ -133,7 +133,8 @@ public struct MultipartUploads: Sendable {
             )
         }
         let parts = drafts.compactMap { (try? $0.get())?.reservedPart }
-        let objectLength = try await reserve(parts, of: id)
+        let objectLength = try await reserve(
+            parts, of: id, unmeasured: wishes.firstIndex { $0.contentLength == nil })
         let requests = drafts.compactMap { (try? $0.get())?.with(objectLength: objectLength) }
         let results = await urls.issue(requests, in: context)
         // A part that was issued before remains usable even if it is not issued again, so its reservation is kept.
@@ -222,12 +223,23 @@ public struct MultipartUploads: Sendable {
         return upload
     }
 
-    private func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> Int64? {
+    /// Reserves parts within the length stated at the start, and returns that of all parts, if it is known.
+    ///
+    /// - Parameter unmeasured: The place in the request of the first part without a length.
+    private func reserve(
+        _ parts: [ReservedPart], of id: UUID, unmeasured: Int? = nil
+    ) async throws(GatewayError) -> Int64? {
         switch try await rows.reserve(parts, of: id) {
         case .reserved(let objectLength): return objectLength
         case .closed: throw Self.takesNoParts
-        case .tooLarge(let maxBytes): throw .entityTooLarge(maxBytes: maxBytes)
-        case .lengthRequired: throw .conditionFailed(.contentLengthRequired)
+        case .tooLarge(let maxBytes):
+            throw .invalidArgument(
+                field: "parts",
+                reason: "The start of the upload stated \(maxBytes) bytes, so its parts may have no more in all.")
+        case .lengthRequired:
+            throw .invalidArgument(
+                field: unmeasured.map { "parts[\($0)].contentLength" } ?? "parts",
+                reason: "The start of the upload stated its length, so each part has to state its own.")
         }
     }
 

@@ -40,11 +40,12 @@ import Testing
             BadField("response", { $0.response = ResponseOverrides.Fields() }),
             BadField("ifNoneMatch", { $0.ifNoneMatch = "\"etag\"" }),
             BadField("metadata", { $0.metadata = ["a b": "x"] }), BadField("metadata", { $0.metadata = ["": "x"] }),
-            BadField("metadata", { $0.metadata = ["a": "x\r\ny: z"] }),
-            BadField("metadata", { $0.metadata = ["a": "é"] }),
+            BadField("metadata.a", { $0.metadata = ["a": "x\r\ny: z"] }),
+            BadField("metadata.a", { $0.metadata = ["a": "é"] }),
             BadField("metadata", { $0.metadata = ["a": "x", "A": "y"] }),
-            BadField("metadata", { $0.metadata = ["a": " x"] }),
-            BadField("metadata", { $0.metadata = ["a": ""] }), BadField("metadata", { $0.metadata = ["Deleted": "1"] }),
+            BadField("metadata.a", { $0.metadata = ["a": " x"] }),
+            BadField("metadata.a", { $0.metadata = ["a": ""] }),
+            BadField("metadata", { $0.metadata = ["Deleted": "1"] }),
             BadField("metadata", { $0.metadata = ["snowball-auto-extract": "true"] }),
             BadField("metadata", { $0.metadata = ["MinIO-Snowball-Prefix": "b"] }),
         ] as [BadField])
@@ -114,6 +115,17 @@ import Testing
         let many = Dictionary(uniqueKeysWithValues: (0..<64).map { ("k\($0)", "v") })
         #expect(try Fixture.put { $0.metadata = many }.metadata.entries.count == 64)
         #expect(refusedField { try Fixture.put { $0.metadata = many.merging(["z": "v"]) { $1 } } } == "metadata")
+    }
+
+    @Test func `the entry of metadata that is refused is named, and how to send it`() throws {
+        for (entry, name, advice) in [
+            (["ok": "x", "titel": "Grüße"], "'titel'", "encodeURIComponent"),
+            (["ok": "x", "a b": "y"], "'a b'", "header"),
+        ] {
+            let error = #expect(throws: GatewayError.self) { try Fixture.put { $0.metadata = entry } }
+            guard case .invalidArgument(_, let reason)? = error else { return }
+            #expect(reason.contains(name) && reason.contains(advice), "\(reason)")
+        }
     }
 
     @Test func `a head may be asked for with the right to read`() throws {

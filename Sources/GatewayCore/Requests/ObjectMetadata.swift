@@ -29,7 +29,8 @@ public struct ObjectMetadata: Sendable, Equatable {
     /// Why no entry can have a name; `nil` if one can.
     public static func flaw(ofName name: String) -> String? {
         guard name.consists(of: .token, count: 1...128) else {
-            return "A name must be 1 to 128 characters that a header name allows."
+            let shown = name.count <= 64 ? name : name.prefix(64) + "…"
+            return "The name '\(shown)' must be 1 to 128 characters that a header name allows."
         }
         return ReservedMetadata.contains(name) ? "The name '\(name)' has a meaning of its own for some stores." : nil
     }
@@ -37,15 +38,15 @@ public struct ObjectMetadata: Sendable, Equatable {
     /// Validates metadata.
     ///
     /// - Parameter values: Up to 64 values by name, 2 KiB in total. Names are tokens and must differ in more than case.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `metadata`.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `metadata`, or for the entry with a bad value.
     public init(_ values: [String: String]) throws(GatewayError) {
         guard values.count <= Self.maxCount else { throw Self.refusal("At most 64 entries are allowed.") }
         var byteCount = 0
         var entries: [Entry] = []
-        for (name, value) in values {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             if let flaw = Self.flaw(ofName: name) { throw Self.refusal(flaw) }
             guard value.isHeaderValue else {
-                throw Self.refusal("A value must be 1 to 1,024 visible ASCII characters, with spaces only inside.")
+                throw .invalidArgument(field: "metadata.\(name)", reason: Self.valueReason(name))
             }
             byteCount += name.utf8.count + value.utf8.count
             entries.append(Entry(name: name.lowercased(), value: value))
@@ -58,6 +59,13 @@ public struct ObjectMetadata: Sendable, Equatable {
             throw Self.refusal("Two names must not differ only in case.")
         }
         self.entries = entries
+    }
+
+    private static func valueReason(_ name: String) -> String {
+        """
+        The value of '\(name)' must be 1 to 1,024 visible ASCII characters, with spaces only inside; encode others, \
+        for example with encodeURIComponent.
+        """
     }
 
     private static func refusal(_ reason: String) -> GatewayError {

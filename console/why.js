@@ -30,7 +30,8 @@ const remedies = {
     "issuers",
   ],
   wrongAudience: [
-    "The token is for another audience. Add the audience to the issuer, or let the app ask for the right one.",
+    "The token is for another audience, or for none. Add the audience to the issuer, or let the provider or the app " +
+      "ask for the right one.",
     "issuers",
   ],
   notYetValid: ["The token is valid from a later time. Compare the clocks of issuer and gateway.", "gateways"],

@@ -401,6 +401,17 @@ import Testing
         }
     }
 
+    @Test func `a token without an audience is told apart from one for others`() async throws {
+        let signer = TokenSigner()
+        let issuer = IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))
+        for (audience, text) in [(nil, "has no 'aud'"), (#""x""#, "accepts only: sluice")] as [(String?, String)] {
+            let token = signer.token(IssuerFixture.claims(["aud": audience]))
+            let found = await examine(issuer, StubIssuerDocuments(), token: token)
+            let finding = try #require(found.findings.first { $0.step == .tokenAudience })
+            #expect(finding.advice?.contains(text) == true, "\(finding)")
+        }
+    }
+
     /// The authenticator accepts the token, and no request with it is permitted.
     @Test(arguments: [
         (384, IssuerValidation.Outcome.passed), (385, .warned), (512, .warned), (513, .failed),

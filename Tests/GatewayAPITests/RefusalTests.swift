@@ -82,6 +82,11 @@ import Testing
                 token: try token(["aud": #""other""#]), reason: .wrongAudience, subject: issuer,
                 detail: "The token is for another audience."),
             Case(
+                token: try token(["aud": nil]), reason: .wrongAudience, subject: "no audience",
+                detail:
+                    "The token has no audience ('aud'); let the provider add one of those that the issuer's row accepts."
+            ),
+            Case(
                 token: try token(["nbf": "\(now + 500)"]), reason: .notYetValid, subject: issuer,
                 detail: "The token is not valid yet."),
             Case(

@@ -135,10 +135,15 @@ struct TokenExamination {
         let isForUs = issuer.audiences.contains { own in
             audiences?.contains { ExactText($0) == ExactText(own) } ?? false
         }
+        let accepted = issuer.audiences.joined(separator: ", ")
+        let isMissing = (payload["aud"] ?? .null) == .null
+        let advice =
+            isMissing
+            ? "The token has no 'aud'; let the provider add one that the row accepts: \(accepted)."
+            : "The row accepts only: \(accepted)."
         note(
             .tokenAudience, isForUs ? .passed : .failed,
-            found: audiences.map { Self.shown($0.joined(separator: ", ")) },
-            advice: isForUs ? nil : "The row accepts only: \(issuer.audiences.joined(separator: ", ")).")
+            found: audiences.map { Self.shown($0.joined(separator: ", ")) }, advice: isForUs ? nil : advice)
     }
 
     private mutating func judgeTimes(_ payload: JSONValue) {

@@ -34,7 +34,12 @@ final class VerifiedToken: Sendable {
     ) throws(GatewayError) {
         self.issuer = issuer
         self.keys = keys
-        guard let audiences = payload["aud"]?.strings?.map(ExactText.init),
+        guard let audience = payload["aud"], audience != .null else {
+            throw issuer.refusal(
+                .wrongAudience,
+                "The token has no audience ('aud'); let the provider add one of those that the issuer's row accepts.")
+        }
+        guard let audiences = audience.strings?.map(ExactText.init),
             issuer.audiences.contains(where: { audiences.contains(ExactText($0)) })
         else { throw issuer.refusal(.wrongAudience, "The token is for another audience.") }
         expiresAt = try Self.expiry(of: payload, from: issuer, at: now, skew: skew)

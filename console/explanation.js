@@ -258,7 +258,19 @@ export function grantColumns(page) {
       cell: ({ grant }) => badge(grant.effect, grant.effect === "deny" ? "bad" : "ok"),
     },
     { name: "principal", title: "Principal", cell: ({ grant }) => principal(grant.principal) },
-    { name: "place", title: "Place", cell: ({ grant }) => h("span", {}, code(grant.bucket), " / ", placeOf(grant)) },
+    {
+      name: "place",
+      title: "Place",
+      cell: ({ grant, prefix }) =>
+        h(
+          "span",
+          {},
+          code(grant.bucket),
+          " / ",
+          placeOf(grant),
+          grant.template && prefix && prefix !== grant.template ? [" for the caller: ", code(prefix)] : null,
+        ),
+    },
     { name: "actions", title: "Actions", cell: ({ grant }) => actionBadges(grant.actions) },
     { name: "conditions", title: "Conditions", cell: ({ grant }) => conditionWords(grant.conditions, page.contract) },
     {

@@ -20,6 +20,7 @@ struct ExplainEndpointTests {
         #expect(told["code"] as? String == "AccessDenied" && told["status"] as? Int == 403 && told["detail"] == nil)
         let misses = try #require(answer.json["nearMisses"] as? [[String: Any]])
         #expect(misses.map { $0["differs"] as? String } == ["prefix"])
+        #expect(misses.map { $0["prefix"] as? String } == ["uploads/"])
     }
 
     @Test("shows what would be signed, and no secret")

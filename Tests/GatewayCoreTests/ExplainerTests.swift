@@ -185,6 +185,15 @@ import Testing
         #expect(good.isPermitted && good.matches.map(\.prefix) == [ExactText("tenants/acme/")])
     }
 
+    @Test func `the template of a near miss is filled for the caller`() async throws {
+        let world = try World([
+            Fixture.grant(1, on: "people/${sub}/"), Fixture.grant(2, on: "tenants/${claim:tenant}/"),
+        ])
+        let misses = try await world.explain().nearMisses
+        #expect(misses.map(\.flaw) == [.template, .prefix])
+        #expect(misses.map(\.prefix.rawValue) == ["tenants/${claim:tenant}/", "people/alice/"])
+    }
+
     @Test func `grants outside take no place among the near misses`() async throws {
         var world = try World()
         world.near = try (1...NearMiss.maxCount).map {

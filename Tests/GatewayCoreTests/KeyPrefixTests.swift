@@ -106,6 +106,12 @@ import Testing
         #expect(refusedField { try KeyPrefix(template: text) } == "template")
     }
 
+    @Test func `a template with the bare subject is told what to use`() throws {
+        let error = #expect(throws: GatewayError.self) { try KeyPrefix(template: "users/${claim:sub}/") }
+        guard case .invalidArgument("template", let reason)? = error else { return }
+        #expect(reason.contains("Use '${sub}'"), "\(reason)")
+    }
+
     @Test(arguments: [
         "", "/a", "a/", "a//b", "a/./b", "..", "\\x", "a\u{0}", "a\u{1f}", "a\u{7f}", "a/${sub}", "a/$\u{7b}\u{301}x",
         "a/..;/b", "..;", "a/.;x=1/b", "a/...", "...", "a/.. /b", "a/ ../b", "a/. ./b", ". ", "a\\..\\b", "a\\../b",

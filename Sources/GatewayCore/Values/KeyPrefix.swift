@@ -32,9 +32,11 @@ public enum KeyPrefix: Hashable, Sendable {
         for segment in text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
             guard segment.holds("${") else { continue }
             guard TemplateVariable(segment: segment) != nil else {
-                throw .invalidArgument(
-                    field: "template", reason: "A variable must be a whole segment: '${sub}' or '${claim:name}'."
-                )
+                let reason =
+                    segment.elementsEqual("${claim:sub}".utf8)
+                    ? "Use '${sub}', which is the token's subject after the prefix of its issuer."
+                    : "A variable must be a whole segment: '${sub}' or '${claim:name}'."
+                throw .invalidArgument(field: "template", reason: reason)
             }
             variableCount += 1
         }

@@ -32,6 +32,7 @@ extension Explanation {
             json.object { json in
                 json.name("grant")
                 json.object { miss.grant.write(to: &$0) }
+                json.member("prefix", miss.prefix.rawValue)
                 json.member("differs", miss.flaw.word)
             }
         }

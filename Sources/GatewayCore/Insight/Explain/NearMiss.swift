@@ -22,6 +22,8 @@ public struct NearMiss: Sendable, Equatable {
 
     /// The grant as stored.
     public var grant: Grant
+    /// The prefix of the grant, with variables filled in for the caller; as stored if one has no usable value.
+    public var prefix: ExactText
     /// The one mismatch.
     public var flaw: Flaw
     /// Number of leading bytes that its prefix and the key have in common.
@@ -42,9 +44,11 @@ public struct NearMiss: Sendable, Equatable {
             covers ? nil : expanded == nil ? .template : .prefix,
         ].compactMap(\.self)
         guard flaws.count == 1, let flaw = flaws.first else { return nil }
+        let prefix = expanded ?? ExactText(grant.prefix.text)
         self.grant = grant
+        self.prefix = prefix
         self.flaw = flaw
-        sharedByteCount = zip((expanded?.rawValue ?? grant.prefix.text).utf8, key).prefix { $0 == $1 }.count
+        sharedByteCount = zip(prefix.rawValue.utf8, key).prefix { $0 == $1 }.count
     }
 
     /// Returns the nearest misses among some grants, nearest first, at most ``maxCount``.

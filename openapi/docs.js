@@ -52,6 +52,8 @@ document.addEventListener("keydown", (event) => {
 
 const key = document.getElementById("key");
 key.hidden = false;
+// `sluice dev` listens nowhere else.
+document.getElementById("demo").hidden = !["127.0.0.1", "localhost"].includes(location.hostname);
 
 /** The parameters of paths that may have slashes, which stay as they are. */
 const withSlashes = ["key", "path", "scope", "file"];

@@ -112,6 +112,14 @@ import Testing
         #expect(try samples("batchGitLFSObjects")["curl"]?.contains("/lfs/photos/objects/batch") == true)
     }
 
+    /// The examples of the contract name another bucket than the demo has.
+    @Test("says what the demo of 'sluice dev' permits, and leaves it to the script whether to show it")
+    func demo() async throws {
+        let page = try await page()
+        let line = "<code>sluice dev</code>: bucket <code>demo</code>, keys below <code>users/alice/</code>."
+        #expect(page.contains("<span id=\"demo\" hidden>With \(line)</span></p>"))
+    }
+
     @Test("shows the contract's lists as lists")
     func lists() async throws {
         #expect(

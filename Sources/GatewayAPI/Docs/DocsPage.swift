@@ -44,7 +44,8 @@ struct DocsPage: Sendable {
             \(HTML.markdown(info["description"]?.text ?? ""))
             <p>This page is made from <a href="/openapi.yaml"><code>/openapi.yaml</code></a>, OpenAPI 3.1.</p>
             <p id="key" hidden><label>API key or token, for requests from this page <input type="password" \
-            autocomplete="off"></label> The page keeps it in memory only.</p>
+            autocomplete="off"></label> The page keeps it in memory only. <span id="demo" hidden>With \
+            <code>sluice dev</code>: bucket <code>demo</code>, keys below <code>users/alice/</code>.</span></p>
             \(guide)
             \(sections)
             \(problemSection)

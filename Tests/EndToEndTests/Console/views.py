@@ -470,6 +470,8 @@ def the_reference_sends_what_the_contract_asks_for(walk):
     page = visit.page
     page.goto(f"{walk.origin}/docs")
     page.get_by_label("API key or token").fill(world.keys["root"])
+    # The page is on loopback, where `sluice dev` may be.
+    expect(page.locator("#demo")).to_be_visible()
 
     def samples(id: str):
         return page.locator(f"article#{id} .samples")

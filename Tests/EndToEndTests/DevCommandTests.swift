@@ -15,6 +15,7 @@ import Testing
         #expect(try await stranger.ask(.download("users/alice/hello.txt", from: "demo")).status == 403)
         #expect(try await first.user.ask(.download("users/mallory/hello.txt", from: "demo")).status == 403)
         try await expectRefusals(by: first)
+        try await expectListingAndDeletion(by: first)
         try await expectValidBuckets(of: first)
         #expect(first.process.output.contains("/admin/v1"))
         #expect(await first.end(by: SIGTERM) == 0)
@@ -325,6 +326,21 @@ import Testing
             try await short.use(Array("hello".utf8)).status == 403
         }
         #expect(try await link.use(Array("hello".utf8)).status == 200)
+    }
+
+    /// Expects that the user lists and deletes in both buckets.
+    private func expectListingAndDeletion(by dev: DevProcess) async throws {
+        let user = try dev.user
+        for bucket in ["demo", "demo-oss"] {
+            let key = "users/alice/listed.txt"
+            let upload = try Link(try await user.ask(.upload(key, to: bucket)).json)
+            try #require(try await upload.use(Array("hello".utf8)).status == 200)
+            let listing: JSON = ["action": "ListObjects", "bucket": "\(bucket)", "prefix": "users/alice/"]
+            let deletion: JSON = ["action": "DeleteObject", "bucket": "\(bucket)", "key": "\(key)"]
+            #expect(try await Link(user.ask(listing).json).use().text.contains("<Key>\(key)</Key>"))
+            #expect(try await Link(user.ask(deletion).json).use().status == 204)
+            #expect(try await !Link(user.ask(listing).json).use().text.contains(key))
+        }
     }
 
     /// A directory in which `sluice dev` keeps everything. It is deleted with this object.

@@ -78,7 +78,7 @@ public struct DemoRows: Sendable {
         // Sessions include downloads only if their holder may choose the type of the answer.
         let grant = Grant(
             id: try newID(), principal: user, bucket: bucket, prefix: try KeyPrefix(literal: DemoWorld.prefix),
-            actions: [.putObject, .getObject], effect: .allow,
+            actions: [.putObject, .getObject, .listObjects, .deleteObject], effect: .allow,
             conditions: GrantConditions(allowResponseContentType: true), note: "Demo",
             createdBy: change.actor.rawValue, createdAt: now())
         _ = try await stores.grants.create(Validated(grant), by: change)

@@ -10,7 +10,7 @@ public enum DemoWorld {
     static let ossRegion = "cn-hangzhou"
     /// The port at which the sample of the OSS SDK for iOS asks for credentials.
     public static let ossSamplePort: UInt16 = 7080
-    /// The user with a grant, as a principal. The grant permits puts and gets under ``prefix``.
+    /// The user with a grant, as a principal. The grant permits all actions under ``prefix``.
     public static let user = "user:alice"
     /// A user without a grant, for demonstrating a refusal.
     static let stranger = "user:mallory"

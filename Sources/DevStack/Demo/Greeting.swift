@@ -50,7 +50,7 @@ public struct Greeting: Service {
         export SLUICE_ADMIN_URL=\(gateway)
         export SLUICE_ADMIN_KEY=\(keys.adminKey)
 
-        For 'sluice put', 'get' and 'share' and the clients for JavaScript and Swift, as \(DemoWorld.user):
+        For 'sluice put', 'get', 'share', 'ls' and 'rm', and the clients for JavaScript and Swift, as \(DemoWorld.user):
         export SLUICE_URL=\(gateway)
         export SLUICE_KEY=\(keys.userToken)
 

@@ -43,7 +43,7 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
         ])
 
     private static let uploads = PageWalk(
-        world: "dev", pages: ["docs/uploads.md"],
+        world: "dev", pages: ["docs/uploads.md", "docs/links.md"],
         promises: [
             "# stands for a picture": ["200\n"],
             "sluice share": [
@@ -51,6 +51,10 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
             ],
             "/v1/post-policies": ["204\n"],
             "/v1/multipart-uploads": ["\"state\":\"completed\""],
+            "# Share: a link": [
+                "response-content-disposition=attachment", "\"expiresIn\":86400", "<ListBucketResult",
+                "<Key>users/alice/cat.png</Key>", "\n204\n",
+            ],
         ])
 
     private static let ledger = PageWalk(

@@ -26,7 +26,9 @@ def call(path, body):
             return json.load(answer)
     except urllib.error.HTTPError as error:
         problem = json.load(error)
-        sys.exit(f"{problem['code']}: {problem.get('detail', problem['title'])} (request {problem['requestID']})")
+        field = f" (field {problem['field']})" if "field" in problem else ""
+        reason = problem.get("detail", problem["title"])
+        sys.exit(f"{problem['code']}: {reason}{field} (request {problem['requestID']})")
 
 
 file, (bucket, _, prefix) = Path(sys.argv[1]), sys.argv[2].partition("/")

@@ -28,3 +28,8 @@ def flaws(root, folder, settings):
         capture_output=True, timeout=START_SECONDS, check=False, env={**os.environ, **settings})
     if refused.returncode != 1 or not refused.stderr.startswith("AccessDenied: "):
         yield f"a refusal ends with {refused.returncode}: {refused.stderr}"
+    wrong = subprocess.run(
+        [sys.executable, "-I", root / "examples/python/upload.py", picture, "demo//users/"], text=True,
+        capture_output=True, timeout=START_SECONDS, check=False, env={**os.environ, **settings})
+    if wrong.returncode != 1 or " (field key) (request " not in wrong.stderr:
+        yield f"a key that is not valid ends with {wrong.returncode}: {wrong.stderr}"

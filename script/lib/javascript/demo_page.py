@@ -1,11 +1,17 @@
-"""Opens the web example at the address that `sluice dev` prints."""
+"""Opens the web example at the address that `sluice dev` prints, and the page of the README."""
 
 import contextlib
+import functools
+import http.server
+import re
 import tempfile
+import threading
 from pathlib import Path
 
 from demo import demo
 from example import DROP, PICTURE
+from static import README
+from world import MODULE
 
 # Sends a form of the OSS bucket, of which one type of two is chosen. The file names a third one, as browsers do.
 FORM = """async ([url, token]) => {
@@ -59,3 +65,33 @@ def flaws(made, pages):
         # Of the second form, which the store refuses, the browser itself says this and no more.
         if len(complaints) != 1 or "403 (Forbidden)" not in complaints[0]:
             yield f"a refused form: {complaints}"
+        yield from sample_flaws(page, folder, settings)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def sample_flaws(page, folder, settings):
+    """Uploads by the page of the README, with the demo's address, bucket and key."""
+    (sample,) = re.findall(r"^```html\n(.*?)^```$", README.read_text(), re.M | re.S)
+    site = folder / "site"
+    site.mkdir()
+    (site / "sluice.js").write_bytes(MODULE.read_bytes())
+    (site / "sluice-token").write_text(settings["SLUICE_KEY"])
+    (site / "index.html").write_text(
+        sample.replace("https://sluice.example", settings["SLUICE_URL"]).replace('"photos"', '"demo"'))
+    handler = functools.partial(Quiet, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            page.goto(f"http://127.0.0.1:{server.server_port}/")
+            page.set_input_files("input", [folder / "picture.svg"])
+            page.wait_for_function("document.querySelector('output').value")
+            said = page.eval_on_selector("output", "(output) => output.value")
+            shown = page.eval_on_selector("progress", "(bar) => bar.value")
+        finally:
+            server.shutdown()
+    if not re.fullmatch(r"users/alice/[0-9a-f-]{36}: landed", said) or shown != 1:
+        yield f"the page of the README says {said} at {shown}"

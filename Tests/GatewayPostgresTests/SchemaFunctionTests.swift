@@ -157,6 +157,13 @@ import Testing
             "> statement_timestamp() - interval '\(Int(ReservationSweeper.utmostPatience / .seconds(86_400))) days'"
         ),
         ("sum_landings", "i.issued_at > v_first - \(LedgerLife.longest)"),
+        ("offboarding_rows", "t.expires_at > statement_timestamp() - \(ClockDifference.longestInterval)"),
+        ("claim_idempotency_key", "v_row.created_at >= clock_timestamp() - \(IdempotencyKeyTable.life)"),
+        ("claim_idempotency_key", "v_row.created_at < clock_timestamp() - \(IdempotencyKeyTable.life)"),
+        (
+            "prove_issuances",
+            "i.issued_at > statement_timestamp() - interval '\(IdempotencyKeyTable.hours + 2) hours'"
+        ),
     ])
     func `a function has the program's limits`(_ name: String, _ limit: String) throws {
         let function = try #require(SchemaFunction.all.first { $0.name == name })

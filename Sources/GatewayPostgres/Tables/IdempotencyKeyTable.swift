@@ -4,6 +4,12 @@ import LibPQ
 
 /// The table `idempotency_keys`.
 enum IdempotencyKeyTable {
+    /// Hours for which a key lives.
+    static let hours = 24
+
+    /// The life of a key in SQL.
+    static let life = "interval '\(hours) hours'"
+
     /// A request for a claim, with identifiers for a new row and claim.
     struct Claiming: Sendable {
         var request: IdempotentRequest
@@ -89,7 +95,7 @@ enum IdempotencyKeyTable {
         DELETE FROM idempotency_keys k
         WHERE k.id = ANY (ARRAY(
             SELECT o.id FROM idempotency_keys o
-            WHERE o.created_at < least($1, clock_timestamp()) - interval '24 hours'
+            WHERE o.created_at < least($1, clock_timestamp()) - \(life)
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         ))

@@ -23,7 +23,7 @@ extension Settings {
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
         let refusalsKeepDays = reader.integer(.refusalsKeepDays, in: 1...3650)
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...MultipartUploads.maxLife)
-        let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
+        let clockDifference = reader.integer(.clockMaxDifference, in: 1...ClockDifference.longest)
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
         let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)

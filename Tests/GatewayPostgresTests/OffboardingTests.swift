@@ -55,6 +55,53 @@ import LibCrypto
                 "SELECT count(*) FROM group_member_history WHERE removed_change IS NOT NULL") == 1)
     }
 
+    /// An admin compares the lines of an offboarding with those of other changes.
+    @Test(.database(.migrated)) func `the audit has a row's same members, however the row goes`() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        try await furnish("alice", world)
+        try await furnish("bob", world)
+        let (alice, bob) = (try Principal("user:alice"), try Principal("user:bob"))
+        let documents: [ResourceKind: Statement<String, String>] = [
+            .grant: GrantTable.document, .groupMember: GroupMemberTable.document, .apiKey: APIKeyTable.document,
+            .ticket: TicketTable.document,
+        ]
+        let rows = try await world.stores.offboarding.rows(of: alice)
+        for row in rows.rows {
+            guard let document = documents[row.kind] else { continue }
+            #expect(try await world.connection.execute(document, row.id) == [row.document], "\(row.kind)")
+        }
+        #expect(try await world.stores.offboarding.remove(allOf: alice, seenAs: rows.tag, by: AdminWorld.change) == 7)
+        // Bob's go one by one.
+        let uploads = PostgresMultipartUploads(
+            pool: PostgresPool(
+                try TestDatabase.current.configuration(sessionSettings: [(name: "role", value: "sluice_gateway")]),
+                size: 1,
+                logger: .silent),
+            logger: .silent, now: { Date() })
+        for row in try await world.stores.offboarding.rows(of: bob).rows {
+            switch row.kind {
+            case .grant: try await world.stores.grants.delete(row.id, by: AdminWorld.change)
+            case .groupMember: try await world.stores.members.delete(row.id, by: AdminWorld.change)
+            case .apiKey: try await world.stores.apiKeys.delete(row.id, by: AdminWorld.change)
+            case .ticket: #expect(try await world.stores.tickets.revokeTickets(of: bob, by: AdminWorld.change) == 1)
+            default:
+                let state: MultipartUpload.State = row.document.contains(#""state": "open""#) ? .open : .starting
+                let id = try #require(UUID(uuidString: row.id))
+                #expect(try await uploads.abort(id, from: state, to: .aborting, by: AdminWorld.change))
+            }
+        }
+        for kind in [ResourceKind.grant, .groupMember, .apiKey, .ticket, .multipartUpload] {
+            let forms = try await world.connection.texts(
+                """
+                SELECT DISTINCT (SELECT string_agg(m, ' ' ORDER BY m) FROM jsonb_object_keys(d.document) AS m)
+                FROM admin_audit a, LATERAL (SELECT coalesce(a.before #> '{items,0}', a.before)) AS d (document)
+                WHERE a.kind = '\(kind.rawValue)' AND a.operation = 'delete'
+                """)
+            #expect(forms.count == 1, "\(kind): \(forms)")
+        }
+    }
+
     @Test(.database(.migrated)) func `a removal may take longer than other changes`() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()

@@ -6,7 +6,7 @@
 --   p_principal  the user
 -- Result: for each row its kind, its identifier as the audit has it, its revision (NULL for uploads), a mark that no
 -- other state of a row has, the scopes that its removal touches, and its document for the audit, without secrets and
--- hashes.
+-- hashes. The document has the members of the one that other changes of the row write.
 -- Locks: none. Callers: the gateway's role; offboard_principal, write_policy_log. Errors: none.
 CREATE OR REPLACE FUNCTION offboarding_rows(p_principal text)
 RETURNS TABLE (kind text, id text, revision uuid, mark text, scopes text[], document jsonb)
@@ -28,8 +28,9 @@ AS $$
         FROM api_keys k WHERE k.principal = p_principal
         UNION ALL
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
-            'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
-            'expiresAt', t.expires_at, 'createdAt', t.created_at)
+            'id', t.id, 'name', t.name, 'principal', t.principal, 'groups', t.groups, 'bucket', t.bucket,
+            'prefix', t.prefix, 'actions', t.actions, 'maxUses', t.max_uses, 'expiresAt', t.expires_at,
+            'createdAt', t.created_at, 'encryptsResponses', t.sealed IS NOT NULL)
         FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp() - interval '15 minutes'
         UNION ALL
         SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(

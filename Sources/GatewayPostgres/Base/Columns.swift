@@ -49,7 +49,8 @@ struct Columns<Row: Sendable>: Sendable {
         all.map { "array_agg(\($0.form.read("\(row).\($0.name)"))) AS \($0.name)" }.joined(separator: ", ")
     }
 
-    /// Names and values of the audit members of a row `r`, as arguments of `jsonb_build_object`.
+    /// Names and values of the audit members of a row `r`, as arguments of `jsonb_build_object`. The function
+    /// `offboarding_rows` has the same members.
     var document: String {
         all.compactMap { column in column.member.map { "'\($0)', r.\(column.name)" } }.joined(separator: ", ")
     }

@@ -6,19 +6,19 @@ import LibPQ
 enum MultipartUploadTable {
     /// The columns, in the order in which ``MultipartUpload/init(_:)`` reads them.
     private static let columns = Columns<MultipartUpload>(
-        Column("id") { $0.id },
-        Column("principal") { $0.principal.rawValue },
-        Column("bucket") { $0.bucket.rawValue },
-        Column("object_key") { $0.key.rawValue },
+        Column("id", as: "id") { $0.id },
+        Column("principal", as: "principal") { $0.principal.rawValue },
+        Column("bucket", as: "bucket") { $0.bucket.rawValue },
+        Column("object_key", as: "key") { $0.key.rawValue },
         Column("content_type") { $0.contentType.text },
         Column("content_length") { $0.contentLength },
-        Column("state") { $0.state.rawValue },
+        Column("state", as: "state") { $0.state.rawValue },
         Column("store_upload_id"),
         Column("part_numbers"),
         Column("part_etags"),
         Column("etag"),
-        Column("created_at"),
-        Column("expires_at") { $0.expiresAt })
+        Column("created_at", as: "createdAt"),
+        Column("expires_at", as: "expiresAt") { $0.expiresAt })
 
     /// Inserts an upload. Its first check comes after five minutes, in case the answer to the start is lost. Later
     /// checks come when the upload expires.
@@ -80,10 +80,9 @@ enum MultipartUploadTable {
         ), audited AS (
             INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
             SELECT $9, $10, $11, $12, '\(AuditOperation.delete.rawValue)', '\(ResourceKind.multipartUpload.rawValue)',
-                u.id::text, jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket,
-                    'key', u.object_key, 'state', u.state, 'createdAt', u.created_at)
+                r.id::text, jsonb_build_object(\(columns.document))
             FROM (SELECT m.id, prove_actor($13::text::jsonb) AS is_proved FROM moved m OFFSET 0) p
-            JOIN multipart_uploads u ON u.id = p.id AND p.is_proved
+            JOIN multipart_uploads r ON r.id = p.id AND p.is_proved
         )
         SELECT m.id FROM moved m
         """

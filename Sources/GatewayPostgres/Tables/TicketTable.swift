@@ -31,6 +31,9 @@ struct TicketTable: Sendable {
         Column("key_id") { $0.sealed?.keyID },
         Column("created_at", as: "createdAt"))
 
+    /// Names and values of the audit members of a row `r`.
+    private static let members = columns.document + ", 'encryptsResponses', r.sealed IS NOT NULL"
+
     let read: Statement<String, Stored<Ticket>>
     let page: Statement<PageRequest, Ticket>
 
@@ -91,13 +94,13 @@ struct TicketTable: Sendable {
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
-    /// Removes the tickets of a principal that a gateway may still accept: its clock may be 15 minutes behind. The
-    /// audit keeps the bucket, prefix, actions and expiry of each.
+    /// Removes the tickets of a principal that a gateway may still accept: its clock may be behind by
+    /// ``ClockDifference/longest``.
     static let revoke = Statement<String, RemovedRow>(
         """
-        DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp() - interval '15 minutes'
-        RETURNING 'ticket:' || r.name, jsonb_build_object(
-            'id', r.id, 'bucket', r.bucket, 'prefix', r.prefix, 'actions', r.actions, 'expiresAt', r.expires_at)::text
+        DELETE FROM tickets r
+        WHERE r.principal = $1 AND r.expires_at > clock_timestamp() - \(ClockDifference.longestInterval)
+        RETURNING 'ticket:' || r.name, jsonb_build_object(\(members))::text
         """
     ) {
         [$0]
@@ -120,9 +123,7 @@ struct TicketTable: Sendable {
         [$0]
     }
 
-    static let document = AdminStatements.document(
-        columns.document + ", 'encryptsResponses', r.sealed IS NOT NULL",
-        from: "tickets r WHERE r.id = $1::text::uuid")
+    static let document = AdminStatements.document(members, from: "tickets r WHERE r.id = $1::text::uuid")
 }
 
 extension TicketTable.Writing {

@@ -61,7 +61,8 @@ COMMENT ON COLUMN policy_log.seq IS 'Number of the line: the highest one before 
 COMMENT ON COLUMN policy_log.tag IS
     'Identifier of the change. After a failover a number may be used again; a tag is not.';
 COMMENT ON COLUMN policy_log.scopes IS
-    'What the change touches: all, *, user:…, group:…, bucket:…, credential:…, issuer:…, apikey:….';
+    'What the change touches: *, user:…, group:…, bucket:…, credential:…, issuer:…, apikey:…, ticket:…; where it is too '
+    'much for the line, also all, buckets and callers.';
 COMMENT ON COLUMN policy_log.request_id IS 'The request that asked for the change; empty where none did.';
 
 CREATE TABLE policy_changes (

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The rows of one key, as the cache holds them. Large rows are stored indirectly.
 enum CachedRows: Sendable {
     case principal(PrincipalPolicy)
@@ -81,31 +79,5 @@ extension ConsoleSignIn {
     fileprivate var byteCount: Int {
         [clientID, authorizationEndpoint ?? "", tokenEndpoint ?? ""].reduce(200) { $0 + $1.utf8.count }
             + scopes.reduce(0) { $0 + 32 + $1.utf8.count }
-    }
-}
-
-extension PolicyKey {
-    /// The key whose rows change under a scope; `nil` if the scope names no key, as with ``PolicyScope/all``.
-    package init?(_ scope: PolicyScope) {
-        let text = scope.rawValue
-        func rest(_ prefix: String) -> String? {
-            text.utf8.starts(with: prefix.utf8) ? String(Substring(text.utf8.dropFirst(prefix.utf8.count))) : nil
-        }
-        if let name = rest("bucket:") {
-            guard let name = try? BucketName(name) else { return nil }
-            self = .bucket(name)
-        } else if let id = rest("credential:") {
-            guard let id = UUID(uuidString: id) else { return nil }
-            self = .credential(id)
-        } else if let issuer = rest("issuer:") {
-            self = .issuer(ExactText(issuer))
-        } else if let prefix = rest("apikey:") {
-            self = .apiKey(prefix: prefix)
-        } else if let name = rest("ticket:") {
-            self = .ticket(name: name)
-        } else {
-            guard let principal = try? Principal(text) else { return nil }
-            self = .principal(principal)
-        }
     }
 }

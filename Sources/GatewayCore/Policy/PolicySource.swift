@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 /// Reads committed policy rows and the log of their changes.
 public protocol PolicySource: Sendable {
     /// Reads the rows of keys, and the position at which they are current, in one statement.
@@ -44,28 +42,6 @@ public protocol PolicySource: Sendable {
     /// - Parameter position: The position up to which the log was read; `nil` for none.
     /// - Throws: `slowDown`, `unavailable`.
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges
-}
-
-/// Identifies rows that belong together and change under one scope.
-public enum PolicyKey: Hashable, Sendable {
-    case principal(Principal)
-    case bucket(BucketName)
-    case credential(UUID)
-    case issuer(ExactText)
-    case apiKey(prefix: String)
-    case ticket(name: String)
-
-    /// The scope that a change of the rows touches.
-    public var scope: PolicyScope {
-        switch self {
-        case .principal(let principal): .principal(principal)
-        case .bucket(let name): .bucket(name)
-        case .credential(let id): .credential(id)
-        case .issuer(let issuer): .issuer(issuer.rawValue)
-        case .apiKey(let prefix): .apiKey(prefix: prefix)
-        case .ticket(let name): .ticket(name: name)
-        }
-    }
 }
 
 /// The rows of one ``PolicyKey``; `nil` or empty if there are none.

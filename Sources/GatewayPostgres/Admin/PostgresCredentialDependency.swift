@@ -101,7 +101,7 @@ struct PostgresCredentialDependency: CredentialDependency {
         ) AND NOT EXISTS (
             SELECT FROM admin_audit a
             WHERE a.kind = 'Issuer' AND a.at >= m.at
-                AND 'issuer:' || (coalesce(a.before, a.after) ->> 'issuer') = m.credential
+                AND \(PolicyScope.sql(.issuer, "(coalesce(a.before, a.after) ->> 'issuer')")) = m.credential
         ) AND NOT EXISTS (SELECT FROM buckets b WHERE c.id IN (b.credential_id, b.cdn_credential_id))
         WHERE c.id = $1
         """, onlyReads: true

@@ -67,7 +67,11 @@ enum APIKeyTable {
     }
 
     static let lock = AdminStatements.lock(
-        scopes: "array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL)",
+        scopes: """
+            array_remove(ARRAY[
+                \(PolicyScope.sql(.apiKey, "k.prefix")), \(PolicyScope.sql(.apiKey, "k.previous_prefix"))
+            ], NULL)
+            """,
         revision: "k.revision", from: "api_keys k WHERE k.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM api_keys k WHERE k.id = $1::text::uuid") { [$0] }

@@ -73,7 +73,7 @@ enum BucketTable {
     }
 
     static let lock = AdminStatements.lock(
-        scope: "'bucket:' || b.name", revision: "b.revision", from: "buckets b WHERE b.name = $1")
+        scope: PolicyScope.sql(.bucket, "b.name"), revision: "b.revision", from: "buckets b WHERE b.name = $1")
 
     /// Tests for live grants of a bucket. It is a separate statement, so that it sees grants committed by transactions
     /// that locked the row before.

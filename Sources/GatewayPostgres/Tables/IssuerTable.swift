@@ -80,7 +80,8 @@ struct IssuerTable: Sendable {
     }
 
     static let lock = AdminStatements.lock(
-        scope: "'issuer:' || i.issuer", revision: "i.revision", from: "issuers i WHERE i.id = $1::text::uuid")
+        scope: PolicyScope.sql(.issuer, "i.issuer"), revision: "i.revision",
+        from: "issuers i WHERE i.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM issuers i WHERE i.id = $1::text::uuid") { [$0] }
 

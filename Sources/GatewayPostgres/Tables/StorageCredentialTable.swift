@@ -87,7 +87,7 @@ struct StorageCredentialTable: Sendable {
     }()
 
     static let lock = AdminStatements.lock(
-        scope: "'credential:' || c.id::text", revision: "c.revision",
+        scope: PolicyScope.sql(.credential, "c.id::text"), revision: "c.revision",
         from: "storage_credentials c WHERE c.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM storage_credentials c WHERE c.id = $1::text::uuid") {

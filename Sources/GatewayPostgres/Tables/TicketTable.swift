@@ -90,7 +90,8 @@ struct TicketTable: Sendable {
     }()
 
     static let lock = AdminStatements.lock(
-        scope: "'ticket:' || t.name", revision: "t.revision", from: "tickets t WHERE t.id = $1::text::uuid")
+        scope: PolicyScope.sql(.ticket, "t.name"), revision: "t.revision",
+        from: "tickets t WHERE t.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
@@ -100,7 +101,7 @@ struct TicketTable: Sendable {
         """
         DELETE FROM tickets r
         WHERE r.principal = $1 AND r.expires_at > clock_timestamp() - \(ClockDifference.longestInterval)
-        RETURNING 'ticket:' || r.name, jsonb_build_object(\(members))::text
+        RETURNING \(PolicyScope.sql(.ticket, "r.name")), jsonb_build_object(\(members))::text
         """
     ) {
         [$0]

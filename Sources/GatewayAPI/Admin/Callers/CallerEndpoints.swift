@@ -33,6 +33,7 @@ extension Caller {
     /// The kind of credential, as answers name it.
     fileprivate var credentialKind: String {
         guard let scope else { return "bootstrap-key" }
-        return scope.rawValue.utf8.starts(with: "issuer:".utf8) ? "token" : "api-key"
+        if case .issuer = PolicyKey(scope) { return "token" }
+        return "api-key"
     }
 }

@@ -69,16 +69,36 @@ import Testing
         #expect(try await world.logLength() == lines + Int64(4 * Self.changes.count))
     }
 
+    private typealias Change = @Sendable (inout Grant) throws -> Void
+
     /// Each makes a grant say something else.
-    private static let changes: [@Sendable (inout Grant) throws -> Void] = [
+    private static let changes: [Change] = otherChanges + actions.map { set -> Change in { $0.actions = set } }
+
+    /// Each action alone, all together, and all but one: of any action, two sets differ in it alone.
+    private static let actions: [Set<Action>] = {
+        let all = Set(Action.allCases)
+        return [all] + Action.allCases.flatMap { action -> [Set<Action>] in [[action], all.subtracting([action])] }
+    }()
+
+    private static let otherChanges: [Change] = [
         { $0.principal = try Principal("group:alice") }, { $0.bucket = try BucketName("other") },
         { $0.prefix = try KeyPrefix(literal: "team/b/") }, { $0.prefix = try KeyPrefix(template: "${sub}/") },
-        { $0.actions = [.getObject] }, { $0.actions = [.putObject] }, { $0.actions = [.listObjects] },
-        { $0.actions = [.deleteObject] }, { $0.actions = [.listObjects, .deleteObject] },
-        { $0.conditions.maxBytes = 1 },
-        { $0.conditions = GrantConditions() }, { $0.notBefore = nil }, { $0.notAfter = nil },
+        { $0.conditions.maxBytes = 1 }, { $0.conditions = GrantConditions() }, { $0.notBefore = nil },
+        { $0.notAfter = nil },
         { ($0.effect, $0.conditions) = (.deny, GrantConditions()) },
     ]
+
+    @Test(.database(.migrated)) func `grants that differ in any action have different fingerprints`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let sets = Action.allCases.reduce(into: [[]] as [[Action]]) { sets, action in
+            sets += sets.map { $0 + [action] }
+        }
+        let arrays = sets.map { "('{\($0.map(\.rawValue).joined(separator: ","))}'::text[])" }.joined(separator: ", ")
+        let fingerprint = "grant_fingerprint('user:a', 'demo', '', false, 'allow', s.actions, '{}', NULL, NULL, '')"
+        #expect(
+            try await connection.number(
+                "SELECT count(DISTINCT \(fingerprint)) FROM (VALUES \(arrays)) AS s (actions)") == Int64(sets.count))
+    }
 
     @Test(.database(.migrated)) func `the same quota is refused, whatever its limit`() async throws {
         let world = try AdminWorld()

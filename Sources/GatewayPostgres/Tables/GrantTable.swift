@@ -89,25 +89,27 @@ enum GrantTable {
     }
 
     /// Finds another live grant that says the same, whatever its note, by the index that allows only one.
-    static let twin = Statement<Grant, String>(
-        """
-        SELECT g.id::text FROM grants g
-        WHERE g.removed_at IS NULL AND g.id <> $1 AND g.principal = $2 AND g.bucket = $3 AND g.prefix = $4
-            AND g.effect = $5 AND ('PutObject' = ANY (g.actions)) = $6 AND ('GetObject' = ANY (g.actions)) = $7
-            AND ('ListObjects' = ANY (g.actions)) = $8 AND ('DeleteObject' = ANY (g.actions)) = $9
-            AND md5(g.conditions::text)::uuid = md5(($10::text::jsonb)::text)::uuid
-            AND g.not_before IS NOT DISTINCT FROM $11::timestamptz AND g.not_after IS NOT DISTINCT FROM $12::timestamptz
-        """, onlyReads: true
-    ) { grant in
-        let conditions = (try? JSONEncoder().encode(grant.conditions)).map { String(decoding: $0, as: UTF8.self) }
-        return [
-            grant.id, grant.principal.rawValue, grant.bucket.rawValue, grant.prefix.text, grant.effect.rawValue,
-            grant.actions.contains(.putObject), grant.actions.contains(.getObject),
-            grant.actions.contains(.listObjects),
-            grant.actions.contains(.deleteObject), conditions ?? "{}",
-            grant.notBefore, grant.notAfter,
-        ]
-    }
+    static let twin: Statement<Grant, String> = {
+        let sameActions = Action.allCases.indices.map { index in
+            "('\(Action.allCases[index].rawValue)' = ANY (g.actions)) = $\(9 + index)"
+        }
+        return Statement(
+            """
+            SELECT g.id::text FROM grants g
+            WHERE g.removed_at IS NULL AND g.id <> $1 AND g.principal = $2 AND g.bucket = $3 AND g.prefix = $4
+                AND g.effect = $5 AND md5(g.conditions::text)::uuid = md5(($6::text::jsonb)::text)::uuid
+                AND g.not_before IS NOT DISTINCT FROM $7::timestamptz AND g.not_after IS NOT DISTINCT FROM $8::timestamptz
+                AND \(sameActions.joined(separator: " AND "))
+            """, onlyReads: true
+        ) { grant in
+            let conditions = (try? JSONEncoder().encode(grant.conditions)).map { String(decoding: $0, as: UTF8.self) }
+            let rest: [any PostgresValue] = [
+                grant.id, grant.principal.rawValue, grant.bucket.rawValue, grant.prefix.text, grant.effect.rawValue,
+                conditions ?? "{}", grant.notBefore, grant.notAfter,
+            ]
+            return rest + Action.allCases.map { action -> any PostgresValue in grant.actions.contains(action) }
+        }
+    }()
 
     /// The key of a grant `g`: principal, bucket, prefix, kind of prefix and effect. See `grant_key`.
     static let key = "grant_key(g.principal, g.bucket, g.prefix, g.is_template, g.effect)"

@@ -11,7 +11,9 @@ import Testing
 
     private let reports = AskedReports()
 
-    private var reporting: LedgerReporting { LedgerReporting(reports: reports, now: { Self.now }) }
+    private let grants = Rows<Grant>(.grant) { $0.id.lowercaseText }
+
+    private var reporting: LedgerReporting { LedgerReporting(reports: reports, grants: grants, now: { Self.now }) }
 
     private func filter(from: Date? = nil, to: Date? = nil) -> IssuanceFilter {
         var filter = IssuanceFilter()
@@ -77,12 +79,27 @@ import Testing
         #expect(first.items.count == 2)
         query.pageToken = first.nextPageToken
         #expect(query.pageToken != nil)
-        let later = LedgerReporting(reports: reports, now: { Self.now.addingTimeInterval(7200) })
+        let later = LedgerReporting(reports: reports, grants: grants, now: { Self.now.addingTimeInterval(7200) })
         #expect(try await later.usage(query).range == first.range)
         let place = try #require(reports.place.withLock { $0 })
         #expect(place.start == Self.now && place.urls == 2 && place.names == ["user:alice", "", "", "", ""])
         query.step = .day
         await #expect(throws: GatewayError.self) { try await later.usage(query) }
+    }
+
+    @Test func `a delegated admin asks for the reach of grants inside only, others for that of any`() async throws {
+        let change = ChangeContext(actor: .anyone, requestID: "r")
+        let grant = try await grants.create(Fixture.grant(1, on: "team/"), by: change).row
+        func isAsked(_ id: UUID, within reach: AdminReach) async -> Bool {
+            let before = reports.causes.withLock { $0 }
+            _ = try? await reporting.blastRadius(ofGrant: id, within: reach)
+            return reports.causes.withLock { $0 } > before
+        }
+        let scopes = try ["team/", "other/"].map { try AdminScope(bucket: grant.bucket, prefix: $0) }
+        #expect(await isAsked(grant.id, within: .limited([scopes[0]])))
+        #expect(await !isAsked(grant.id, within: .limited([scopes[1]])))
+        #expect(await !isAsked(Fixture.id(2), within: .limited(scopes)))
+        #expect(await isAsked(Fixture.id(2), within: .unlimited))
     }
 
     @Test(arguments: [(-1, 2), (0, 2), (1, 2), (1000, 1001), (1001, 1001)])
@@ -98,6 +115,8 @@ private final class AskedReports: LedgerReports {
     let limits = Mutex<[Int]>([])
     let place = Mutex<UsageQuery.Place?>(nil)
     let unusedSince = Mutex<Date?>(nil)
+    /// How many causes of what is alive were asked for.
+    let causes = Mutex(0)
 
     func usage(
         _ query: UsageQuery, in range: LedgerRange, after place: UsageQuery.Place?, limit: Int
@@ -131,6 +150,7 @@ private final class AskedReports: LedgerReports {
     func blastRadius(
         of cause: BlastRadius.Cause, within reach: AdminReach, deadline: ContinuousClock.Instant?
     ) async throws(GatewayError) -> BlastRadius {
+        causes.withLock { $0 += 1 }
         throw .unavailable(retryAfter: 1)
     }
 }

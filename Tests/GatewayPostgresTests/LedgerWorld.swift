@@ -23,7 +23,8 @@ struct LedgerWorld: Sendable {
         connection = try PostgresConnection(testing: database.connectionString)
         reader = PostgresIssuances(pool: pool, logger: .silent, now: { Date() })
         reports = PostgresLedgerReports(pool: pool, logger: .silent, now: { Date() })
-        reporting = LedgerReporting(reports: reports, now: { Date() })
+        let grants = PostgresAdminStore<Grant>(.grants, pool: pool, logger: .silent, now: { Date() })
+        reporting = LedgerReporting(reports: reports, grants: grants, now: { Date() })
     }
 
     /// A row in the form in which the recording function would have written it.

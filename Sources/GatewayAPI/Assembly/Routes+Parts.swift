@@ -33,8 +33,7 @@ extension Routes {
             forms: parts.browserForms, uploads: parts.multipartUploads, sessions: parts.sessions, rate: rate)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(
-            useCase: LedgerReporting(reports: parts.reports, now: parts.now),
-            radius: GrantRadius(grants: stores.grants, reports: parts.reports))
+            useCase: LedgerReporting(reports: parts.reports, grants: stores.grants, now: parts.now))
         callers = CallerEndpoints()
         accessReviews = AccessReviewEndpoints(useCase: parts.accessReview)
         offboarding = OffboardingEndpoints(

@@ -3,11 +3,13 @@ public import FoundationEssentials
 /// Sums up the ledger for admins. It decides which period is searched where a query does not say, and where pages end.
 public struct LedgerReporting: Sendable {
     private let reports: any LedgerReports
+    private let grants: any AdminStore<Grant>
     private let now: @Sendable () -> Date
 
     /// Creates the use case from its parts.
-    public init(reports: any LedgerReports, now: @escaping @Sendable () -> Date) {
+    public init(reports: any LedgerReports, grants: any AdminStore<Grant>, now: @escaping @Sendable () -> Date) {
         self.reports = reports
+        self.grants = grants
         self.now = now
     }
 
@@ -113,6 +115,15 @@ public struct LedgerReporting: Sendable {
         ofCredential id: UUID, within reach: AdminReach
     ) async throws(GatewayError) -> BlastRadius {
         try await reports.blastRadius(of: .credential(id), within: reach)
+    }
+
+    /// Counts the usable issuances that result from a grant. A delegated admin asks about grants that exist and lie
+    /// inside; others also about removed ones.
+    ///
+    /// - Throws: `notFound`, `slowDown`, `unavailable`.
+    public func blastRadius(ofGrant id: UUID, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
+        if !reach.isUnlimited { _ = try await grants.get(id.lowercaseText, within: reach) }
+        return try await reports.blastRadius(of: .grant(id), within: reach)
     }
 }
 

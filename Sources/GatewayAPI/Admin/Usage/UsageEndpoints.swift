@@ -7,7 +7,6 @@ import StrictJSON
 /// Sums over the ledger: usage, refusals, unused grants, and the reach of a leaked credential or a wrong grant.
 struct UsageEndpoints: Sendable {
     let useCase: LedgerReporting
-    let radius: GrantRadius
 
     /// `GET /admin/v1/usage`.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -67,7 +66,7 @@ struct UsageEndpoints: Sendable {
     @Sendable func blastRadiusOfGrant(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let id = try request.rowID(of: .grant)
-        let radius = try await radius.radius(of: id, within: request.reach(of: caller))
+        let radius = try await useCase.blastRadius(ofGrant: id, within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }
 

@@ -73,7 +73,7 @@ extension AdminScope: Codable {
 /// `user:team-a.*`.
 ///
 /// A `*` at the end always stands for any rest, the empty one included. No pattern matches the principal `*`.
-public struct PrincipalPattern: ByteExact, Codable, CustomStringConvertible {
+public struct PrincipalPattern: ByteExact, CodableText, CustomStringConvertible {
     /// The whole text.
     public let rawValue: String
 
@@ -98,15 +98,4 @@ public struct PrincipalPattern: ByteExact, Codable, CustomStringConvertible {
 
     /// The whole text.
     public var description: String { rawValue }
-
-    /// Reads the text form.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Writes the text form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }

@@ -1,7 +1,7 @@
 import Signing
 
 /// The name of a bucket.
-public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
+public struct BucketName: Hashable, Sendable, CodableText, CustomStringConvertible {
     /// The name.
     public let rawValue: String
 
@@ -23,15 +23,4 @@ public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// The name.
     public var description: String { rawValue }
-
-    /// Reads the text form.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Writes the text form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }

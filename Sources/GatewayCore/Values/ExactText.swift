@@ -21,25 +21,12 @@ extension ByteExact {
 }
 
 /// Any text that compares by its bytes.
-public struct ExactText: ByteExact {
+public struct ExactText: ByteExact, CodableText {
     /// The text.
     public let rawValue: String
 
     /// Wraps a text.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
-    }
-}
-
-extension ExactText: Codable {
-    /// Reads the text.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Writes the text.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
     }
 }

@@ -1,6 +1,6 @@
 /// The party that a grant or quota is for: `user:<issuer prefix><subject>`, `group:<issuer prefix><name>`, or `*` for
 /// any authenticated user.
-public struct Principal: ByteExact, Codable, CustomStringConvertible {
+public struct Principal: ByteExact, CodableText, CustomStringConvertible {
     /// The whole text, for example `user:alice`.
     public let rawValue: String
 
@@ -55,15 +55,4 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
 
     /// The whole text.
     public var description: String { rawValue }
-
-    /// Reads the text form.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Writes the text form.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }

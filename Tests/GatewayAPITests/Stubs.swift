@@ -304,7 +304,7 @@ struct MemoryStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
-            offboarding: offboarding, groups: StubGroups(), quotaUses: StubQuotaUses(),
+            offboarding: offboarding, groups: StubGroups(), quotaCounters: StubQuotaCounters(),
             dependency: StubDependency(buckets: buckets, credentials: credentials), gateways: StubGateways(),
             audit: StubAudit(), console: console ?? StubConsoleDirectory(issuers: issuers, buckets: buckets)
         )
@@ -346,7 +346,7 @@ struct StubGroups: GroupDirectory {
 }
 
 /// Reports every quota as used by one of its holders.
-struct StubQuotaUses: QuotaUses {
+struct StubQuotaCounters: QuotaCounterStore {
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] { [:] }
 
     func uses(

@@ -4,7 +4,7 @@ import Testing
 
 /// What admins see of the use of quotas, whatever the store would answer.
 @Suite struct QuotaCountersTests {
-    private let counters = QuotaCounters(uses: TwoHolders())
+    private let counters = QuotaCounters(store: TwoHolders())
 
     @Test func `a delegated admin does not see who used what, and a filter that does not exist is refused`() async {
         await #expect(throws: GatewayError.outsideAdminScope) {
@@ -29,7 +29,7 @@ import Testing
 }
 
 /// Two holders of every quota, who used the same.
-private struct TwoHolders: QuotaUses {
+private struct TwoHolders: QuotaCounterStore {
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] { [:] }
 
     func uses(

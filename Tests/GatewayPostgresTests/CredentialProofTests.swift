@@ -124,7 +124,7 @@ import Testing
             ) {
                 await lines.first { _ in true }
             }
-        case .resetQuota: _ = try await quotaUses().reset(quota.id, of: .all, by: change)
+        case .resetQuota: _ = try await quotaCounters().reset(quota.id, of: .all, by: change)
         case .rotateSecret: _ = try await events().rotate(secret(of: bucket), overlap: 0, by: change)
         case .removeSecret: #expect(try await events().removeSecret(of: bucket.name, by: change))
         }
@@ -147,7 +147,7 @@ import Testing
         return PostgresStoreEvents(pool: pool, lookUps: pool, logger: .silent, now: { Date() })
     }
 
-    private static func quotaUses() throws -> PostgresQuotaUses {
-        PostgresQuotaUses(pool: try pool(), logger: .silent, now: { Date() })
+    private static func quotaCounters() throws -> PostgresQuotaCounters {
+        PostgresQuotaCounters(pool: try pool(), logger: .silent, now: { Date() })
     }
 }

@@ -113,7 +113,7 @@ extension IdempotencyTests {
         let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await other.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('policy'))")
         let reset = Task { [change] in
-            try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change)
+            try await world.admin.stores.quotaCounters.reset(quota.id, of: .all, by: change)
         }
         let waits = """
             SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
@@ -146,7 +146,9 @@ extension IdempotencyTests {
         #expect(try await record(slow, at: 0) == .failure(inUse))
         var change = AdminWorld.change
         change.claim = slow
-        await #expect(throws: inUse) { try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change) }
+        await #expect(throws: inUse) {
+            try await world.admin.stores.quotaCounters.reset(quota.id, of: .all, by: change)
+        }
         #expect(try await world.number("SELECT count(*) FROM issuances") == 0)
         #expect(try await world.number("SELECT count(*) FROM admin_audit WHERE operation = 'reset'") == 0)
         // after it has recorded,

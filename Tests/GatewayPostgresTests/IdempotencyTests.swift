@@ -208,7 +208,7 @@ import Testing
         try await world.store.abandon(other)
         _ = try fresh(await world.store.begin(try request(2)))
         change.claim = third
-        _ = try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change)
+        _ = try await world.admin.stores.quotaCounters.reset(quota.id, of: .all, by: change)
     }
 
     /// Rows that changed meanwhile are a refusal, which the key does not keep.

@@ -35,14 +35,14 @@ import Testing
     }
 
     private func used(_ quota: Quota, in world: AdminWorld) async throws -> Int64? {
-        try await world.stores.quotaUses.summaries(of: [quota.id])[quota.id]?.used
+        try await world.stores.quotaCounters.summaries(of: [quota.id])[quota.id]?.used
     }
 
     @Test(.database(.migrated)) func sumsUpAndListsWhoUsedMost() async throws {
         let world = try AdminWorld()
         let quota = try await makeQuota(in: world)
         let total = try await makeQuota(in: world, .sample(limit: 5, period: .total))
-        let uses = QuotaCounters(uses: world.stores.quotaUses)
+        let uses = QuotaCounters(store: world.stores.quotaCounters)
         #expect(try await uses.summaries(of: [quota.id])[quota.id]?.holders == 0)
         for (user, count) in [("user:c", 1), ("user:a", 2), ("user:b", 2), ("user:é", 3)] {
             try await reserve(count, of: quota, by: user, in: world)
@@ -87,12 +87,12 @@ import Testing
         try await world.connection.runScript("ANALYZE")
         let connection = world.connection
         try await connection.runScript(
-            "PREPARE uses (uuid, text, bigint, text, bigint) AS \(PostgresQuotaUses.readUses.text)")
+            "PREPARE uses (uuid, text, bigint, text, bigint) AS \(PostgresQuotaCounters.readUses.text)")
         let plan = try await connection.texts(
             "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) EXECUTE uses ('\(quota.id)', NULL, NULL, NULL, 1000)")
         let scans = plan.filter { $0.contains(" on reservations r") }
         #expect(scans.count == 1 && scans.allSatisfy { $0.contains("loops=1)") }, "\(plan.joined(separator: "\n"))")
-        let counters = QuotaCounters(uses: world.stores.quotaUses)
+        let counters = QuotaCounters(store: world.stores.quotaCounters)
         let page = try await counters.uses(of: quota.id, ListQuery(pageSize: 500)).items
         #expect(page.count == 200 && page.allSatisfy { $0.used == 100 && $0.reserved == 100 })
         // Only a quota of bytes has reservations.
@@ -135,7 +135,7 @@ import Testing
         try await reserve(2, of: quota, by: "user:bob", in: world)
         try await reserve(1, of: other, in: world)
         try await world.connection.runScript("UPDATE reservations SET object_key = 'unused'")
-        let reset = try await world.stores.quotaUses.reset(
+        let reset = try await world.stores.quotaCounters.reset(
             quota.id, of: .one(try Principal("user:alice")), by: AdminWorld.change)
         #expect(reset == QuotaReset(holders: 1, released: 1000))
         #expect(try await used(quota, in: world) == 200)
@@ -143,7 +143,7 @@ import Testing
         // Nothing arrived of Alice's reservations. The reset gave back those before it, and settling those after it.
         await sweep(in: world) { $0.rawValue == "unused" ? .nothing : .object(100) }
         #expect(try await used(quota, in: world) == 300)
-        let all = try await world.stores.quotaUses.reset(quota.id, of: .all, by: AdminWorld.change)
+        let all = try await world.stores.quotaCounters.reset(quota.id, of: .all, by: AdminWorld.change)
         #expect(all == QuotaReset(holders: 2, released: 300))
         #expect(try await used(quota, in: world) == 0)
         #expect(try await used(other, in: world) == 0)
@@ -161,10 +161,10 @@ import Testing
                 """,
             ])
         await #expect(throws: GatewayError.notFound(.quota)) {
-            try await world.stores.quotaUses.reset(UUID(), of: .all, by: AdminWorld.change)
+            try await world.stores.quotaCounters.reset(UUID(), of: .all, by: AdminWorld.change)
         }
         #expect(
-            try await world.stores.quotaUses.reset(quota.id, of: .one(.anyone), by: AdminWorld.change)
+            try await world.stores.quotaCounters.reset(quota.id, of: .one(.anyone), by: AdminWorld.change)
                 == QuotaReset(holders: 0, released: 0))
     }
 
@@ -212,7 +212,7 @@ import Testing
                     for _ in 0..<15 {
                         let holders: QuotaHolders = index == 0 ? .all : .one(try Principal("user:0"))
                         do {
-                            _ = try await world.stores.quotaUses.reset(
+                            _ = try await world.stores.quotaCounters.reset(
                                 quota.id, of: holders, by: AdminWorld.change)
                             resets += 1
                         } catch {
@@ -237,7 +237,7 @@ import Testing
                 )
                 """) == 0)
         try await reserve(1, of: quota, by: "user:0", in: world)
-        _ = try await world.stores.quotaUses.reset(quota.id, of: .all, by: AdminWorld.change)
+        _ = try await world.stores.quotaCounters.reset(quota.id, of: .all, by: AdminWorld.change)
         #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
     }
 }

@@ -345,7 +345,7 @@ import Testing
         await #expect(throws: expected) { try await world.stores.tickets.list(query) }
         await #expect(throws: expected) { try await world.stores.groups.groups(query) }
         await #expect(throws: expected) { try await world.stores.gateways.gateways(query) }
-        let counters = QuotaCounters(uses: world.stores.quotaUses)
+        let counters = QuotaCounters(store: world.stores.quotaCounters)
         await #expect(throws: expected) { try await counters.uses(of: UUID(), query) }
     }
 }

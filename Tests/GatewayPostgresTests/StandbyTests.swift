@@ -75,7 +75,7 @@ import Testing
                 refusals.append(error)
             }
             do throws(GatewayError) {
-                _ = try await impatientStores.quotaUses.reset(quota, of: .all, by: AdminWorld.change)
+                _ = try await impatientStores.quotaCounters.reset(quota, of: .all, by: AdminWorld.change)
                 refusals.append(nil)
             } catch {
                 refusals.append(error)

@@ -68,7 +68,7 @@ extension Routes {
             members: GroupMemberEndpoints(rows: RowEndpoints(store: stores.members), now: parts.now),
             quotas: QuotaEndpoints(
                 rows: AdminEndpoints(store: stores.quotas, newRow: newRow),
-                counters: QuotaCounters(uses: stores.quotaUses)),
+                counters: QuotaCounters(store: stores.quotaCounters)),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
                 store: stores.apiKeys,

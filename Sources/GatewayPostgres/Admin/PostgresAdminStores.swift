@@ -26,7 +26,7 @@ public struct PostgresAdminStores: Sendable {
     /// Groups that have members or grants.
     let groups: PostgresGroups
     /// Reads and resets the counters of quotas.
-    let quotaUses: PostgresQuotaUses
+    let quotaCounters: PostgresQuotaCounters
     /// Reads the buckets and live issuances that depend on storage credentials.
     let dependency: PostgresCredentialDependency
     /// Gateways that have announced themselves with a ``Heartbeat``.
@@ -65,7 +65,7 @@ public struct PostgresAdminStores: Sendable {
         tickets = PostgresAdminStore(.tickets(keys: keys), pool: pool, logger: logger, now: now)
         offboarding = PostgresOffboarding(pool: pool, logger: logger)
         groups = PostgresGroups(pool: pool, logger: logger)
-        quotaUses = PostgresQuotaUses(pool: pool, logger: logger, now: now)
+        quotaCounters = PostgresQuotaCounters(pool: pool, logger: logger, now: now)
         dependency = PostgresCredentialDependency(pool: pool, logger: logger)
         gateways = PostgresGateways(pool: pool, logger: logger)
         audit = PostgresAuditReader(pool: pool, logger: logger)
@@ -77,7 +77,8 @@ public struct PostgresAdminStores: Sendable {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
-            offboarding: offboarding, groups: groups, quotaUses: quotaUses, dependency: dependency, gateways: gateways,
+            offboarding: offboarding, groups: groups, quotaCounters: quotaCounters, dependency: dependency,
+            gateways: gateways,
             audit: audit, console: console)
     }
 }

@@ -168,7 +168,7 @@ extension WeekRules {
         for (principal, period, share) in shares {
             let query = ListQuery(filters: ["principal": principal, "period": period], pageSize: 1)
             for quota in try await stores.quotas.list(query).items {
-                let used = try await stores.quotaUses.summaries(of: [quota.id])[quota.id]?.used ?? 0
+                let used = try await stores.quotaCounters.summaries(of: [quota.id])[quota.id]?.used ?? 0
                 guard used > 0 else { continue }
                 try await set(Int64((Double(used) / share).rounded(.up)), of: quota, by: .samir)
             }

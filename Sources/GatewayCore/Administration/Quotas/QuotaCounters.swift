@@ -2,11 +2,11 @@ public import FoundationEssentials
 
 /// Shows and resets the use of quotas, for admins.
 public struct QuotaCounters: Sendable {
-    private let store: any QuotaUses
+    private let store: any QuotaCounterStore
 
     /// Creates the use case on a store.
-    public init(uses: any QuotaUses) {
-        store = uses
+    public init(store: any QuotaCounterStore) {
+        self.store = store
     }
 
     /// Summarizes the use of quotas; ids of quotas that do not exist are left out.
@@ -40,7 +40,7 @@ public struct QuotaCounters: Sendable {
 
     /// Sets the counters of the current period to zero, for some holders.
     ///
-    /// - Throws: The errors of ``QuotaUses/reset(_:of:by:)``.
+    /// - Throws: The errors of ``QuotaCounterStore/reset(_:of:by:)``.
     public func reset(
         _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {

@@ -27,7 +27,7 @@ public struct AdminStores: Sendable {
     /// Groups that have members or grants.
     public let groups: any GroupDirectory
     /// The usage counters of quotas.
-    public let quotaUses: any QuotaUses
+    public let quotaCounters: any QuotaCounterStore
     /// Rows that depend on storage credentials.
     public let dependency: any CredentialDependency
     /// Gateways that have registered themselves.
@@ -44,7 +44,7 @@ public struct AdminStores: Sendable {
         quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
         tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation,
         offboarding: any OffboardingStore, groups: any GroupDirectory,
-        quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
+        quotaCounters: any QuotaCounterStore, dependency: any CredentialDependency, gateways: any GatewayDirectory,
         audit: any AuditReader, console: any ConsoleDirectory
     ) {
         self.buckets = DelegatedRows(buckets)
@@ -59,7 +59,7 @@ public struct AdminStores: Sendable {
         self.ticketRevocation = ticketRevocation
         self.offboarding = offboarding
         self.groups = groups
-        self.quotaUses = quotaUses
+        self.quotaCounters = quotaCounters
         self.dependency = dependency
         self.gateways = gateways
         self.audit = audit

@@ -82,7 +82,7 @@ public struct QuotaReset: Sendable, Equatable {
 }
 
 /// Reads and resets the use of quotas.
-public protocol QuotaUses: Sendable {
+public protocol QuotaCounterStore: Sendable {
     /// Summarizes the use of quotas; ids of quotas that do not exist are left out.
     ///
     /// - Throws: `unavailable`.

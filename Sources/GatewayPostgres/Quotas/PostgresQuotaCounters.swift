@@ -4,7 +4,7 @@ import LibPQ
 import Logging
 
 /// Reads and resets the counters of quotas in PostgreSQL, for admins.
-struct PostgresQuotaUses: QuotaUses {
+struct PostgresQuotaCounters: QuotaCounterStore {
     private static let maxAttempts = 5
 
     private let pool: PostgresPool
@@ -103,7 +103,7 @@ struct QuotaResetCall: Sendable {
     }
 }
 
-extension PostgresQuotaUses {
+extension PostgresQuotaCounters {
     static let readSummaries = Statement<[UUID], (id: UUID, summary: QuotaUseSummary)>(
         """
         SELECT q.id, nullif(p.starts_at, quota_period_start('total', now())), quota_period_end(q.period, p.starts_at),

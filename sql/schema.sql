@@ -872,8 +872,9 @@ CREATE FUNCTION public.offboarding_rows(p_principal text) RETURNS TABLE(kind tex
         FROM api_keys k WHERE k.principal = p_principal
         UNION ALL
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
-            'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
-            'expiresAt', t.expires_at, 'createdAt', t.created_at)
+            'id', t.id, 'name', t.name, 'principal', t.principal, 'groups', t.groups, 'bucket', t.bucket,
+            'prefix', t.prefix, 'actions', t.actions, 'maxUses', t.max_uses, 'expiresAt', t.expires_at,
+            'createdAt', t.created_at, 'encryptsResponses', t.sealed IS NOT NULL)
         FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp() - interval '15 minutes'
         UNION ALL
         SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(

@@ -22,9 +22,9 @@ public struct PostgresConfiguration: Sendable {
     /// How long a call without a deadline waits for the server's answer.
     public var responseTimeout: Duration
     /// How long the server has to confirm a cancellation before the connection is abandoned.
-    public var cancelTimeout: Duration
+    var cancelTimeout: Duration
     /// How long to wait after failed attempts to connect.
-    public var backoff: Backoff
+    var backoff: Backoff
     /// The collector of outages. If `nil`, each failure has its own line in the log.
     public var outage: Outage?
     /// Tells whether other connections do the work of these meanwhile. A failure to connect is then no outage, and has

@@ -44,7 +44,7 @@ extension PostgresError {
         /// SQLSTATE of five characters, for example `23505`.
         public var sqlState: String
         /// `ERROR`, `FATAL` or `PANIC`.
-        public var severity: String
+        var severity: String
         /// The primary message.
         public var message: String
         /// Name of the violated constraint, if any.

@@ -56,7 +56,7 @@ extension Exchange {
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
             guard length <= Int64(core.configuration.maxGatheredBodyBytes) else {
                 return handOver(
-                    IncomingBody(maxBytes: length, highWater: core.configuration.maxUnreadBodyBytes, isKept: true))
+                    IncomingBody(maxBytes: length, highWater: HTTPServerConfiguration.maxUnreadBodyBytes, isKept: true))
             }
             collected.reserveCapacity(min(Int(length), 16 * 1_024))
         }
@@ -90,7 +90,7 @@ extension Exchange {
         case .length, .chunked: break
         }
         return handOver(
-            IncomingBody(maxBytes: maxBytes, highWater: core.configuration.maxUnreadBodyBytes, isKept: false))
+            IncomingBody(maxBytes: maxBytes, highWater: HTTPServerConfiguration.maxUnreadBodyBytes, isKept: false))
     }
 
     /// Starts the answer before the body has arrived.

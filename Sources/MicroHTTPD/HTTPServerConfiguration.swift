@@ -46,16 +46,16 @@ public struct HTTPServerConfiguration: Sendable {
     var connectionBytes: Int { maxHeadBytes + 1_280 }
     /// Bytes of a body that are collected in advance. A longer body is handed over as it arrives. If every allowed
     /// connection holds this much, there is still memory for bodies. Default 16 KiB.
-    public var maxGatheredBodyBytes = 16 * 1_024
-    /// Maximum number of requested bytes that wait unread. Default 64 KiB.
-    public var maxUnreadBodyBytes = 64 * 1_024
+    var maxGatheredBodyBytes = 16 * 1_024
+    /// Maximum number of requested bytes that wait unread.
+    static let maxUnreadBodyBytes = 64 * 1_024
     /// The memory for bodies that are held whole. Servers can share it. Default 256 MiB.
     public var bodyMemory = BodyMemory()
     /// Maximum number of bytes that are read and discarded, so that a client sees the refusal of a body that it is
     /// still sending. Default 1 MiB.
-    public var maxDiscardedBytes = 1_024 * 1_024
+    var maxDiscardedBytes = 1_024 * 1_024
     /// The same under TLS, where an answer cannot precede the end of the body. Default 64 MiB.
-    public var maxDiscardedBytesUnderTLS = 64 * 1_024 * 1_024
+    var maxDiscardedBytesUnderTLS = 64 * 1_024 * 1_024
     /// How long a connection may be idle: between requests, within a streamed body, or while it reads an answer. In the
     /// last case it may take up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)

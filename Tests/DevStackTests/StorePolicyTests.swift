@@ -1,9 +1,9 @@
-import GatewayCore
 import Bytes
 import Signing
 import Testing
 
 @testable import DevStack
+@testable import GatewayCore
 
 @Suite struct StorePolicyTests {
     @Test(arguments: [

@@ -1,11 +1,11 @@
 import Foundation
-import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
 import Testing
 
 @testable import GatewayAPI
+@testable import GatewayCore
 
 @Suite struct `Traces that callers began` {
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"

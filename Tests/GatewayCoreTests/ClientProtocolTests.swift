@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import Synchronization
 import Testing
+
+@testable import GatewayCore
 
 @Suite("Protocols of existing clients")
 struct ClientProtocolTests {

@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import Signing
 import Testing
+
+@testable import GatewayCore
 
 /// The content of a permit: lifetime, bound headers, charges.
 @Suite struct DecideLifeTests {

@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import LibCrypto
 import Testing
+
+@testable import GatewayCore
 
 /// A deny template without a value for its variable denies everything that it might cover: whatever lies below the text
 /// before its first variable.

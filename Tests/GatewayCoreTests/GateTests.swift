@@ -1,5 +1,6 @@
-import GatewayCore
 import Testing
+
+@testable import GatewayCore
 
 @Suite struct GateTests {
     /// Holds a place until the test lets it go.

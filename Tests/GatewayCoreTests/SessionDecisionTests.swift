@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import LibCrypto
 import Testing
+
+@testable import GatewayCore
 
 @Suite("A session")
 struct SessionDecisionTests {

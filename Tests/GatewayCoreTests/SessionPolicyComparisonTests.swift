@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import TestSupport
 import Testing
+
+@testable import GatewayCore
 
 /// Reads a session policy as a store does, without knowing how it was written.
 private struct PolicyReader: Decodable {

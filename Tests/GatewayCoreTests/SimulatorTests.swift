@@ -1,7 +1,8 @@
 import Foundation
-import GatewayCore
 import Synchronization
 import Testing
+
+@testable import GatewayCore
 
 @Suite struct SimulatorTests {
     /// A ledger in memory that is returned in chunks, with the grants of the policy.

@@ -1,7 +1,8 @@
-import GatewayPostgres
 import LibPQ
 import PostgresTesting
 import Testing
+
+@testable import GatewayPostgres
 
 /// Databases that do not keep what the promises need, made on purpose.
 @Suite(.database, .timeLimit(.minutes(1))) struct DatabaseTrialTests {

@@ -1,6 +1,7 @@
-import LibPQ
 import PostgresTesting
 import Testing
+
+@testable import LibPQ
 
 @Suite(.database, .timeLimit(.minutes(1)))
 struct StatementTests {

@@ -1,7 +1,8 @@
 import EventLoops
-import LibPQ
 import Logging
 import PostgresTesting
+
+@testable import LibPQ
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

@@ -1,8 +1,9 @@
 import HTTPServing
 import HTTPTypes
-import MicroHTTPD
 import Testing
 import TestSupport
+
+@testable import MicroHTTPD
 
 /// Bodies that are held whole, and the memory for them.
 @Suite(.timeLimit(.minutes(2))) struct BodyMemoryTests {

@@ -1,7 +1,8 @@
 import HTTPServing
 import HTTPTypes
-import MicroHTTPD
 import Testing
+
+@testable import MicroHTTPD
 
 @Suite(.timeLimit(.minutes(2))) struct RequestTests {
     @Test func `a request is answered with the bytes of its body`() async throws {

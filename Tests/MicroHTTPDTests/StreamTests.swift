@@ -1,9 +1,10 @@
 import Figures
 import HTTPServing
 import HTTPTypes
-import MicroHTTPD
 import Testing
 import TestSupport
+
+@testable import MicroHTTPD
 
 @Suite(.timeLimit(.minutes(2))) struct StreamTests {
     /// Answers with the number of bytes received, or with the error that ended them.

@@ -1,9 +1,10 @@
 import Foundation
 import HTTPServing
 import HTTPTypes
-import MicroHTTPD
 import TestSupport
 import Testing
+
+@testable import MicroHTTPD
 
 @Suite(.timeLimit(.minutes(2))) struct TLSTests {
     /// Runs `body` with a self-signed certificate for 127.0.0.1, made by the openssl command.

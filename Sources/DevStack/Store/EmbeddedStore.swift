@@ -19,13 +19,13 @@ public final class EmbeddedStore: HTTPResponder {
         /// The region that signatures of AWS must name.
         public var region: String
         /// The region that signatures of OSS must name, such as `cn-hangzhou`.
-        public var ossRegion: String
+        var ossRegion: String
         /// Directory of the objects; only one process at a time may use it.
         public var directory: String
         /// Origins whose pages may use the store in a browser; `nil` for all.
         public var allowedOrigins: [String]?
         /// Maximum size of an object in bytes; the stores accept 5 GiB in one PUT.
-        public var maxObjectBytes: Int64
+        var maxObjectBytes: Int64
         /// Where the store reports what arrives; `nil` to report nothing.
         public var outlet: StoreOutlet?
 
@@ -75,7 +75,7 @@ public final class EmbeddedStore: HTTPResponder {
     /// Creates a bucket, if it does not exist.
     ///
     /// - Throws: ``EmbeddedStoreError/invalidBucketName(_:)``, or an error of the file system.
-    public func makeBucket(_ name: String) throws {
+    func makeBucket(_ name: String) throws {
         guard ObjectName.isValidBucket(name) else { throw EmbeddedStoreError.invalidBucketName(name) }
         try objects.files.makeBucket(name)
     }

@@ -23,11 +23,11 @@ public final class TokenAuthenticator: Authenticator {
     /// Limits on tokens and caches.
     public struct Limits: Sendable {
         /// Longest JWT that is read, in bytes.
-        public var maxTokenBytes: Int
+        var maxTokenBytes: Int
         /// Largest number of verified tokens that are kept.
-        public var maxVerifiedTokens: Int
+        var maxVerifiedTokens: Int
         /// Approximate limit on the memory for verified tokens, in bytes.
-        public var maxVerifiedBytes: Int
+        var maxVerifiedBytes: Int
 
         /// Sets the limits. The defaults suit 100,000 active tokens.
         public init(

@@ -10,7 +10,7 @@ public final class PolicyCache: Sendable {
     /// Limits on what the cache holds.
     public struct Limits: Sendable {
         /// Largest number of keys whose rows are held. A key without rows counts too.
-        public var maxEntries: Int
+        var maxEntries: Int
         /// Approximate limit on the memory for rows, in bytes.
         public var maxBytes: Int
         /// Largest number of literal grants of one principal that are held together. Above it, grants are looked up by

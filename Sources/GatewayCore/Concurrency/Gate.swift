@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits how many callers run an operation at the same time.
-public final class Gate: Sendable {
+final class Gate: Sendable {
     private struct Present {
         var count = 0
         var byPrincipal: [Principal: Int] = [:]
@@ -18,7 +18,7 @@ public final class Gate: Sendable {
     ///   - size: Number of callers admitted at the same time.
     ///   - share: How many of them may act for one principal; `nil` for all.
     ///   - purpose: What callers wait for, in the plural, for the refusal.
-    public init(size: Int, share: Int? = nil, for purpose: StaticString = "stores") {
+    init(size: Int, share: Int? = nil, for purpose: StaticString = "stores") {
         self.size = size
         self.purpose = purpose
         self.share = share ?? size
@@ -31,7 +31,7 @@ public final class Gate: Sendable {
     ///   - body: The operation.
     /// - Returns: The result of `body`.
     /// - Throws: `slowDown` if the gate is full or the principal has its share, and whatever `body` throws.
-    public func pass<Value: Sendable>(
+    func pass<Value: Sendable>(
         for principal: Principal? = nil, _ body: () async throws(GatewayError) -> Value
     ) async throws(GatewayError) -> Value {
         let refusal = present.withLock { present -> Cause? in

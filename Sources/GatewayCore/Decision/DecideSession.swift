@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 /// What a session may be opened with, why, and what it costs.
 public struct SessionPermit: Sendable {
@@ -17,7 +17,7 @@ public struct SessionPermit: Sendable {
     /// Lifetime in seconds, 900…43,200.
     public var duration: Int
     /// Instant by which the session must have ended; `nil` for no limit.
-    public var latestEnd: Date?
+    var latestEnd: Date?
     /// Charges to quotas. All of them are taken, or none.
     public var charges: [QuotaCharge]
 }
@@ -40,7 +40,7 @@ public struct SessionPermit: Sendable {
 ///   - policy: The rows that affect the bucket and the prefix, above and below it.
 ///   - sourceAddress: Address that the request came from; `nil` if it is unknown.
 ///   - now: Current time of the gateway's clock, which the store compares with its own.
-public func decideSession(
+func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<SessionPermit> {
     guard let bucket = policy.bucket else { return .refuse(.noSuchBucket) }

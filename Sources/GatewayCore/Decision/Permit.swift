@@ -16,11 +16,11 @@ public final class Permit: Sendable {
     /// What determined the lifetime.
     public let expiryOrigin: ExpiryOrigin
     /// Instant of signing: the beginning of the bucket's window of stable links, or ``decidedAt``.
-    public let signedAt: Date
+    let signedAt: Date
     /// Seconds from the instant of signing to the expiry.
-    public let signedSeconds: Int
+    let signedSeconds: Int
     /// The instant of the decision, rounded down to a whole second.
-    public let decidedAt: Date
+    let decidedAt: Date
     /// Headers that the signature binds and that the client must send.
     public let headers: [NamedValue]
     /// Parameters that the signature binds, decoded.

@@ -16,7 +16,7 @@ extension SessionPolicyDialect {
     ///   - scope: What the policy permits.
     ///   - partition: The role's ``SessionRole/partition``, which the names of AWS begin with.
     ///   - key: The key that encrypts the objects, if there is one.
-    public func policy(
+    func policy(
         of scope: SessionScope, in partition: String = SessionRole.mainPartition, key: KMSKey? = nil
     ) -> String {
         let bucket = root(in: partition) + scope.bucket.rawValue

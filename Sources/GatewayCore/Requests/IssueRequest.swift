@@ -6,7 +6,7 @@ public import FoundationEssentials
 /// A class for the reason that ``Caller`` gives.
 public final class IssueRequest: Sendable {
     /// Largest body of one upload: 5 GiB.
-    public static let maxContentLength: Int64 = 5 << 30
+    static let maxContentLength: Int64 = 5 << 30
 
     /// The action.
     public let action: Action

@@ -50,7 +50,7 @@ public struct MissingUploads: Sendable {
     /// The answer decides nothing. Whether the bucket opens the protocol, which it does only where its scheme cannot,
     /// is proved when a link is recorded.
     /// - Throws: `slowDown`, `unavailable`.
-    public func checksSizesAlone(
+    func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol
     ) async throws(GatewayError) -> Bool {
         guard let bucket = try await cache.bucket(named: bucket) else { return false }

@@ -47,13 +47,13 @@ public enum AdminReach: Sendable, Equatable {
     }
 
     /// Whether a place lies inside for at least one principal.
-    public func touches(bucket: BucketName, place: String) -> Bool {
+    func touches(bucket: BucketName, place: String) -> Bool {
         guard let scopes else { return true }
         return scopes.contains { $0.bucket == bucket && place.utf8.starts(with: $0.prefix.rawValue.utf8) }
     }
 
     /// Whether a principal is inside, at least in one place.
-    public func touches(_ principal: Principal) -> Bool {
+    func touches(_ principal: Principal) -> Bool {
         guard let scopes else { return true }
         return scopes.contains { $0.principals?.contains { $0.matches(principal.rawValue) } ?? true }
     }

@@ -3,18 +3,18 @@ import Bytes
 /// A key of AWS KMS with which Amazon S3 encrypts objects.
 ///
 /// - SeeAlso: AWS Key Management Service, "AWS KMS condition keys", "kms:ViaService".
-public struct KMSKey: Sendable, Equatable {
+struct KMSKey: Sendable, Equatable {
     /// Name of the key, `arn:<partition>:kms:<region>:<account>:key/<id>`. No character in it has a meaning of its own
     /// in a policy, so it names one key.
-    public let arn: String
+    let arn: String
     /// The partition of AWS in which the key is, such as `aws-cn`.
-    public let partition: String
+    let partition: String
     /// The service through which alone sessions use the key: S3 in the region of the key, such as
     /// `s3.eu-west-1.amazonaws.com`. S3 encrypts with no key of another region.
-    public let service: String
+    let service: String
 
     /// Parses the name of a key; `nil` for any other text, such as the name of an alias.
-    public init?(_ arn: String) {
+    init?(_ arn: String) {
         guard arn.consists(of: .visible, count: 1...256) else { return nil }
         let fields = arn.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }

@@ -2,7 +2,7 @@ extension KeyPrefix {
     /// Returns how many bytes of a key this prefix covers, with variables filled in; `nil` if it does not match.
     ///
     /// The comparison is by bytes and by whole segments: `team/a/` does not match `team/ab`.
-    public func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
+    func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
         switch self {
         case .literal(let text): text.rawValue.matchedByteCount(of: key)
         case .template(let text): KeyTemplate(text.rawValue).matchedByteCount(of: key, for: subject)
@@ -10,7 +10,7 @@ extension KeyPrefix {
     }
 
     /// Returns the literal prefix that this prefix expands to; `nil` if a variable has no usable value.
-    public func expanded(for subject: Subject) -> ExactText? {
+    func expanded(for subject: Subject) -> ExactText? {
         switch self {
         case .literal(let text): text
         case .template(let text): KeyTemplate(text.rawValue).expanded(for: subject)

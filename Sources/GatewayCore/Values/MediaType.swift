@@ -20,7 +20,7 @@ public struct MediaType: Sendable, Equatable {
     /// Whether a pattern of a condition covers this type. A pattern is `type/subtype` or `type/*`.
     ///
     /// `type/*` does not cover types whose scripts a browser runs; only their own names do.
-    public func isCovered(by pattern: String) -> Bool {
+    func isCovered(by pattern: String) -> Bool {
         let text = pattern.utf8
         guard text.suffix(2).elementsEqual("/*".utf8) else {
             return text.count == essence.utf8.count && zip(text, essence.utf8).allSatisfy { $0.lowercased == $1 }

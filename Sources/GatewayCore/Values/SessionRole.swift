@@ -68,10 +68,10 @@ public struct SessionRole: Sendable, Hashable, Codable {
     }
 
     /// The key that session policies name.
-    public var kmsKey: KMSKey? { kmsKeyARN.flatMap { KMSKey($0) } }
+    var kmsKey: KMSKey? { kmsKeyARN.flatMap { KMSKey($0) } }
 
     /// The partition of the regions outside China and GovCloud.
-    public static let mainPartition = "aws"
+    static let mainPartition = "aws"
     static let partitionBytes = ByteSet.lowerAlphanumeric.union("-")
 }
 

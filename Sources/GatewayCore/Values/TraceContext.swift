@@ -9,7 +9,7 @@ public final class TraceContext: Sendable {
     /// The identifier of what this gateway does for the request: 16 lower-case hexadecimal digits.
     public let spanID: String
     /// Whether the caller records the trace.
-    public let isSampled: Bool
+    let isSampled: Bool
     /// What other systems noted about the trace, with spaces in place of tabs; `nil` if they noted nothing or more than
     /// 512 bytes. One outbound request may serve several callers, so a field that a server refuses would fail them all.
     public let state: String?

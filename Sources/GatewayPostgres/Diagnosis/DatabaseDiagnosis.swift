@@ -71,7 +71,7 @@ public struct DatabaseDiagnosis: Sendable {
 /// The version and settings of a server.
 public struct ServerFacts: Sendable, Equatable {
     /// Version as a number, for example 150004.
-    public var versionNumber: Int32
+    var versionNumber: Int32
     /// Version as text, for example `15.4`.
     public var version: String
     /// Name of the database.
@@ -87,7 +87,7 @@ public struct ServerFacts: Sendable, Equatable {
     /// `synchronous_commit` in a session that asked for nothing.
     var initialSynchronousCommit: String
     /// Whether the server's configuration says that commits may be lost: `sluice.accepts_loss` is on.
-    public var acceptsLoss: Bool
+    var acceptsLoss: Bool
     /// Names of server settings without which a commit may be lost, and which are off.
     var unsafeSettings: [String]
     /// The synchronous standbys; empty for none.
@@ -101,7 +101,7 @@ public struct LockRoom: Sendable, Equatable {
     /// `max_locks_per_transaction`.
     public var setting: Int64
     /// Number of transactions that may run at once. They share a room of the setting for each of them.
-    public var transactions: Int64
+    var transactions: Int64
     /// Number of days that the ledger has.
     public var days: Int64
     /// Number of locks that a statement takes that cannot leave days out: one for each table and each index of a day.

@@ -25,7 +25,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         /// Maximum number of proposals in one call.
         public var maxBatch: Int
         /// Number of proposals that wait for a connection before the next one takes any.
-        public var spillsAt: Int
+        var spillsAt: Int
 
         /// Sets the limits for the ledger as a whole and for each of its connections.
         public init(connections: Int = 4, maxBatch: Int = 512, spillsAt: Int = 64) {

@@ -121,7 +121,7 @@ public final class MasterKeyRing: Sendable, CustomStringConvertible {
 
     /// Fingerprints of all keys, in the order of ``identifiers``. A fingerprint is the identifier, a colon and 16
     /// hexadecimal digits, which differ for two keys with one identifier. They say nothing about the key.
-    public var fingerprints: [String] { current.fingerprints }
+    var fingerprints: [String] { current.fingerprints }
 
     /// Fingerprints of the keys that a gateway with this ring tells others of: its own, and those that are to take
     /// their place. The key that seals comes first. While another one is about to, an empty text comes first instead,

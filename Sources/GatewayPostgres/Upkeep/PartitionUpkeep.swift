@@ -29,7 +29,7 @@ public struct PartitionUpkeep: Service {
         /// Days to keep single refusals.
         public var keepRefusalsDays: Int
         /// Number of single refusals that are kept at most.
-        public var keepRefusals: Int
+        var keepRefusals: Int
 
         /// Sets the schedule. By default, issuances are kept for ever.
         public init(

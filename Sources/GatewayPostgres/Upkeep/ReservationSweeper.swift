@@ -22,7 +22,7 @@ public struct ReservationSweeper: Service {
     /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {
         /// Time after a URL's death during which an upload may still be under way. Large uploads get more.
-        public var grace: Duration
+        var grace: Duration
         /// Time between two rounds. A store that did not answer is asked again after this time and the grace.
         public var interval: Duration
         /// Time after which an upload is given up whose store told nothing about it, but something about others.
@@ -30,7 +30,7 @@ public struct ReservationSweeper: Service {
         /// Number of reservations per step.
         public var batch: Int
         /// Maximum number of concurrent questions to stores.
-        public var maxQuestions: Int
+        var maxQuestions: Int
 
         /// Sets the schedule. By default, a store is asked for a day.
         public init(

@@ -84,9 +84,9 @@ public struct Simulation: Sendable {
     }
 
     /// Maximum number of principals, and of grants, that are counted individually.
-    public static let maxShares = 1000
+    static let maxShares = 1000
     /// Maximum number of examples.
-    public static let maxExamples = 20
+    static let maxExamples = 20
 
     /// Number of issuances examined: those that the change may affect.
     public var examined: Int64 = 0

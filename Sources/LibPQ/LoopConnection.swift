@@ -28,7 +28,7 @@ public final class LoopConnection {
     ///   - deadline: When to cancel the statement.
     /// - Throws: The server's error. ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if the statement
     ///   was not sent or was undone. ``PostgresError/connectionLost(reason:)`` or
-    ///   ``PostgresError/outcomeUnknown(reason:)`` if that is unknown.
+    ///   ``PostgresError/outcomeUnknown(reason:after:)`` if that is unknown.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Row] {

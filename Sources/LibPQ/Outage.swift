@@ -173,7 +173,7 @@ extension Logger {
         // Whoever stops a gateway cancels its work, and wants no warning of it. A function's own refusal is an answer.
         let isWanted =
             switch error as? PostgresError {
-            case .cancelled?: true
+            case .cancelled?, .outcomeUnknown(_, .cancellation?)?: true
             case .server(let error)?: error.sqlState.hasPrefix(Self.ownClass)
             default: false
             }
@@ -185,10 +185,11 @@ extension Logger {
 
 extension PostgresError {
     /// Whether no caller can use the database: it cannot be reached, breaks connections, does not confirm commits,
-    /// accepts no writes or lacks resources.
+    /// accepts no writes or lacks resources. What follows from the caller's own interruption says nothing of that kind.
     public var isOutage: Bool {
         switch self {
-        case .unavailable, .refused, .connectionLost, .outcomeUnknown: true
+        case .unavailable, .refused, .connectionLost: true
+        case .outcomeUnknown(_, let interruption): interruption == nil
         case .server(let error):
             // 25006 means that the server accepts no writes. The classes are connections, resources, operator
             // intervention and system errors. A time limit concerns only the statement.
@@ -222,5 +223,8 @@ extension PostgresError {
     public var missesSchema: Bool { sqlState.map { ["42883", "42P01", "42703"].contains($0) } ?? false }
 
     /// Whether a known outage may explain the error.
-    fileprivate var mayComeOfOutage: Bool { isWait || missesSchema }
+    fileprivate var mayComeOfOutage: Bool {
+        if case .outcomeUnknown(_, .deadline?) = self { return true }
+        return isWait || missesSchema
+    }
 }

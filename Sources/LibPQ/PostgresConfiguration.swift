@@ -21,6 +21,9 @@ public struct PostgresConfiguration: Sendable {
     var connectTimeout: Duration
     /// How long a call without a deadline waits for the server's answer.
     public var responseTimeout: Duration
+    /// How long a statement whose task was cancelled may still take before the server is asked to cancel it. Most end
+    /// sooner, and the connection can be kept: after a request to cancel, it must be abandoned.
+    var cancelDelay: Duration
     /// How long the server has to confirm a cancellation before the connection is abandoned.
     var cancelTimeout: Duration
     /// How long to wait after failed attempts to connect.
@@ -69,6 +72,7 @@ public struct PostgresConfiguration: Sendable {
             + sessionSettings
         self.connectTimeout = .seconds(3)
         self.responseTimeout = responseTimeout
+        self.cancelDelay = .milliseconds(50)
         self.cancelTimeout = .seconds(2)
         self.backoff = Backoff()
     }

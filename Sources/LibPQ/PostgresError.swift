@@ -5,8 +5,9 @@ public enum PostgresError: Error, Sendable, Equatable {
     /// The connection broke during a statement. It is unknown whether the statement took effect.
     case connectionLost(reason: String)
     /// The server executed the statement but did not confirm that it is durable: the wait for a standby was cut short,
-    /// or there was a warning. A failover may undo the statement.
-    case outcomeUnknown(reason: String)
+    /// or there was a warning. A failover may undo the statement. `after` tells whether the caller itself cut it short,
+    /// which says nothing about the server.
+    case outcomeUnknown(reason: String, after: Interruption? = nil)
     /// There is no connection, and nothing was sent. The server cannot be reached, or the next attempt to connect is
     /// not due yet.
     case unavailable(reason: String)
@@ -25,6 +26,14 @@ public enum PostgresError: Error, Sendable, Equatable {
     case encoding(parameter: Int, reason: String)
     /// The connection string is malformed.
     case invalidConnectionString(reason: String)
+
+    /// Why the server was asked to cancel a statement.
+    public enum Interruption: Sendable, Equatable {
+        /// The awaiting task was cancelled.
+        case cancellation
+        /// The deadline passed.
+        case deadline
+    }
 
     /// The SQLSTATE, if the server reported one.
     public var sqlState: String? {
@@ -66,7 +75,7 @@ extension PostgresError: CustomStringConvertible {
         case .server(let error): "\(error.severity) \(error.sqlState): \(error.message)"
         case .refused(let error): "the server refuses the login: \(error.severity) \(error.sqlState): \(error.message)"
         case .connectionLost(let reason): "connection lost: \(reason)"
-        case .outcomeUnknown(let reason): "outcome unknown: \(reason)"
+        case .outcomeUnknown(let reason, _): "outcome unknown: \(reason)"
         case .unavailable(let reason): "unavailable: \(reason)"
         case .deadlineExceeded: "deadline exceeded"
         case .cancelled: "cancelled"

@@ -50,7 +50,7 @@ extension PostgresConnection {
     ///   - body: Executes the statements.
     /// - Returns: The result of `body`.
     /// - Throws: Whatever `body` throws, or a ``PostgresError``. After ``PostgresError/connectionLost(reason:)`` and
-    ///   ``PostgresError/outcomeUnknown(reason:)``, it is unknown whether the transaction was committed.
+    ///   ``PostgresError/outcomeUnknown(reason:after:)``, it is unknown whether the transaction was committed.
     public func withTransaction<Result: Sendable>(
         deadline: ContinuousClock.Instant? = nil, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {

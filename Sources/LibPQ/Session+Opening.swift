@@ -7,7 +7,8 @@ extension Session {
         _ attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter
     ) throws(PostgresError) {
         guard let handle = try attempt.take() else { throw .unavailable(reason: "still connecting") }
-        self.init(handle, waiter: waiter, cancelTimeout: configuration.cancelTimeout)
+        self.init(
+            handle, waiter: waiter, cancelDelay: configuration.cancelDelay, cancelTimeout: configuration.cancelTimeout)
     }
 
     /// Takes over the connection of an attempt that has ended, and applies the settings.

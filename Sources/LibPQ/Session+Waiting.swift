@@ -29,9 +29,11 @@ extension Session {
     /// Why a statement is being cancelled, and when that must be confirmed.
     struct Interruption {
         fileprivate let deadline: ContinuousClock.Instant
-        /// Set when the statement is to be cancelled.
+        /// Set when the caller does not want the statement any more.
         fileprivate(set) var reason: PostgresError?
         fileprivate var target: CancelTarget?
+        /// Whether the server was asked to cancel the statement.
+        var isAsked: Bool { target != nil }
         /// When the call gives up: no request to cancel has helped.
         fileprivate var end: ContinuousClock.Instant
         /// When something is to be done next.
@@ -95,21 +97,23 @@ extension Session {
         if interruption.reason == nil {
             if honoursCancellation, Task.isCancelled {
                 interruption.reason = .cancelled
+                interruption.limit = now + cancelDelay
             } else if now >= interruption.deadline {
                 interruption.reason = .deadlineExceeded
+                interruption.limit = now
             } else {
                 return
             }
-            interruption.end = now + cancelTimeout
-            interruption.target = unsafe CancelTarget(pointer: PQgetCancel(handle.pointer))
+            interruption.end = interruption.limit + cancelTimeout
         } else if now >= interruption.end {
             abandon()
             throw .connectionLost(reason: "the server did not answer in time, nor to the request to cancel")
-        } else if now < interruption.limit {
-            return
         }
+        guard now >= interruption.limit else { return }
+        let target = unsafe interruption.target ?? CancelTarget(pointer: PQgetCancel(handle.pointer))
+        interruption.target = target
         // A request that reaches a busy server before the statement has begun there is lost.
-        interruption.target?.ask()
+        target.ask()
         interruption.limit = min(now + cancelTimeout / 8, interruption.end)
     }
 }

@@ -9,11 +9,14 @@ import Glibc
 final class Session {
     let handle: Handle
     let waiter: SocketWaiter
+    let cancelDelay: Duration
     let cancelTimeout: Duration
     private var prepared: [StatementKey: PreparedStatement] = [:]
     private var parameters = PostgresParameters()
     /// Set when the connection can no longer be trusted, for example after a statement that did not end.
     private var isAbandoned = false
+    /// Why a statement was interrupted, if the connection was abandoned for that.
+    private var interruption: PostgresError?
     /// The right to use the connection; `nil` if nobody judges it.
     var admission: Primary.Admission?
     /// Whether a cancelled task also cancels the current statement.
@@ -25,10 +28,11 @@ final class Session {
         let types: [PostgresType]
     }
 
-    init(_ handle: consuming Handle, waiter: SocketWaiter, cancelTimeout: Duration) {
+    init(_ handle: consuming Handle, waiter: SocketWaiter, cancelDelay: Duration, cancelTimeout: Duration) {
         unsafe PQsetnonblocking(handle.pointer, 1)
         self.handle = handle
         self.waiter = waiter
+        self.cancelDelay = cancelDelay
         self.cancelTimeout = cancelTimeout
     }
 
@@ -62,6 +66,7 @@ final class Session {
         if try beginPreparing(statement.key) {
             _ = try result(.provisional, deadline: deadline)
             hasPrepared(statement.key)
+            try checkUse()
         }
         try begin(statement.key)
         return try result(effect ?? statement.effect, deadline: deadline)
@@ -76,6 +81,7 @@ final class Session {
         if try beginPreparing(statement.key) {
             _ = try await result(.provisional, deadline: deadline, on: loop)
             hasPrepared(statement.key)
+            try checkUse()
         }
         try begin(statement.key)
         return try await result(statement.effect, deadline: deadline, on: loop)
@@ -131,10 +137,11 @@ final class Session {
     static let superseded = "another server has become the primary"
 
     /// Throws if the connection was abandoned: a transaction with an abandoned statement must not continue, least of
-    /// all to its commit.
+    /// all to its commit. Throws also if nobody wants another statement.
     private func checkUse() throws(PostgresError) {
-        guard !isAbandoned else { throw .unavailable(reason: "the connection was given up") }
+        guard !isAbandoned else { throw interruption ?? .unavailable(reason: "the connection was given up") }
         guard !isSuperseded else { throw .unavailable(reason: Self.superseded) }
+        guard !honoursCancellation || !Task.isCancelled else { throw .cancelled }
     }
 
     private func send(_ send: () -> Int32) throws(PostgresError) {
@@ -177,10 +184,14 @@ final class Session {
     /// Returns the last result of a finished call, or throws its error.
     private func outcome(of call: consuming Call) throws(PostgresError) -> PostgresResult {
         lastAnswer = .now
-        let interruption = call.interruption
-        // The cancel request may still be on its way, and it must not hit another statement.
-        if interruption.reason != nil { isAbandoned = true }
-        if let failure = call.failure { throw error(for: failure, interruption) }
+        // A caller that has lost its patience gets the answer all the same, unless the statement was to be cancelled.
+        let reason = call.interruption.isAsked ? call.interruption.reason : nil
+        if let reason {
+            // The cancel request may still be on its way, and it must not hit another statement.
+            isAbandoned = true
+            interruption = reason
+        }
+        if let failure = call.failure { throw error(for: failure, reason) }
         guard let last = call.last.take() else {
             isAbandoned = true
             throw .connectionLost(reason: "no result")
@@ -189,26 +200,31 @@ final class Session {
         case .none: break
         case .provisional:
             // Closing the connection undoes it.
-            if let reason = interruption.reason { throw reason }
+            if let reason { throw reason }
         case .lasting:
-            // If the wait of a commit for a standby is cancelled, the server answers with success and a warning.
-            if let warning = handle.warning { throw .outcomeUnknown(reason: warning) }
             if isSuperseded { throw .outcomeUnknown(reason: Self.superseded) }
-            if let reason = interruption.reason {
-                throw .outcomeUnknown(reason: "\(reason), and success all the same")
+            // If the wait of a commit for a standby is cancelled, the server answers with success and a warning. A
+            // commit that has waited until its deadline says something about the server.
+            if let warning = handle.warning {
+                throw .outcomeUnknown(reason: warning, after: reason == .cancelled ? .cancellation : nil)
+            }
+            if let reason {
+                throw .outcomeUnknown(
+                    reason: "\(reason), and success all the same",
+                    after: reason == .cancelled ? .cancellation : .deadline)
             }
         }
         return last
     }
 
     private func error(
-        for failure: PostgresError.ServerError, _ interruption: Interruption
+        for failure: PostgresError.ServerError, _ interruption: PostgresError?
     ) -> PostgresError {
         if handle.isBroken {
             return .connectionLost(reason: "\(failure.sqlState) \(failure.message)")
         }
-        if failure.sqlState == "57014", let reason = interruption.reason {
-            return reason
+        if failure.sqlState == "57014", let interruption {
+            return interruption
         }
         // A server that has become read-only is no longer the primary. Abandon the connection, and look for the new
         // primary.

@@ -22,6 +22,19 @@ import Testing
         #expect(!outage.isUnderWay)
     }
 
+    @Test func `what a caller has cut short is no outage`() {
+        let lines = LogLines()
+        let outage = Outage(quiet: .zero, logger: lines.logger)
+        for interruption in [PostgresError.Interruption.cancellation, .deadline] {
+            let error = PostgresError.outcomeUnknown(reason: "cut short", after: interruption)
+            lines.logger.report(error, "rows cannot be changed", in: outage)
+        }
+        #expect(lines.all.map { $0.prefix { $0 != " " } } == ["debug", "warning"])
+        #expect(!outage.isUnderWay)
+        lines.logger.report(PostgresError.outcomeUnknown(reason: "not confirmed"), "a row", in: outage)
+        #expect(outage.isUnderWay)
+    }
+
     @Test func `an outage of many failures has a line when it begins and a line when it ends`() throws {
         let lines = LogLines()
         let began = ContinuousClock.now

@@ -1,5 +1,6 @@
 import EventLoops
 import LibPQ
+import PostgresTesting
 import Testing
 
 /// The meaning of a success that comes too late, with a warning, or incompletely. A scripted server sends exactly that.
@@ -147,6 +148,36 @@ struct OutcomeTests {
     }
 
     private static let next = Statement<Void, Int64>("next") { row throws(PostgresError) in try row.decode(0) }
+}
+
+// MARK: - Callers that give up
+
+extension OutcomeTests {
+    static let lateAnswers: [[ScriptedServer.Step]] = [
+        [.awaitCancel, .row(1)] + end, [.row(1), .complete("SELECT 1"), .awaitCancel, warning, .ready("I")],
+    ]
+
+    /// The server was asked to cancel the statement, so neither answer says something about the server.
+    @Test(arguments: lateAnswers)
+    func `success after the caller's task was cancelled is no outage`(steps: [ScriptedServer.Step]) async throws {
+        let server = try ScriptedServer(["write": steps])
+        defer { server.stop() }
+        var configuration = try PostgresConfiguration(
+            connectionString: server.connectionString, applicationName: "tests")
+        configuration.cancelTimeout = .seconds(20)
+        let connection = PostgresConnection(configuration, logger: quiet)
+        let write = Statement<Void, Int64>("write") { row throws(PostgresError) in try row.decode(0) }
+        let caller = Task { try await connection.execute(write) }
+        try await eventually { server.statements.contains("write") }
+        caller.cancel()
+        let error = await postgresError { _ = try await caller.value }
+        guard case .outcomeUnknown(_, .cancellation?) = error else {
+            return #expect(Bool(false), "\(String(describing: error))")
+        }
+        #expect(error?.isOutage == false)
+        _ = try await connection.execute(Self.next)
+        #expect(server.sessions == 2, "the request to cancel may hit another statement")
+    }
 }
 
 // MARK: - Transactions

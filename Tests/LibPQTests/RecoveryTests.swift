@@ -155,6 +155,43 @@ struct RecoveryTests {
         #expect(outage.failedConnections.value == 0)
     }
 
+    /// The server is not asked to cancel what ends by itself in time.
+    @Test(.database) func aSessionOutlivesTheCallerThatGaveUp() async throws {
+        var configuration = try TestDatabase.current.configuration()
+        configuration.cancelDelay = .seconds(60)
+        let connection = PostgresConnection(configuration, logger: quiet)
+        let process = try await connection.execute(Self.process)
+        let holder = try connect()
+        try await holder.runScript("CREATE TABLE kept (n bigint); SELECT pg_advisory_lock(1)")
+        let lock = query("SELECT pg_advisory_xact_lock(1)::text", as: String.self)
+        let waiting = query(
+            """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+            """, as: Int64.self)
+
+        let alone = Task { try await connection.execute(lock) }
+        try await eventually { try await holder.execute(waiting) == [1] }
+        alone.cancel()
+        try await holder.runScript("SELECT pg_advisory_unlock(1)")
+        #expect(try await alone.value == [""])
+        #expect(try await connection.execute(Self.process) == process)
+
+        try await holder.runScript("SELECT pg_advisory_lock(1)")
+        let insert = Statement<Int64, Void>("INSERT INTO kept VALUES ($1)") { [$0] }
+        let transaction = Task {
+            try await connection.withTransaction { transaction in
+                try transaction.perform(insert, 1)
+                _ = try transaction.execute(lock)
+            }
+        }
+        try await eventually { try await holder.execute(waiting) == [1] }
+        transaction.cancel()
+        try await holder.runScript("SELECT pg_advisory_unlock(1)")
+        #expect(await postgresError { try await transaction.value } == .cancelled)
+        #expect(try await connection.execute(query("SELECT count(*) FROM kept", as: Int64.self)) == [0])
+        #expect(try await connection.execute(Self.process) == process)
+    }
+
     @Test func theFirstServerThatIsAliveIsTaken() async throws {
         let database = try TestDatabase.current
         let alive = database.cluster.directory

@@ -109,7 +109,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// nothing about those that are open.
     public func doubt(after error: PostgresError) {
         switch error {
-        case .unavailable, .refused, .poolExhausted, .cancelled: return
+        case .unavailable, .refused, .poolExhausted, .cancelled, .outcomeUnknown(_, .cancellation?): return
         default: break
         }
         guard !error.refusesData, !error.isWait else { return }

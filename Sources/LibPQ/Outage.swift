@@ -35,7 +35,7 @@ public final class Outage: Sendable {
     /// Attempts to connect to the database that failed.
     public let failedConnections = Counter()
     private let course = Mutex<Course?>(nil)
-    /// Tells whether failures to connect are excused.
+    /// Tells whether failures that the main work need not share are excused.
     private let works = Mutex<@Sendable () -> Bool>({ false })
     /// Whether there is a course.
     private let failing = Atomic(false)
@@ -88,15 +88,16 @@ public final class Outage: Sendable {
         return true
     }
 
-    /// Sets when failures to connect are excused: reported ones then neither begin an outage nor prolong one. Until it
-    /// is set, none is.
+    /// Sets when failures are excused that the main work need not share: failures to connect, and statements for which
+    /// the server lacked something. Reported ones then neither begin an outage nor prolong one. Until it is set, none
+    /// is excused.
     ///
     /// - Parameter works: Tells whether the database does its main work over connections that there are.
     public func excuseFailures(while works: @escaping @Sendable () -> Bool) {
         self.works.withLock { $0 = works }
     }
 
-    /// Whether a failure to connect is excused at the moment.
+    /// Whether such failures are excused at the moment.
     fileprivate var excusesFailures: Bool {
         let works = self.works.withLock { $0 }
         return works()
@@ -148,7 +149,7 @@ extension Logger {
     private static let ownClass = "SL"
 
     /// Reports a failed statement: as part of an outage if it is one, otherwise in a line of its own. Excused failures
-    /// to connect share a line.
+    /// to connect share a line. Other excused ones have a line each.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -161,7 +162,8 @@ extension Logger {
         metadata: Logger.Metadata = [:]
     ) {
         if let outage, let error = error as? PostgresError,
-            error.isOutage || (outage.isUnderWay && error.mayComeOfOutage)
+            error.isOutage || (outage.isUnderWay && error.mayComeOfOutage),
+            !(error.isOfOneStatement && outage.excusesFailures)
         {
             if error.isFailureToConnect, outage.excusesFailures {
                 outage.countExcused("\(message): \(error)")
@@ -207,6 +209,13 @@ extension PostgresError {
         case .server(let error): error.sqlState == "53300"
         default: false
         }
+    }
+
+    /// Whether the server lacked something for this statement, such as locks, memory or room on a disk, or could not
+    /// read or write a file. Others may succeed meanwhile.
+    fileprivate var isOfOneStatement: Bool {
+        guard let sqlState, !isFailureToConnect else { return false }
+        return ["53", "58"].contains { sqlState.utf8.starts(with: $0.utf8) }
     }
 
     /// Whether the statement did not finish in time, which may be due to a lock or another caller.

@@ -97,6 +97,43 @@ import Testing
         #expect(!lines.all.contains { $0.contains("outage begins") })
     }
 
+    @Test(.database(.migrated)) func `a statement for which something lacks is no outage while recordings go on`()
+        async throws
+    {
+        let lines = LogLines()
+        let outage = Outage(logger: lines.logger)
+        var configuration = try TestDatabase.current.configuration()
+        configuration.outage = outage
+        let ledger = try PostgresLedger(
+            configuration: configuration, clock: .right, limits: .init(connections: 1), logger: lines.logger)
+        let reader = PostgresConnection(configuration, logger: lines.logger)
+        let running = Task { await ledger.run() }
+        defer { running.cancel() }
+        let lane = ledger.lanes[0]
+        /// Has the server refuse a statement.
+        func fail(with state: String, after condition: () -> Bool) async throws {
+            do throws(PostgresError) {
+                try await reader.runScript("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '\(state)'; END $$")
+            } catch {
+                try await eventually { condition() }
+                lines.logger.report(error, "rows cannot be read", in: outage)
+            }
+        }
+        let states = ["53200", "53100", "53000", "58030"]
+        for state in states {
+            try await fail(with: state) {
+                lane.askForProbe()
+                return lane.health.records
+            }
+        }
+        #expect(lines.all.count { $0.hasPrefix("warning rows cannot be read") } == states.count, "\(lines.all)")
+        #expect(!outage.isUnderWay)
+        // What has failed a second ago may fail everything.
+        running.cancel()
+        try await fail(with: "53100") { !lane.health.records }
+        #expect(outage.isUnderWay)
+    }
+
     @Test(.database(.migrated)) func `a ledger without a partition for today is named`() async throws {
         try await withLedger(TestDatabase.current.connectionString, limits: .init(connections: 1)) { ledger, owner in
             let position = try await owner.position()

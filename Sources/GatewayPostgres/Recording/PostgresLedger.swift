@@ -48,7 +48,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ///
     /// - Parameters:
     ///   - configuration: How to reach the server. The session settings that recording needs are added to its own. Its
-    ///     outage excuses failures to connect while one of the connections records.
+    ///     outage excuses what these connections need not share, such as failures to connect, while one records.
     ///   - clock: The gateway's clock, which is compared with the database's.
     ///   - limits: Number of connections, and sizes of batches.
     ///   - schema: Nothing is recorded while it does not fit.

@@ -122,6 +122,13 @@ public struct PostgresConfiguration: Sendable {
         guard names == nil || names?.count == count, addresses == nil || addresses?.count == count,
             ports == nil || ports?.count == count || ports?.count == 1
         else { throw .invalidConnectionString(reason: "the lists of hosts and ports differ in length") }
+        // Otherwise libpq would quote them, and either may be a part of a password.
+        guard (ports ?? []).allSatisfy(isPort) else {
+            throw .invalidConnectionString(reason: "a port is not a number from 1 to 65535; \(adviceOnPasswords)")
+        }
+        guard ((names ?? []) + (addresses ?? [])).allSatisfy(isHost) else {
+            throw .invalidConnectionString(reason: "a host has a character that no host has; \(adviceOnPasswords)")
+        }
         return (0..<count).map { index in
             var host: [String: String] = [:]
             host["host"] = names?[index]
@@ -130,6 +137,28 @@ public struct PostgresConfiguration: Sendable {
             return host
         }
     }
+
+    /// Whether a text is a port. An empty one stands for the default.
+    private static func isPort(_ text: String) -> Bool {
+        text.isEmpty || Int(text).map { (1...65_535).contains($0) } ?? false
+    }
+
+    /// Whether a text may be a name, an address or the path of a socket, which begins with `/`, or with `@` if it has
+    /// no file. An empty one stands for the default.
+    private static func isHost(_ text: String) -> Bool {
+        if text.hasPrefix("/") { return true }
+        let name = text.hasPrefix("@") ? text.dropFirst() : text[...]
+        // A zone follows the '%' of an IPv6 address.
+        return name.utf8.allSatisfy { byte in
+            byte >= 0x80 || Self.hostBytes.contains(byte)
+        }
+    }
+
+    private static let hostBytes = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%".utf8)
+
+    private static let adviceOnPasswords =
+        "in a URI, write @ / : ? # % of a password as %40 %2F %3A %3F %23 %25"
 }
 
 /// The delays between attempts to connect: exponential, with full jitter so that many gateways do not return at the

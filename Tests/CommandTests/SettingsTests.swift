@@ -67,6 +67,21 @@ struct SettingsTests {
         #expect(!result.errors.contains("made-up"))
     }
 
+    /// libpq would take a part of it for a port or a host, and tell it.
+    @Test(arguments: ["sluice:S3cret/Pass@127.0.0.1:1", "sluice:S3cret@Pass@127.0.0.1"])
+    func aPasswordThatIsNotEscapedIsNotTold(authority: String) throws {
+        for command in ["serve", "doctor", "migrate"] {
+            let result = try Command.run(
+                [command],
+                environment: [
+                    "SLUICE_DATABASE_URL": "postgresql://\(authority)/sluice", "SLUICE_LISTEN": "127.0.0.1:0",
+                ])
+            let told = result.output + result.errors
+            #expect(result.status == 1 && told.contains("%40 %2F %3A %3F %23 %25"), "\(told)")
+            #expect(!told.contains("S3cret") && !told.contains("Pass@"), "\(told)")
+        }
+    }
+
     @Test(arguments: [
         ("https://app.example/", false), ("app.example", false), ("https://App.example", false),
         ("https://app.example", true), ("http://localhost:3000,https://[::1]:3000", true), ("*", true),

@@ -186,6 +186,10 @@ import Testing
                 name: "no URL", check: "settings", outcome: "failed", message: "SLUICE_DATABASE_URL: must be set",
                 settings: ["SLUICE_DATABASE_URL": ""]),
             Ailment(
+                name: "a password that is not escaped", check: "settings", outcome: "failed",
+                message: "SLUICE_DATABASE_URL: invalid connection string: a port is not a number from 1 to 65535",
+                settings: ["SLUICE_DATABASE_URL": "postgresql://sluice:made/up@127.0.0.1:1/sluice"]),
+            Ailment(
                 name: "superuser", check: "roles", outcome: "failed", message: "superuser 'postgres'",
                 settings: ["SLUICE_DATABASE_URL": superuser]),
             Ailment(

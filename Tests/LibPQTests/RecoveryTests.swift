@@ -223,6 +223,31 @@ struct RecoveryTests {
         #expect(!String(describing: error).contains("geheim"))
     }
 
+    /// libpq would quote what it takes for a port or a host.
+    @Test(arguments: [
+        ("postgresql://u:geheim/Pass@db.example:5432/d", "a port is"), ("host=a,b port=1,geheim", "a port is"),
+        ("host=a port=0", "a port is"), ("host=a port=65536", "a port is"),
+        ("postgresql://u:Pass@geheim@127.0.0.1/d", "a host has"),
+        ("postgresql://u:Pass@@geheim@127.0.0.1/d", "a host has"),
+        ("host=a,geheim/b", "a host has"), ("hostaddr='127.0.0.1 geheim'", "a host has"),
+    ])
+    func aPartOfAPasswordIsNotTakenForAPortOrAHost(text: String, reason: String) {
+        let error = #expect(throws: PostgresError.self) {
+            try PostgresConfiguration(connectionString: text, applicationName: "tests")
+        }
+        guard case .invalidConnectionString(let told)? = error else { return #expect(Bool(false), "\(text)") }
+        #expect(told.hasPrefix(reason) && told.hasSuffix("%40 %2F %3A %3F %23 %25") && !told.contains("geheim"))
+    }
+
+    @Test(arguments: [
+        "postgresql:///d", "postgresql://u:p%40%2F@a,b,10.0.0.3:5432/d", "postgresql://[fe80::1%25eth0]:5432/d",
+        "postgresql:///d?host=/run/postgresql", "host=/a@b/c", "host=@abstract", "host=a_b-c.example.,b port=5432,",
+        "hostaddr=::1 port=65535",
+    ])
+    func hostsAndPortsOfEachFormAreTaken(text: String) throws {
+        _ = try PostgresConfiguration(connectionString: text, applicationName: "tests")
+    }
+
     @Test func waitsGrowToTheirLimit() {
         let backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
         #expect(backoff.delay(afterFailures: 1, fraction: 1) == .milliseconds(100))

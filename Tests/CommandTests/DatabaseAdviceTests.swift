@@ -20,6 +20,10 @@ struct DatabaseAdviceTests {
         ("FATAL:  28P01: password authentication failed for user \"sluice\"", "pg_hba.conf"),
         ("fe_sendauth: no password supplied", "pg_hba.conf"),
         ("Connection refused", "whether PostgreSQL runs there"),
+        ("FATAL:  53300: sorry, too many clients already", "max_connections"),
+        ("FATAL:  53300: remaining connection slots are reserved", "max_connections"),
+        ("FATAL:  53300: too many connections for role \"sluice\"", "ALTER ROLE … CONNECTION LIMIT"),
+        ("FATAL:  53300: too many connections for database \"sluice\"", "ALTER DATABASE … CONNECTION LIMIT"),
     ])
     func `what libpq says of a failed login leads to what helps`(text: String, advice: String) {
         let error = LoginFailure("connection to server at \"db.example\" (192.0.2.1), port 5432 failed: \(text)").error
@@ -29,6 +33,7 @@ struct DatabaseAdviceTests {
     @Test(arguments: [
         ("53200", "out of shared memory", "max_locks_per_transaction"),
         ("53200", "out of memory", "The server's log"),
+        ("25006", "cannot execute INSERT in a read-only transaction", "or default_transaction_read_only is on"),
         ("55P03", "canceling statement due to lock timeout", "such as pg_dump or an import"),
         ("42704", "unrecognized configuration parameter \"idle_session_timeout\"", "PostgreSQL 15 or later"),
         ("42704", "type \"odd\" does not exist", "The server's log"),

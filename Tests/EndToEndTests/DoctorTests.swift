@@ -199,6 +199,10 @@ import Testing
             Ailment(
                 name: "no member of the group", check: "database", outcome: "failed", message: "permission denied",
                 advice: "member of sluice_gateway", settings: url("user=postgres", "user=bare")),
+            Ailment(
+                name: "a member that does not inherit", check: "database", outcome: "failed",
+                message: "permission denied", advice: "ALTER ROLE … INHERIT", begin: "ALTER ROLE LOGIN NOINHERIT",
+                end: "ALTER ROLE LOGIN INHERIT"),
             lacking("SELECT ON landings", message: "lacks rights on landings", advice: "sluice migrate"),
             lacking("EXECUTE ON FUNCTION record_issuance", message: "record_issuance"),
             having("DELETE ON issuances", "LOGIN", message: "DELETE on issuances", advice: "Revoke"),

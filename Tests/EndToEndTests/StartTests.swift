@@ -184,6 +184,20 @@ import Testing
         }
     }
 
+    @Test func `a gateway whose transactions are read-only names the setting`() async throws {
+        try await Deployment.with(gateways: 0) { site in
+            try await site.cluster.administrate(
+                "ALTER DATABASE \(site.databaseName) SET default_transaction_read_only = on")
+            let line = try await lastLine(["serve"], site.environment)
+            #expect(line["cause"].text?.contains("25006") == true, "\(line)")
+            #expect(line["advice"].text?.contains("managed services set it when the disk is full") == true, "\(line)")
+            try await site.cluster.administrate(
+                "ALTER DATABASE \(site.databaseName) RESET default_transaction_read_only")
+            // Its log is searched for secrets.
+            try await site.startGateway()
+        }
+    }
+
     /// Runs a command of the program as the first process of a container.
     private func firstInContainer(_ command: String, _ environment: [String: String]) throws -> RunningProcess {
         try RunningProcess(

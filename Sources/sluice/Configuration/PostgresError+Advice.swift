@@ -24,6 +24,9 @@ extension PostgresError {
         // undefined_object
         case "42704"? where text.contains("configuration parameter"):
             "The server is too old, or no PostgreSQL: Sluice needs PostgreSQL 15 or later."
+        // read_only_sql_transaction
+        case "25006"?:
+            "The server is a standby, or default_transaction_read_only is on. " + Self.adviceOnReadOnly
         // lock_not_available
         case "55P03"?:
             "Another session holds a table, such as pg_dump or an import; "
@@ -40,6 +43,10 @@ extension PostgresError {
             "Name the server's authority by sslrootcert in SLUICE_DATABASE_URL, for example "
                 + "sslrootcert=/etc/ssl/certs/ca-certificates.crt."
         case nil where text.contains("password"): Self.adviceOnLogin
+        case nil where text.contains("too many connections for role"):
+            "Raise the limit of that role, ALTER ROLE … CONNECTION LIMIT …, or run fewer clients."
+        case nil where text.contains("too many connections for database"):
+            "Raise the limit of that database, ALTER DATABASE … CONNECTION LIMIT …, or run fewer clients."
         case nil where text.contains("too many") || text.contains("slots"):
             "Raise max_connections on the server, or run fewer clients."
         case nil: "Check the host and port in SLUICE_DATABASE_URL, and whether PostgreSQL runs there."
@@ -53,12 +60,18 @@ extension PostgresError {
         case (.refused, .owner): "As the owner of the database: GRANT CONNECT ON DATABASE … TO the schema's owner"
         case (_, .gateway):
             "The login of SLUICE_DATABASE_URL must be a member of sluice_gateway, which has the gateway's rights. "
-                + "As a superuser: GRANT sluice_gateway TO the login. As the owner of the schema: 'sluice migrate'"
+                + "As a superuser: GRANT sluice_gateway TO the login, "
+                + "and the login must inherit it (ALTER ROLE … INHERIT). As the owner of the schema: 'sluice migrate'"
         case (_, .owner):
             "The login of SLUICE_DATABASE_URL must own the database, or the schema's tables: name that role. "
                 + "docs/operations.md creates it as sluice_owner"
         }
     }
+
+    /// What to do about a server or a session that accepts no writes.
+    static let adviceOnReadOnly =
+        "Connect to the primary; with several hosts, add target_session_attrs=read-write to the URL. "
+        + "Reset default_transaction_read_only where it is on; managed services set it when the disk is full."
 
     private static let adviceOnLogin =
         "Check the role and the password in SLUICE_DATABASE_URL, and pg_hba.conf on the server."

@@ -87,8 +87,7 @@ extension Doctor {
         if facts.isStandby || facts.isReadOnly {
             report.note(
                 .database, .failed, facts.isStandby ? "The server is a standby." : "Transactions are read-only.",
-                advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write to the URL. "
-                    + "Reset default_transaction_read_only where it is on.")
+                advice: PostgresError.adviceOnReadOnly)
         }
     }
 
@@ -203,7 +202,8 @@ extension Doctor {
                 "The login '\(login.name)' lacks rights on \(missing.prefix(5).joined(separator: ", "))\(more).",
                 advice: login.isInGroupRole || !login.hasGroupRole
                     ? "Run 'sluice migrate', which grants them to sluice_gateway."
-                    : "As a superuser: GRANT sluice_gateway TO \(login.name)")
+                    : "As a superuser: GRANT sluice_gateway TO \(login.name), "
+                        + "and the login must inherit it (ALTER ROLE \(login.name) INHERIT)")
         }
         if !login.excessRights.isEmpty {
             report.note(

@@ -184,6 +184,33 @@ import Testing
         }
     }
 
+    @Test func `a gateway warns once of a login that could change its own records`() async throws {
+        try await Deployment.with(gateways: 0) { site in
+            let login = "\(site.databaseName)_login"
+            let session = try site.session()
+            try await session.runScript("CREATE ROLE \(login) LOGIN IN ROLE sluice_gateway")
+            let asSuperuser = site.cluster.connectionString(database: site.databaseName)
+            let usual = ["SLUICE_DATABASE_URL": asSuperuser.replacing("user=postgres", with: "user=\(login)")]
+            func warnings(_ settings: [String: String]) async throws -> [String] {
+                let gateway = try await site.startGateway(settings)
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+                return gateway.log.split(separator: "\n").map(String.init)
+                    .filter { $0.contains("the gateway's login has other rights than a gateway needs") }
+            }
+            #expect(try await warnings(usual) == [])
+            let superuser = try await warnings([:])
+            #expect(superuser.count == 1, "\(superuser)")
+            #expect(
+                superuser.allSatisfy { line in
+                    [" warning ", "the superuser 'postgres'", "docs/operations.md"].allSatisfy(line.contains)
+                }, "\(superuser)")
+            try await session.runScript("GRANT DELETE ON issuances TO \(login)")
+            let excess = try await warnings(usual)
+            #expect(excess.count == 1 && excess.allSatisfy { $0.contains("DELETE on issuances") }, "\(excess)")
+            await session.close()
+        }
+    }
+
     @Test func `a gateway whose transactions are read-only names the setting`() async throws {
         try await Deployment.with(gateways: 0) { site in
             try await site.cluster.administrate(

@@ -174,58 +174,11 @@ extension Doctor {
     }
 
     private mutating func judge(_ login: LoginFacts) {
-        let before = report.findings.count
-        let right = "Log in as a member of sluice_gateway that owns nothing; docs/operations.md shows how to create it."
-        if !login.hasGroupRole {
-            report.note(
-                .roles, .failed, "The role sluice_gateway does not exist.",
-                advice: "As a superuser: CREATE ROLE sluice_gateway NOLOGIN. Then run 'sluice migrate'.")
+        let flaws = login.flaws
+        for flaw in flaws {
+            report.note(.roles, flaw.isWarning ? .warning : .failed, flaw.message, advice: flaw.advice)
         }
-        if login.isSuperuser {
-            report.note(
-                .roles, .failed,
-                "The gateway logs in as the superuser '\(login.name)' and could change its own records.",
-                advice: right)
-            return
-        }
-        if login.ownsSchema {
-            report.note(
-                .roles, .failed, "The login '\(login.name)' owns the schema and could change its own records.",
-                advice: right)
-            return
-        }
-        let missing = login.missingTables + login.missingFunctions
-        if !missing.isEmpty {
-            let more = missing.count > 5 ? " and \(missing.count - 5) more" : ""
-            report.note(
-                .roles, .failed,
-                "The login '\(login.name)' lacks rights on \(missing.prefix(5).joined(separator: ", "))\(more).",
-                advice: login.isInGroupRole || !login.hasGroupRole
-                    ? "Run 'sluice migrate', which grants them to sluice_gateway."
-                    : "As a superuser: GRANT sluice_gateway TO \(login.name), "
-                        + "and the login must inherit it (ALTER ROLE \(login.name) INHERIT)")
-        }
-        if !login.excessRights.isEmpty {
-            report.note(
-                .roles, .failed,
-                "The login '\(login.name)' could change its own records: \(login.excessRights.joined(separator: ", ")).",
-                advice: "Revoke these rights from it and from the roles that it is a member of.")
-        }
-        if login.mayCreate {
-            report.note(
-                .roles, .warning, "The login '\(login.name)' may create objects in the schema 'public'.",
-                advice: "As a superuser, in this database: ALTER SCHEMA public OWNER TO pg_database_owner; "
-                    + "REVOKE CREATE ON SCHEMA public FROM PUBLIC. Revoke it from the login and its roles as well, "
-                    + "if they have it. If the role that runs 'sluice migrate' does not own the database, "
-                    + "name it in place of pg_database_owner.")
-        }
-        if !login.mayCreateTemporary {
-            report.note(
-                .roles, .warning,
-                "The login '\(login.name)' may not create temporary tables, so imports of grants fail.",
-                advice: "As the owner of the database: GRANT TEMPORARY ON DATABASE … TO sluice_gateway")
-        }
-        guard report.findings.count == before else { return }
+        guard flaws.isEmpty else { return }
         report.note(
             .roles, .ok,
             "The login '\(login.name)' may read the tables, call the functions and append to the ledger and the logs. "

@@ -152,11 +152,13 @@ struct DatabaseConnections {
                 mayBeAnnounced = true
                 try await Self.check(masterKeys, announcedBy: heartbeat, over: connection)
                 let others = try await migrator.functionsThatDiffer()
+                let login = try await DatabaseDiagnosis(connection: connection).login()
                 if !others.isEmpty {
                     logger.warning(
                         "functions of the database are not those of this version: run 'sluice migrate' of this version",
                         metadata: ["names": "\(others.joined(separator: ", "))"])
                 }
+                Self.warn(of: login.flaws, logger)
                 return await connection.close()
             } catch let mistakes as SettingMistakes {
                 await heartbeat.end()
@@ -209,6 +211,17 @@ struct DatabaseConnections {
         let others = try await DatabaseDiagnosis(connection: connection).runningGateways().filter { $0.id != gateway }
         let clashes = masterKeys.clashes(with: others)
         guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
+    }
+
+    /// Logs in one line what is wrong with the gateway's login, as `sluice doctor` says it.
+    private static func warn(of flaws: [LoginFacts.Flaw], _ logger: Logger) {
+        guard !flaws.isEmpty else { return }
+        logger.warning(
+            "the gateway's login has other rights than a gateway needs",
+            metadata: [
+                "cause": "\(flaws.map(\.message).joined(separator: " "))",
+                "advice": "\(flaws.map(\.advice).joined(separator: " "))",
+            ])
     }
 
     private static let patience = Duration.seconds(30)

@@ -119,6 +119,7 @@ import Testing
             #expect(try page["sluice_schema_version"] == page["sluice_schema_expected_version"])
             #expect(try page["sluice_schema_version"] > 0)
             #expect(try page["sluice_ledger_partitions_ahead"] == 7)
+            #expect(try page["sluice_ledger_partitions_expired"] == 0)
             #expect(try page[#"sluice_gateways{version="other"}"#] == 0)
             let process = site.gateways[0].process.processID
             let resident = try await Self.output("ps -o rss= -p \(process)")

@@ -9,13 +9,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct DatabaseFiguresTests {
     /// Figures as a gateway of version 7 reads them that has read the policy log up to a line.
-    private func figures(readUpTo sequence: Int64?) throws -> DatabaseFigures {
+    private func figures(
+        readUpTo sequence: Int64?, keepDays: Int? = nil, now: Date = Date(timeIntervalSince1970: 1000)
+    ) throws -> DatabaseFigures {
         let settings = PostgresIssuances.sessionSettings + [("role", "sluice_gateway")]
         let pool = try PostgresPool(
             TestDatabase.current.configuration(sessionSettings: settings), size: 1,
             logger: .silent)
         return DatabaseFigures(
-            pool: pool, version: "7", logger: .silent, now: { Date(timeIntervalSince1970: 1000) },
+            pool: pool, version: "7", keepDays: keepDays, logger: .silent, now: { now },
             policySequence: { sequence })
     }
 
@@ -64,6 +66,23 @@ import Testing
             await figures.read()
             #expect(figures.reading.partitionsAhead == ahead)
         }
+    }
+
+    /// A day counts that upkeep would drop: one that is old by both clocks.
+    @Test(.database(.migrated)) func `days past retention count while they are there`() async throws {
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript(
+            "SELECT create_issuances_partition('2020-01-01'), create_issuances_partition('2020-01-02')")
+        let longAgo = Date(timeIntervalSince1970: 1_577_923_200)
+        for (keepDays, now, expired) in [(nil, Date(), 0), (40, longAgo, 0), (40, Date(), 2)] as [(Int?, Date, Int)] {
+            let figures = try figures(readUpTo: 0, keepDays: keepDays, now: now)
+            await figures.read()
+            #expect(figures.reading.partitionsExpired == expired && figures.reading.readAt > 0)
+        }
+        try await owner.runScript("DROP TABLE issuances_20200101")
+        let figures = try figures(readUpTo: 0, keepDays: 40, now: Date())
+        await figures.read()
+        #expect(figures.reading.partitionsExpired == 1)
     }
 
     /// What became of these uploads, nobody can tell yet: a gigabyte takes hours at 64 KiB a second, and a part lies

@@ -188,6 +188,70 @@ import Testing
         #expect(try await connection.number("SELECT count(to_regclass('issuances_20200101'))") == 0)
     }
 
+    /// A session that is idle in a transaction would otherwise stop retention unnoticed. The first of these holds locks
+    /// of the days, the second one of the whole ledger.
+    @Test(
+        .database(.migrated),
+        arguments: [
+            ("SELECT count(*) FROM issuances", "55P03"),
+            ("LOCK TABLE ONLY issuances IN ACCESS SHARE MODE", "a lock was not free"),
+        ])
+    func `the log names an expired day that stays, and why`(_ hindrance: String, _ reason: String) async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        try await prepare(connection)
+        try await connection.runScript("SELECT create_issuances_partition('2020-01-02')")
+        let lines = LogLines()
+        let upkeep = PartitionUpkeep(
+            connection: connection, sums: connection, schedule: .init(keepDays: 40), clock: .right,
+            logger: lines.logger)
+        let reader = try PostgresConnection(testing: database.connectionString)
+        try await reader.runScript("BEGIN; \(hindrance)")
+        await upkeep.runRound()
+        #expect(lines.all == [], "another gateway may be about to drop the day")
+        for _ in 0..<2 { await upkeep.runRound() }
+        try #require(lines.all.count == 1)
+        for part in ["warning expired partitions", "2020-01-01", #""count": 2"#, reason] {
+            #expect(lines.all[0].contains(part), "\(part)")
+        }
+        try await reader.runScript("COMMIT")
+        await upkeep.runRound()
+        #expect(try await connection.number("SELECT count(*) FROM expired_issuances_days(40, now())") == 0)
+        #expect(lines.all.count == 1)
+    }
+
+    @Test(.database(.migrated)) func `the log says that a lock keeps days from being indexed`() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        try await connection.runScript(
+            """
+            SELECT create_issuances_partition('2020-01-01');
+            INSERT INTO summed_days VALUES ('2020-01-01 00:00+00', '2020-01-02 00:00+00', 0)
+            """)
+        let lines = LogLines()
+        let indexing = try PostgresConnection(testing: database.connectionString)
+        let upkeep = IndexUpkeep(connection: indexing, logger: lines.logger)
+        try await connection.runScript("BEGIN; LOCK TABLE issuances_20200101 IN ROW EXCLUSIVE MODE")
+        await upkeep.runRound()
+        #expect(lines.all == [])
+        for _ in 0..<2 { await upkeep.runRound() }
+        try #require(lines.all.count == 1)
+        #expect(lines.all[0].contains("days not indexed") && lines.all[0].contains("55P03"))
+        try await connection.runScript("COMMIT")
+        await upkeep.runRound()
+        #expect(
+            try await connection.number("SELECT count(to_regclass('issuances_20200101_object_key_idx'))") == 1)
+    }
+
+    @Test func `the log is told of work from the second round on, and once an hour`() {
+        let (work, start) = (PutOffWork(), ContinuousClock.now)
+        func told(_ name: String, minute: Int) -> Bool { work.isToBeTold(of: name, at: start + .seconds(60 * minute)) }
+        #expect([0, 10, 20, 69, 70, 80].map { told("a", minute: $0) } == [false, true, false, false, true, false])
+        #expect([90, 100].map { told("b", minute: $0) } == [false, true])
+        work.forget()
+        #expect([110, 120].map { told("b", minute: $0) } == [false, true])
+    }
+
     @Test(.database(.migrated)) func leavesAPartitionThatIsRead() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)

@@ -21,6 +21,8 @@ public final class DatabaseFigures: Service {
         public var otherGateways = 0
         /// Days after today for which the ledger has a partition, up to the first without one; -1 if today has none.
         public var partitionsAhead = 0
+        /// Days past retention that still have a partition.
+        public var partitionsExpired = 0
         /// Reservations of byte quotas whose upload may still be under way.
         public var aliveReservations = 0
         /// Reservations of byte quotas that can be settled.
@@ -44,6 +46,7 @@ public final class DatabaseFigures: Service {
 
     private let pool: PostgresPool
     private let version: String
+    private let keepDays: Int?
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let policySequence: @Sendable () -> Int64?
@@ -55,16 +58,18 @@ public final class DatabaseFigures: Service {
     /// - Parameters:
     ///   - pool: Logged in as the gateway.
     ///   - version: Version of the program.
+    ///   - keepDays: Days for which issuances are kept; `nil` to keep them for ever.
     ///   - logger: Receives the reasons for failed readings.
     ///   - now: Returns the gateway's current time.
     ///   - policySequence: Returns the number of the last line of the policy log that the gateway has read, or `nil`
     ///     if it has read no policy: there is nothing in its memory that could be old.
     public init(
-        pool: PostgresPool, version: String, logger: Logger,
+        pool: PostgresPool, version: String, keepDays: Int?, logger: Logger,
         now: @escaping @Sendable () -> Date, policySequence: @escaping @Sendable () -> Int64?
     ) {
         self.pool = pool
         self.version = version
+        self.keepDays = keepDays
         self.logger = logger
         self.now = now
         self.policySequence = policySequence
@@ -84,9 +89,12 @@ public final class DatabaseFigures: Service {
     /// Reads once, the reservations only if it is their turn.
     func read() async {
         do throws(PostgresError) {
-            if let reading = try await pool.execute(Self.figures, version, deadline: .now + Self.patience).first {
+            let question = (version, keepDays.map { Int32(clamping: $0) }, now())
+            if let reading = try await pool.execute(Self.figures, question, deadline: .now + Self.patience).first {
                 last.withLock { last in
-                    (last.schemaVersion, last.partitionsAhead) = (reading.schemaVersion, reading.partitionsAhead)
+                    last.schemaVersion = reading.schemaVersion
+                    last.partitionsAhead = reading.partitionsAhead
+                    last.partitionsExpired = reading.partitionsExpired
                     (last.gateways, last.otherGateways) = (reading.gateways, reading.otherGateways)
                     last.policySequence = reading.policySequence
                     last.policyLag = policySequence().map { max(0, reading.policySequence - Int(clamping: $0)) } ?? 0
@@ -117,10 +125,10 @@ public final class DatabaseFigures: Service {
     private static let pauses = 100
     private static let patience = Duration.seconds(10)
 
-    static let figures = Statement<String, Reading>(
+    static let figures = Statement<(version: String, keepDays: Int32?, now: Date), Reading>(
         """
         SELECT coalesce((SELECT max(m.version) FROM schema_migrations m), 0), g.same, g.others, p.ahead,
-            coalesce((SELECT max(l.seq) FROM policy_log l), 0)
+            (SELECT count(*) FROM expired_issuances_days($2, $3)), coalesce((SELECT max(l.seq) FROM policy_log l), 0)
         FROM (
             SELECT count(*) FILTER (WHERE g.version = $1::text) AS same, count(*) FILTER (WHERE g.version <> $1) AS others
             FROM gateways g WHERE is_live_gateway(g.last_seen_at)
@@ -135,16 +143,17 @@ public final class DatabaseFigures: Service {
         ) p
         """, onlyReads: true
     ) {
-        [$0]
+        [$0.version, $0.keepDays, $0.now]
     } decode: { row throws(PostgresError) in
         let schemaVersion: Int32 = try row.next()
         let same: Int64 = try row.next()
         let others: Int64 = try row.next()
         let ahead: Int32 = try row.next()
+        let expired: Int64 = try row.next()
         let sequence: Int64 = try row.next()
         return Reading(
             schemaVersion: Int(schemaVersion), gateways: Int(same), otherGateways: Int(others),
-            partitionsAhead: Int(ahead), policySequence: Int(sequence))
+            partitionsAhead: Int(ahead), partitionsExpired: Int(expired), policySequence: Int(sequence))
     }
 
     static let reservations = Statement<Void, Reading>(

@@ -12,6 +12,7 @@ public struct IndexUpkeep: Service {
 
     private let connection: PostgresConnection
     private let logger: Logger
+    private let putOff = PutOffWork()
     /// How long one index may take.
     private static let patience = Duration.seconds(3600)
 
@@ -43,9 +44,12 @@ public struct IndexUpkeep: Service {
                 guard (try? await Task.sleep(for: (.now - began) * 3)) != nil else { break }
                 began = .now
             }
+            putOff.forget()
         } catch {
             // lock_not_available: somebody drops the day or still writes to it. The next round tries again.
-            if error.sqlState != "55P03" { logger.report(error, "days not indexed", in: connection.outage) }
+            if error.sqlState != "55P03" || putOff.isToBeTold(of: "indexes", at: .now) {
+                logger.report(error, "days not indexed", in: connection.outage)
+            }
         }
         await connection.close()
     }

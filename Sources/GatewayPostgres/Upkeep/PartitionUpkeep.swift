@@ -9,7 +9,7 @@ public import ServiceLifecycle
 /// A partition past retention is emptied first. At the end, recordings that charge a counter of a total quota wait for
 /// a moment if the day charged it too. A second step drops the partition, under a lock of the ledger. The first step
 /// gives up after a second if somebody reads the partition, the second after a tenth of a second if somebody reads the
-/// ledger. The next round then tries again.
+/// ledger. The next round then tries again. If that fails as well, the log says which day stays, and why.
 ///
 /// What is deleted is old by the gateway's clock and by the database's. If one of them is set forward by mistake, all
 /// stays.
@@ -47,6 +47,7 @@ public struct PartitionUpkeep: Service {
     private let schedule: Schedule
     private let clock: LedgerClock
     private let logger: Logger
+    private let putOff = PutOffWork()
 
     /// Creates the service.
     ///
@@ -55,7 +56,7 @@ public struct PartitionUpkeep: Service {
     ///   - sums: The connection of ``UsageUpkeep``. To empty a day reads it whole, and excludes summing up.
     ///   - schedule: The periods to keep.
     ///   - clock: The gateway's clock.
-    ///   - logger: Receives a message when partitions are created or dropped.
+    ///   - logger: Receives a message when partitions are created or dropped, and when expired ones stay.
     public init(
         connection: PostgresConnection, sums: PostgresConnection, schedule: Schedule = Schedule(), clock: LedgerClock,
         logger: Logger
@@ -122,6 +123,7 @@ public struct PartitionUpkeep: Service {
     }
 
     private func dropExpired(keepDays: Int32) async throws(PostgresError) {
+        var reasons: [String: String] = [:]
         for day in try await connection.execute(Self.expiredDays, (keepDays, clock.time)) {
             do throws(PostgresError) {
                 try await sums.perform(
@@ -129,12 +131,29 @@ public struct PartitionUpkeep: Service {
             } catch {
                 // lock_not_available: somebody reads the partition or sums up.
                 guard error.sqlState == "55P03" else { throw error }
+                reasons[day] = "\(error)"
                 continue
             }
             if try await connection.execute(Self.dropPartition, (day, keepDays, clock.time)).first == true {
                 logger.info("partition of the ledger dropped", metadata: ["day": "\(day)"])
+            } else {
+                reasons[day] = "a lock was not free for a tenth of a second"
             }
         }
+        try await tellOfDaysThatStay(reasons, keepDays: keepDays)
+    }
+
+    /// Warns that days which could not be dropped are still there.
+    private func tellOfDaysThatStay(_ reasons: [String: String], keepDays: Int32) async throws(PostgresError) {
+        guard !reasons.isEmpty else { return putOff.forget() }
+        // Another gateway may have dropped some of them.
+        let days = try await connection.execute(Self.expiredDays, (keepDays, clock.time))
+        let staying = days.filter { reasons[$0] != nil }
+        guard let first = staying.first, let reason = reasons[first] else { return putOff.forget() }
+        guard putOff.isToBeTold(of: first, at: .now) else { return }
+        logger.warning(
+            "expired partitions of the ledger stay, because others hold locks",
+            metadata: ["day": "\(first)", "count": "\(staying.count)", "reason": "\(reason)"])
     }
 }
 

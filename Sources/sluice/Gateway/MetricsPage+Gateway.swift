@@ -113,6 +113,9 @@ extension MetricsPage {
             "sluice_ledger_partitions_ahead",
             "Days after today for which the ledger has a partition; -1 if today has none."
         ) { Double(figures.reading.partitionsAhead) }
+        addGauge(
+            "sluice_ledger_partitions_expired", "Days past retention that still have a partition of the ledger."
+        ) { Double(figures.reading.partitionsExpired) }
         let reservations = "Reservations of byte quotas whose upload may be under way, or that can be settled."
         addGauge("sluice_settlement_reservations", reservations, labels: [("state", "alive")]) {
             Double(figures.reading.aliveReservations)

@@ -102,7 +102,8 @@ struct SharedParts {
             ledger: ledger, schema: schema, outage: connections.outage,
             maxClockDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)
         figures = DatabaseFigures(
-            pool: connections.ledgerPool, version: ProgramVersion.current, logger: logger, now: now,
+            pool: connections.ledgerPool, version: ProgramVersion.current, keepDays: settings.ledgerKeepDays,
+            logger: logger, now: now,
             policySequence: { [cache] in cache.position?.sequence })
         signer = URLSigner()
         storeCalls = StoreCalls(client: cloud, cache: cache, signer: signer, now: now)

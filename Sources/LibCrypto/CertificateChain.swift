@@ -3,6 +3,8 @@ import Glibc
 
 /// The certificates in a text, that of the server first (RFC 8446, section 4.4.2).
 public struct CertificateChain: Sendable {
+    /// When the last of them to become valid does, in seconds since 1970 (`notBefore` of RFC 5280, section 4.1.2.5).
+    public let startsAt: Int
     /// When the first of them to expire does, in seconds since 1970 (`notAfter` of RFC 5280, section 4.1.2.5).
     public let expiresAt: Int
 
@@ -10,27 +12,33 @@ public struct CertificateChain: Sendable {
     ///
     /// - Throws: ``CryptoError/invalidCertificate`` if there is none, or if one cannot be read.
     public init(pem: String) throws(CryptoError) {
-        guard let expiresAt = Self.expiries(inPEM: Array(pem.utf8))?.min() else { throw .invalidCertificate }
+        guard let periods = Self.periods(inPEM: Array(pem.utf8)), let startsAt = periods.map({ $0.start }).max(),
+            let expiresAt = periods.map({ $0.end }).min()
+        else { throw .invalidCertificate }
+        self.startsAt = startsAt
         self.expiresAt = expiresAt
     }
 
-    /// When each certificate expires; `nil` if one cannot be read.
-    private static func expiries(inPEM text: [UInt8]) -> [Int]? {
-        unsafe text.withUnsafeBufferPointer { text -> [Int]? in
+    /// When each certificate is valid; `nil` if one cannot be read.
+    private static func periods(inPEM text: [UInt8]) -> [(start: Int, end: Int)]? {
+        unsafe text.withUnsafeBufferPointer { text -> [(start: Int, end: Int)]? in
             guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
             else { return nil }
             defer { unsafe BIO_free(source) }
-            var expiries: [Int] = []
+            var periods: [(start: Int, end: Int)] = []
             while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) {
                 defer { unsafe X509_free(certificate) }
-                var time = unsafe tm()
-                guard unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1 else { return nil }
-                expiries.append(unsafe timegm(&time))
+                var start = unsafe tm()
+                var end = unsafe tm()
+                guard unsafe ASN1_TIME_to_tm(X509_get0_notBefore(certificate), &start) == 1,
+                    unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
+                else { return nil }
+                periods.append((start: unsafe timegm(&start), end: unsafe timegm(&end)))
             }
             // The end of the text is an error that tells itself from others.
             let error = ERR_peek_last_error()
             ERR_clear_error()
-            return sluice_is_end_of_pem(error) == 1 ? expiries : nil
+            return sluice_is_end_of_pem(error) == 1 ? periods : nil
         }
     }
 }

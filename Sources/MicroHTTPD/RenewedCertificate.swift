@@ -4,7 +4,8 @@ import Synchronization
 public struct RenewedCertificate: Sendable {
     /// A daemon with the certificate, for each loop.
     private let successors: [(loop: ServerLoop, daemon: Daemon)]
-    private let certificate: String
+    /// The certificate chain, in PEM.
+    public let certificate: String
 
     /// Reads the files for the loops of a server.
     init(_ files: HTTPServerConfiguration.TLS, for loops: [ServerLoop]) throws(HTTPServerError) {

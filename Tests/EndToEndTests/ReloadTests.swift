@@ -5,6 +5,7 @@ import HTTPTypes
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// SIGHUP: certificates and master keys are read again, sessions are forgotten, and nothing else.
@@ -83,6 +84,44 @@ import Testing
                 _ = await lasting.exitStatus()
                 #expect(lasting.output.split(separator: "\"ok\"").count == 3, "\(lasting.output) \(lasting.errors)")
                 await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            }
+        }
+    }
+
+    @Test func `a certificate that clients would refuse for its dates replaces none that they accept`() async throws {
+        try await Supervisor.withFolder { folder in
+            let files = Files(in: folder)
+            let first = try await files.renew("first")
+            try await Deployment.with(gateways: 0) { site in
+                let settings = [
+                    "SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path,
+                ]
+                let gateway = try await site.startGateway(settings)
+                #expect(!gateway.log.contains("clients refuse the certificate"))
+                let periods = [
+                    ("20980203040506Z", "20990203040506Z", "is not valid before 2098-02-03T04:05:06Z"),
+                    ("20200203040506Z", "20210203040506Z", "expired at 2021-02-03T04:05:06Z"),
+                ]
+                for (number, (start, end, flaw)) in periods.enumerated() {
+                    try OpenSSL.makeCertificate(
+                        named: "period", from: start, until: end, certificate: files.certificate, key: files.key)
+                    gateway.process.signal(SIGHUP)
+                    try await waitUntil("the reload is refused") { gateway.log.failures == number + 1 }
+                    #expect(gateway.log.contains(flaw))
+                    #expect(try await isServed(at: gateway, trusting: first))
+                }
+                await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+
+                // A start does not fail for it, but warns. What is no worse is taken, and what is better.
+                let second = try await site.startGateway(settings)
+                #expect(second.log.contains("clients refuse the certificate"))
+                second.process.signal(SIGHUP)
+                try await waitUntil("the files are read") { second.log.contains("master.keys=k1") }
+                #expect(second.log.failures == 0)
+                let third = try await files.renew("third")
+                second.process.signal(SIGHUP)
+                try await waitUntil("the certificate is shown") { try await isServed(at: second, trusting: third) }
+                await site.end(second) { #expect(await second.terminate() == 0) }
             }
         }
     }

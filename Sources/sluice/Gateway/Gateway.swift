@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GatewayAPI
 import GatewayCore
 import GatewayPostgres
@@ -54,6 +55,7 @@ struct Gateway {
             await parts.heartbeat.end()
             throw error
         }
+        if let tls = settings.tls { CertificateDates.examine(tls.certificateFile, at: .now, logger: logger) }
         metrics.addListeners(servers, bodyMemory)
         metrics.add(parts)
         metrics.addProcess()

@@ -31,6 +31,7 @@ struct Reloading: Service {
         tell(.reloading, "Reloading.")
         do {
             let certificates = try servers.compactMap { try $0.renewedCertificate() }
+            try refuseDates(of: certificates.first)
             let keys = try await renewedKeys()
             for certificate in certificates { certificate.use() }
             if let keys { masterKeys.replace(with: keys) }
@@ -54,6 +55,19 @@ struct Reloading: Service {
             logger.error("reloading failed; everything stays as it was", metadata: ["cause": "\(cause)"])
             tell(.ready, "Serving. The last reload failed: \(cause)")
         }
+    }
+
+    /// Refuses a certificate that clients would refuse for its dates, unless they refuse the present one as well. All
+    /// listeners have the same.
+    private func refuseDates(of renewed: RenewedCertificate?) throws {
+        let now = Date.now
+        guard let renewed, let flaw = CertificateDates.flaw(ofPEM: renewed.certificate, at: now) else { return }
+        if let present = servers.first?.certificate, CertificateDates.flaw(ofPEM: present, at: now) == nil {
+            throw SettingMistakes(mistakes: [
+                "\(SettingName.tlsCertificateFile.variable): \(flaw), and the present certificate is valid"
+            ])
+        }
+        CertificateDates.warn(of: flaw, logger: logger)
     }
 
     /// Sends a message to systemd, unless the gateway drains: systemd must go on seeing a gateway that stops.

@@ -1,0 +1,42 @@
+import FoundationEssentials
+import LibCrypto
+import Logging
+
+/// The dates of the certificate chain that a gateway shows: outside of them, no client connects.
+enum CertificateDates {
+    /// Why clients refuse a chain at a moment.
+    ///
+    /// - Returns: `nil` if its dates are in order. Also for a text that cannot be read: whether it is a chain at all,
+    ///   the server judges.
+    static func flaw(ofPEM text: String, at now: Date) -> String? {
+        guard let chain = try? CertificateChain(pem: text) else { return nil }
+        let seconds = now.timeIntervalSince1970
+        if seconds < Double(chain.startsAt) {
+            return "a certificate of the chain is not valid before \(text(of: chain.startsAt))"
+        }
+        guard seconds > Double(chain.expiresAt) else { return nil }
+        return "a certificate of the chain expired at \(text(of: chain.expiresAt))"
+    }
+
+    /// Warns if clients refuse the chain of a file.
+    static func examine(_ file: String, at now: Date, logger: Logger) {
+        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8),
+            let flaw = Self.flaw(ofPEM: text, at: now)
+        else { return }
+        warn(of: flaw, logger: logger)
+    }
+
+    /// Warns that clients refuse the chain that they see.
+    static func warn(of flaw: String, logger: Logger) {
+        logger.warning(
+            "clients refuse the certificate",
+            metadata: [
+                "cause": "\(flaw)",
+                "advice": "Renew it, and send the gateway SIGHUP, by 'systemctl reload sluice' for example.",
+            ])
+    }
+
+    private static func text(of seconds: Int) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
+    }
+}

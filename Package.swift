@@ -226,7 +226,7 @@ let package = Package(
             dependencies: ["GatewayCore", "Signing", "StoreQualification", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests",
-            dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging, systemPackage],
+            dependencies: ["Figures", "GatewayAPI", "GatewayCore", "LineLogging", logging, systemPackage],
             swiftSettings: strict
         ),
         .testTarget(

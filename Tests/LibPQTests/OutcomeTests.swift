@@ -1,7 +1,8 @@
 import EventLoops
-import LibPQ
 import PostgresTesting
 import Testing
+
+@testable import LibPQ
 
 /// The meaning of a success that comes too late, with a warning, or incompletely. A scripted server sends exactly that.
 @Suite(.timeLimit(.minutes(1)))

@@ -12,10 +12,10 @@ enum CertificateDates {
         guard let chain = try? CertificateChain(pem: text) else { return nil }
         let seconds = now.timeIntervalSince1970
         if seconds < Double(chain.startsAt) {
-            return "a certificate of the chain is not valid before \(text(of: chain.startsAt))"
+            return "a certificate of the chain is not valid before \(moment(chain.startsAt))"
         }
         guard seconds > Double(chain.expiresAt) else { return nil }
-        return "a certificate of the chain expired at \(text(of: chain.expiresAt))"
+        return "a certificate of the chain expired at \(moment(chain.expiresAt))"
     }
 
     /// Warns if clients refuse the chain of a file.
@@ -36,7 +36,7 @@ enum CertificateDates {
             ])
     }
 
-    private static func text(of seconds: Int) -> String {
+    private static func moment(_ seconds: Int) -> String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
     }
 }

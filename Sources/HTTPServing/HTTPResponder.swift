@@ -60,12 +60,16 @@ public struct RefusedRequest: Sendable {
 public struct RequestPlan: Sendable {
     /// How the server reads the body.
     public var body: BodyPlan
+    /// Whether the request takes a place among those that are answered at the same time. One that takes none is
+    /// answered however many there are; only the limit of connections bounds such requests.
+    public var takesPlace: Bool
     /// Data of the responder itself. The server returns it in ``ServerRequest/context``.
     public var context: (any AnyObject & Sendable)?
 
     /// Creates a plan.
-    public init(_ body: BodyPlan, context: (any AnyObject & Sendable)? = nil) {
+    public init(_ body: BodyPlan, takesPlace: Bool = true, context: (any AnyObject & Sendable)? = nil) {
         self.body = body
+        self.takesPlace = takesPlace
         self.context = context
     }
 }

@@ -41,6 +41,7 @@ extension Exchange {
         expectsContinue = guarded.expectsContinue
         isHead = guarded.request.method == .head
         let plan = core.responder.begin(guarded.request)
+        takesPlace = plan.takesPlace
         state.withLock { $0.request = RefusedRequest(head: guarded.request, context: plan.context) }
         switch plan.body {
         case .collect(let maxBytes): return collect(atMost: maxBytes)
@@ -129,7 +130,7 @@ extension Exchange {
     }
 
     private var isOverloaded: Bool {
-        core.runningTasks.load(ordering: .relaxed) >= core.configuration.maxRequestsInFlight
+        takesPlace && core.runningTasks.load(ordering: .relaxed) >= core.configuration.maxRequestsInFlight
     }
 
     // MARK: A streamed body

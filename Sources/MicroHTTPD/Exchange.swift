@@ -84,6 +84,8 @@ import Synchronization
     var isHead = false
     /// Whether the route streams.
     var isStreamed = false
+    /// Whether the request is refused while too many are in flight.
+    var takesPlace = true
     var collected: [UInt8] = []
     /// Bytes of the body that count as memory until the exchange, which holds the body, is freed.
     var keptBytes = 0

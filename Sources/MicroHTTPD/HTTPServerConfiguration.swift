@@ -31,7 +31,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// File descriptors that are reserved for the rest of the process, for example for a database. Clients that would
     /// need them are answered as above. Default 128.
     public var reservedDescriptors = 128
-    /// Maximum number of requests that are answered at the same time. Further ones get 503. Default 4,096.
+    /// Maximum number of requests that are answered at the same time. Further ones get 503, unless their plan takes no
+    /// place. Default 4,096.
     public var maxRequestsInFlight = 4_096
     /// Maximum length of the request target in bytes. A longer one is answered with 414. Default 8 KiB.
     public var maxTargetBytes = 8 * 1_024

@@ -188,6 +188,16 @@ struct EdgeTests {
         #expect(!metrics.text.contains(#"sluice_refused_total{code="Unauthenticated"} 1"#))
     }
 
+    @Test func `what tells whether the gateway lives is answered however many requests are in flight`() {
+        let gateway = TestGateway()
+        let free = gateway.responder.router.routes.filter { !$0.takesPlace }
+        #expect(Set(free.map(\.template)) == ["/healthz", "/readyz", "/metrics"])
+        for route in gateway.responder.router.routes {
+            let head = RequestHead(method: route.method, target: route.template, headerFields: [:])
+            #expect(gateway.responder.begin(head).takesPlace == route.takesPlace, "\(route.template)")
+        }
+    }
+
     @Test("logs and metrics hold templates and ids, and no token, URL, key, query or secret")
     func nothingLeaks() async {
         let gateway = TestGateway()

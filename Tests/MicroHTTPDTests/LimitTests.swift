@@ -248,6 +248,28 @@ import TestSupport
         }
     }
 
+    @Test func `a request that takes no place is answered beside as many as there may be`() async throws {
+        let latch = Latch()
+        let responder = TestResponder { request in
+            if request.head.target == "/always" { return .text("alive") }
+            await latch.wait()
+            return .text("done")
+        }
+        try await TestServer.with(responder) {
+            $0.maxRequestsInFlight = 1
+        } body: { server in
+            let slow = try server.client()
+            try await slow.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            await latch.arrival()
+            let other = try server.client()
+            #expect(try await other.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").status == 503)
+            #expect(try await other.exchange("GET /always HTTP/1.1\r\nHost: a\r\n\r\n").text == "alive")
+            latch.open()
+            var rest: [UInt8] = []
+            #expect(try await slow.response(rest: &rest).text == "done")
+        }
+    }
+
     @Test func `requests beyond those in flight get 503 and the connection stays`() async throws {
         let latch = Latch()
         let responder = TestResponder { _ in

@@ -17,8 +17,10 @@ final class TestResponder: HTTPResponder {
         self.answer = answer
     }
 
-    /// Uses the target in the head as context.
-    func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(plan(head), context: Target(head.target)) }
+    /// Uses the target in the head as context. A request for `/always` takes no place.
+    func begin(_ head: RequestHead) -> RequestPlan {
+        RequestPlan(plan(head), takesPlace: head.target != "/always", context: Target(head.target))
+    }
 
     func respond(to request: ServerRequest) async -> ServerResponse { await answer(request) }
 

@@ -56,7 +56,9 @@ public final class APIResponder: HTTPResponder {
     /// still have a short body, so that the client receives the answer that says so.
     public func begin(_ head: RequestHead) -> RequestPlan {
         let match = router.match(head.method, head.target)
-        return RequestPlan(match.bodyPlan(for: head.headerFields), context: RequestNotes(match))
+        return RequestPlan(
+            match.bodyPlan(for: head.headerFields), takesPlace: match.route?.takesPlace ?? true,
+            context: RequestNotes(match))
     }
 
     /// Answers a request.

@@ -29,6 +29,7 @@ final class Route: Sendable {
         var isDelegated = false
         var encryptsForTickets = false
         var readsPolicyFirst = false
+        var takesPlace = true
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
@@ -48,6 +49,8 @@ final class Route: Sendable {
     /// later proves the credential: it neither records nor is decided by committed policy. A revoked credential must
     /// not act before this gateway has read the revocation.
     var readsPolicyFirst: Bool { access.isOfAdmins || options.readsPolicyFirst }
+    /// Whether a request takes a place among those in flight, and is refused if there is none.
+    var takesPlace: Bool { options.takesPlace }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
     /// Whether the route takes a body.
@@ -168,6 +171,11 @@ final class Route: Sendable {
     /// The same route, marked as one whose answers hold credentials.
     func issuing() -> Route {
         with { $0.repetition = .issuedAgain }
+    }
+
+    /// The same route, answered however many requests are in flight. It must be cheap, and wait for nothing.
+    func takingNoPlace() -> Route {
+        with { $0.takesPlace = false }
     }
 
     /// The same route, open to delegated admins. Its endpoint must pass on what the caller may see and change

@@ -3,7 +3,7 @@ public import GatewayAPI
 import GatewayCore
 import Logging
 
-/// Writes a line for each answered request to standard error, among the other log lines.
+/// Writes a line for each request to standard error, among the other log lines.
 ///
 /// Every request has such a line, so it is written directly to the output, without swift-log.
 public struct LineRequestLog: RequestLog {
@@ -15,7 +15,7 @@ public struct LineRequestLog: RequestLog {
     /// Whether lines of requests are written. Their level is info.
     var isOn: Bool { logLevel <= .info }
 
-    /// Writes the line of an answered request.
+    /// Writes the line of a request.
     public func answered(_ request: AnsweredRequest) {
         guard isOn else { return }
         let now = Date.now
@@ -35,8 +35,8 @@ public struct LineRequestLog: RequestLog {
         let room = LogLine.room(fields: 11 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
         lines.append(addingCapacity: room) { output in
             var line = LogLine(
-                format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
-                in: &output)
+                format, level: .info, label: label, source: "GatewayAPI",
+                message: request.status == nil ? "Request abandoned" : "Request answered", at: time, in: &output)
             line.field("bucket", ifSet: refusal?.bucket, in: &output)
             if let cause = request.cause { line.field("cause", cause.description, in: &output) }
             if let client = request.sourceAddress { line.field("client", client, in: &output) }
@@ -55,7 +55,7 @@ public struct LineRequestLog: RequestLog {
             line.field("route", verbatim: request.route, in: &output)
             line.field("row", ifSet: request.row, in: &output)
             if let trace = request.trace { line.field("spanId", verbatim: trace.spanID, in: &output) }
-            line.field("status", Int64(request.status), in: &output)
+            if let status = request.status { line.field("status", Int64(status), in: &output) }
             if let trace = request.trace { line.field("traceId", verbatim: trace.traceID, in: &output) }
             line.end(in: &output)
         }

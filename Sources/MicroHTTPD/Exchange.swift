@@ -57,6 +57,8 @@ import Synchronization
         var task: Task<Void, Never>?
         /// The request, once its head has arrived.
         var request: RefusedRequest?
+        /// The request that the task answers, until its answer is ready.
+        var asked: ServerRequest?
         /// When data last moved. The deadline of the answer and the idle time of a streamed body depend on it.
         var progress: Moment
         /// The route's own deadline, if it has one.
@@ -187,8 +189,10 @@ import Synchronization
             state.request?.isCounted = true
             state.progress = .now
             state.pause = pause
-            return ServerRequest(
+            let asked = ServerRequest(
                 head: request.head, body: body, remoteAddress: client.address.text, context: request.context)
+            state.asked = asked
+            return asked
         }
         guard let request else { return .stopping }
         core.runningTasks.add(1, ordering: .relaxed)
@@ -245,6 +249,7 @@ import Synchronization
                 return false
             }
             state.answer = .ready(response)
+            state.asked = nil
             state.progress = .now
             change(&state)
             resume(&state)
@@ -256,19 +261,29 @@ import Synchronization
 
     /// Ends the request, however it went. libmicrohttpd calls it once.
     func complete() {
-        let (task, reader, writer) = state.withLock { state in
+        let (task, reader, writer, abandoned) = state.withLock { state in
             state.isComplete = true
             endTurns(&state)
             state.pause = nil
             state.isSuspended = false
             defer { state.task = nil }
-            return (state.task, state.incoming?.fail(.disconnected), state.outgoing?.close())
+            return (
+                state.task, state.incoming?.fail(.disconnected), state.outgoing?.close(), takeAbandoned(&state)
+            )
         }
+        abandoned?.abandon()
         reader?.resume(throwing: RequestBodyError.disconnected)
         writer?.resume()
         task?.cancel()
         client.end()
         core.openExchanges.subtract(1, ordering: .relaxed)
+    }
+
+    /// Returns the request if its client has gone while the task made its answer. The caller holds the lock.
+    private func takeAbandoned(_ state: inout State) -> ServerRequest? {
+        let asked = state.asked.take()
+        guard !state.isGivenUp, !core.isStopping.load(ordering: .sequentiallyConsistent) else { return nil }
+        return asked
     }
 
     /// Gives up what the connection waits for.
@@ -345,6 +360,7 @@ extension Exchange.State {
     fileprivate mutating func taskIsOver() {
         isTaskOver = true
         task = nil
+        asked = nil
     }
 }
 

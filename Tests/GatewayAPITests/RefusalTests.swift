@@ -231,6 +231,50 @@ import Testing
         #expect(admin.string("detail") == "Try later. The cause: PostgreSQL at 10.9.8.7 refuses.")
     }
 
+    // MARK: Clients that have gone
+
+    /// Sends a request whose client hangs up before the answer.
+    private func abandon(_ token: String, to gateway: TestGateway) async -> TestAnswer {
+        let fields: HeaderFields = [.authorization: "Bearer \(token)", .contentType: "application/json"]
+        let request = ServerRequest(
+            head: RequestHead(method: .post, target: Self.path, headerFields: fields),
+            body: .collected(Array(Self.body.utf8)), remoteAddress: "192.0.2.7")
+        request.abandon()
+        return await TestAnswer(collecting: gateway.responder.respond(to: request))
+    }
+
+    private func counted(_ status: String, in gateway: TestGateway) -> Bool {
+        String(decoding: gateway.metrics.text(), as: UTF8.self).contains(
+            #"sluice_http_requests_total{method="POST",route="\#(Self.path)",status="\#(status)"} 1\#n"#)
+    }
+
+    @Test func `a request that was cancelled because its client had gone is no failure, and nothing is kept of it`()
+        async throws
+    {
+        let failure = GatewayError.unavailable(retryAfter: 1, cause: "the statement was cancelled")
+        let gateway = TestGateway(policy: StubPolicy(failure: failure))
+        #expect(await abandon("user-token", to: gateway).status == 503)
+        let line = try #require(gateway.requestLog.requests.withLock { $0.last })
+        #expect(line.status == nil && line.code == nil && line.cause == nil && line.refusals.isEmpty)
+        #expect(line.method == "POST" && line.route == Self.path && line.sourceAddress?.description == "192.0.2.7")
+        #expect(gateway.refusals.rows.withLock { $0.isEmpty })
+        #expect(counted("gone", in: gateway) && !counted("5xx", in: gateway))
+        let text = String(decoding: gateway.metrics.text(), as: UTF8.self)
+        #expect(text.contains("\nsluice_refused_total{code=\"ServiceUnavailable\"} 0\n"))
+        // To a client that waits, the gateway fails.
+        let told = await gateway.send(.post, Self.path, token: "user-token", json: Self.body)
+        #expect(told.status == 503 && counted("5xx", in: gateway))
+        #expect(try kept(told, in: gateway).note.reason == .failed)
+    }
+
+    /// Otherwise, whoever guesses credentials would only have to hang up.
+    @Test func `a refusal is kept and counted whether or not the client waits for it`() async throws {
+        let gateway = TestGateway()
+        let refused = await abandon("wrong", to: gateway)
+        #expect(refused.status == 401 && counted("4xx", in: gateway) && !counted("gone", in: gateway))
+        _ = try kept(refused, in: gateway)
+    }
+
     // MARK: Looking up
 
     @Test func `an admin finds a refusal by the id in the problem, and a user does not`() async throws {

@@ -30,6 +30,12 @@ public struct RawConnection: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// Closes the connection with a reset, as that of a process that dies does.
+    public consuming func reset() {
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Sends all bytes.
     public func send(_ bytes: [UInt8]) throws(RawHTTPError) {
         var rest = bytes[...]

@@ -183,17 +183,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [LogFormat.text, .json])
+    func `the line of a request whose client had gone says so, without a status`(format: LogFormat) {
+        let handler = LineLogHandler(label: "sluice", format: format)
+        let event = LogEvent(
+            level: .info, message: "Request abandoned",
+            metadata: ["request.id": "018f", "method": "POST", "route": "/v1/{id}", "duration.us": "1234"],
+            source: "GatewayAPI", file: #fileID, function: #function, line: #line)
+        #expect(
+            requestLine(format, status: nil) == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
+    }
+
     private func requestLine(
-        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, row: String? = nil,
-        code: String? = nil, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
-        client: String? = nil, trace: TraceContext? = nil
+        _ format: LogFormat, status: Int? = 201, microseconds: Int64 = 1234, principal: Principal? = nil,
+        row: String? = nil, code: String? = nil, cause: Cause? = nil, refusals: [RefusalNote] = [],
+        refusalCount: Int = 0, client: String? = nil, trace: TraceContext? = nil
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
         var clock = LogClock()
         var lines: [UInt8] = []
         log.append(
             AnsweredRequest(
-                id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
+                id: "018f", method: "POST", route: "/v1/{id}", status: status, microseconds: microseconds,
                 principal: principal, row: row, code: code, cause: cause, refusals: refusals,
                 refusalCount: refusalCount,
                 sourceAddress: client.flatMap { IPAddress($0) }, trace: trace),

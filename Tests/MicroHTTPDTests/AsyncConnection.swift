@@ -77,6 +77,12 @@ final class AsyncConnection: Sendable {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// Lets the connection end with a reset once this object is gone, as that of a process that dies does.
+    func resetAtEnd() {
+        var atOnce = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Returns the next bytes; empty at the end.
     func receive(_ limit: Int = 65_536) async throws -> [UInt8] {
         try await blocking { [descriptor] in

@@ -76,7 +76,7 @@ public final class APIResponder: HTTPResponder {
             response = renderProblems.response(to: error, of: request)
         }
         crossOrigin.allow(&response, to: request.method, request.headers, request.match)
-        observe.ends(request, with: &response)
+        observe.ends(request, with: &response, isAbandoned: received.isAbandoned)
         return response
     }
 

@@ -27,6 +27,9 @@ final class RequestNotes: RefusalNotes {
         var refusals: [RefusalNote] = []
         /// Number of all refusals.
         var refusalCount = 0
+
+        /// Whether the request ended with 503, as one that is cancelled does, and the server gave no answer of its own.
+        var isGivenUp: Bool { statusInstead == nil && problem?.status == 503 }
     }
 
     /// The route to which method and target lead.

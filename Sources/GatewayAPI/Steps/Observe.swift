@@ -36,13 +36,18 @@ final class Observe: Sendable {
     }
 
     /// Logs and counts a request that was answered, and sets the request id of the answer.
-    func ends(_ request: APIRequest, with response: inout ServerResponse) {
+    ///
+    /// - Parameter isAbandoned: Whether the client had gone, so that nobody gets the answer.
+    func ends(_ request: APIRequest, with response: inout ServerResponse, isAbandoned: Bool = false) {
         response.head.headerFields.append(.requestID, request.id)
         let nanoseconds = (ContinuousClock.now - request.start).nanoseconds
         let method = Self.name(of: request.method)
         let status = response.head.status.code
         let facts = request.notes.current
         metrics.ended()
+        if isAbandoned, facts.isGivenUp {
+            return abandoned(request, facts, method: method, after: nanoseconds)
+        }
         // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem. Of a
         // late answer, the caller has seen nothing, and its refusal was counted.
         figures(of: request.match).answered(
@@ -62,7 +67,22 @@ final class Observe: Sendable {
                 microseconds: nanoseconds / 1000, principal: facts.principal, row: facts.row,
                 code: facts.problem?.code, cause: facts.cause, refusals: facts.refusals,
                 refusalCount: facts.refusalCount, sourceAddress: request.sourceAddress, trace: request.trace))
-        if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
+        // Of a batch, items may have failed because the client had gone.
+        let refusals = isAbandoned ? facts.refusals.filter { $0.reason != .failed } : facts.refusals
+        if !refusals.isEmpty { keep(refusals, facts, of: request, method: method, status: status) }
+    }
+
+    /// Logs and counts a request that was not answered because its client had gone. The gateway neither failed nor
+    /// refused it.
+    private func abandoned(
+        _ request: APIRequest, _ facts: RequestNotes.Facts, method: String, after nanoseconds: Int64
+    ) {
+        figures(of: request.match).abandoned(request.method, after: nanoseconds)
+        requestLog.answered(
+            AnsweredRequest(
+                id: request.id, method: method, route: request.match.template, status: nil,
+                microseconds: nanoseconds / 1000, principal: facts.principal, row: facts.row, code: nil,
+                sourceAddress: request.sourceAddress, trace: request.trace))
     }
 
     /// Counts a request that the server refused before it began. It took no time that would tell how long others take.
@@ -75,9 +95,11 @@ final class Observe: Sendable {
         return figures[path.number]
     }
 
-    private func keep(_ facts: RequestNotes.Facts, of request: APIRequest, method: String, status: Int) {
+    private func keep(
+        _ refusals: [RefusalNote], _ facts: RequestNotes.Facts, of request: APIRequest, method: String, status: Int
+    ) {
         let time = now()
-        for note in facts.refusals {
+        for note in refusals {
             let isKept = journal.keep(
                 RefusalRecord(
                     requestID: request.id, at: time, method: method, route: request.match.template, status: status,

@@ -1,12 +1,13 @@
 public import GatewayCore
 
-/// Receives a line for each answered request.
+/// Receives a line for each request that the gateway began.
 public protocol RequestLog: Sendable {
     /// Receives one line. The answer waits until this returns.
     func answered(_ request: AnsweredRequest)
 }
 
-/// The line of an answered request. It contains templates and ids, and nothing else that a client sent.
+/// The line of a request that was answered, or whose client had gone. It contains templates and ids, and nothing else
+/// that a client sent.
 public struct AnsweredRequest: Sendable {
     /// The request's id.
     public let id: String
@@ -14,8 +15,8 @@ public struct AnsweredRequest: Sendable {
     public let method: String
     /// The template of its path, or `none` where the path does not exist.
     public let route: String
-    /// HTTP status of the answer.
-    public let status: Int
+    /// HTTP status of the answer; `nil` where there is none, because the client had gone.
+    public let status: Int?
     /// Time from the request to its answer, in microseconds.
     public let microseconds: Int64
     /// The principal of the caller; `nil` where it is not known.
@@ -37,7 +38,7 @@ public struct AnsweredRequest: Sendable {
 
     /// Puts the line together.
     public init(
-        id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
+        id: String, method: String, route: String, status: Int?, microseconds: Int64, principal: Principal?,
         row: String? = nil, code: String?, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
         sourceAddress: IPAddress? = nil, trace: TraceContext? = nil
     ) {

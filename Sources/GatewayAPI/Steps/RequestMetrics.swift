@@ -76,9 +76,13 @@ public final class RequestMetrics: Sendable {
         (refusals[code] ?? otherRefusals).add()
     }
 
-    /// Counts the refused items of a batch.
+    /// Counts the refused items of a batch. Items of a cancelled request that were not answered for that reason are not
+    /// refused.
     func countRefusals(in answers: [Result<IssuedURL, GatewayError>]) {
-        for case .failure(let error) in answers { refused(code: error.code) }
+        let isCancelled = Task.isCancelled
+        for case .failure(let error) in answers where !isCancelled || error.httpStatus.code != 503 {
+            refused(code: error.code)
+        }
     }
 
     /// Counts a refusal that is not kept, because there are too many.
@@ -95,8 +99,8 @@ public final class RequestMetrics: Sendable {
 
 /// The metrics of the requests for one path.
 final class RouteFigures: Sendable {
-    /// Classes of statuses, in the order of the counters.
-    private static let classes = ["2xx", "3xx", "4xx", "5xx"]
+    /// Classes of statuses, in the order of the counters, and last that of requests whose clients had gone.
+    private static let classes = ["2xx", "3xx", "4xx", "5xx", "gone"]
 
     private let durations = Histogram.ofDurations()
     /// The methods of the path's operations, or none for requests that lead to no operation.
@@ -111,7 +115,7 @@ final class RouteFigures: Sendable {
         for (index, counter) in answered.enumerated() {
             page.addCounter(
                 "sluice_http_requests_total",
-                "Answered requests by the template of the path; none and other lead to no operation.",
+                "Requests by the template of the path; none and other lead to no operation, gone has no answer.",
                 labels: [
                     ("method", names[index / Self.classes.count]), ("route", template),
                     ("status", Self.classes[index % Self.classes.count]),
@@ -128,11 +132,20 @@ final class RouteFigures: Sendable {
         durations.observe(nanoseconds)
     }
 
+    /// Counts a request whose client had gone before it was answered.
+    func abandoned(_ method: HTTPRequest.Method, after nanoseconds: Int64) {
+        count(method, column: Self.classes.count - 1)
+        durations.observe(nanoseconds)
+    }
+
     /// Counts an answer, but not the time that it took.
     func count(_ method: HTTPRequest.Method, status: Int) {
+        count(method, column: min(max(status / 100 - 2, 0), Self.classes.count - 2))
+    }
+
+    private func count(_ method: HTTPRequest.Method, column: Int) {
         let wanted = method == .head ? .get : method
         let row = methods.firstIndex(of: wanted) ?? 0
-        let column = min(max(status / 100 - 2, 0), Self.classes.count - 1)
         answered[row * Self.classes.count + column].add()
     }
 }

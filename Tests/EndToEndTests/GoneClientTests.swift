@@ -1,0 +1,56 @@
+import Glibc
+import HTTPTesting
+import Testing
+
+/// Clients that disconnect while the gateway answers them.
+@Suite(.timeLimit(.minutes(3))) struct GoneClientTests {
+    /// Sends a request, and resets the connection after a moment.
+    private static func hangUp(_ request: RawRequest, port: UInt16, after microseconds: UInt32) async throws {
+        try await onThread {
+            let connection = try RawConnection(port: port)
+            try connection.send(request.bytes)
+            usleep(microseconds)
+            connection.reset()
+        }
+    }
+
+    /// The value of a series at the first gateway.
+    private static func value(of series: String, at site: Deployment) async throws -> Int {
+        let lines = try await site.gateways[0].metrics().split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix(series + " ") }, "there is no series \(series)")
+        return try #require(Int(line.dropFirst(series.utf8.count + 1)))
+    }
+
+    private static func requests(_ status: String, at site: Deployment) async throws -> Int {
+        try await value(
+            of: #"sluice_http_requests_total{method="GET",route="/v1/access",status="\#(status)"}"#, at: site)
+    }
+
+    @Test func `clients that hang up make no errors, and nothing of them is kept`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("gone")
+            let user = try await site.makeUser("alice")
+            try await site.grant(["GetObject"], to: user.principal, in: "gone")
+            let gateway = site.gateways[0]
+            let request = try user.client.request("GET", "/v1/access")
+            try await waitUntil("some are seen to have gone") {
+                for turn in UInt32(0)..<40 {
+                    try await Self.hangUp(request, port: gateway.port, after: turn * 100)
+                }
+                return try await Self.requests("gone", at: site) >= 5
+            }
+            try await waitUntil("all requests are over") {
+                try await Self.value(of: "sluice_http_requests_in_flight", at: site) == 1
+            }
+            #expect(try await Self.requests("5xx", at: site) == 0)
+            for code in ["SlowDown", "ServiceUnavailable"] {
+                #expect(try await Self.value(of: "sluice_refused_total{code=\"\(code)\"}", at: site) == 0)
+            }
+            await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+            let lines = site.log.split(separator: "\n").filter { $0.contains(" route=/v1/access ") }
+            #expect(lines.contains { $0.hasSuffix("Request abandoned") && $0.contains(" principal=user:alice ") })
+            #expect(!lines.contains { $0.contains(" status=503 ") || $0.contains(" reason=") })
+            #expect(try await site.number("SELECT count(*) FROM refusals") == 0)
+        }
+    }
+}

@@ -53,4 +53,25 @@ import Testing
             #expect(try await site.number("SELECT count(*) FROM refusals") == 0)
         }
     }
+
+    /// A claim that nobody ends lasts five seconds.
+    @Test func `a key is free soon after its client has hung up, whatever the gateway was doing`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("gone")
+            let user = try await site.makeUser("alice")
+            try await site.grant(["GetObject"], to: user.principal, in: "gone")
+            let port = site.gateways[0].port
+            for turn in UInt32(0)..<20 {
+                let headers = [(name: "Idempotency-Key", value: "gone-\(turn)")]
+                let request = try user.client.request(
+                    "POST", "/v1/presigned-urls", .download("k", from: "gone"), headers: headers)
+                try await Self.hangUp(request, port: port, after: turn * 200)
+                try await waitUntil("the key is free", seconds: 4) {
+                    let answer = try await user.ask(.download("k", from: "gone"), headers: headers)
+                    #expect(answer.status == 201 || answer.code == "IdempotencyKeyInUse", "\(answer.text)")
+                    return answer.status == 201
+                }
+            }
+        }
+    }
 }

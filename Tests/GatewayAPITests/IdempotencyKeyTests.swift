@@ -4,6 +4,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayAPI
@@ -72,17 +73,43 @@ struct IdempotencyKeyTests {
     @Test("what is cancelled ends its claim: its answer is kept, or its key is free", arguments: [true, false])
     func cancelled(hasEffect: Bool) async {
         let gateway = TestGateway()
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.cancelAll()
-            tasks.addTask {
-                let answer = await post("/admin/v1/quotas", hasEffect ? Self.quota : "{}", key: "k1", to: gateway)
-                #expect(answer.status == (hasEffect ? 201 : 400), "\(answer.text)")
-            }
+        let start = Latch()
+        let request = Task {
+            await start.wait()
+            return await post("/admin/v1/quotas", hasEffect ? Self.quota : "{}", key: "k1", to: gateway)
         }
+        gateway.idempotency.whenActing.withLock { $0 = { request.cancel() } }
+        start.open()
+        let answer = await request.value
+        #expect(request.isCancelled && answer.status == (hasEffect ? 201 : 400), "\(answer.text)")
         let again = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
         #expect(again.status == 201, "\(again.text)")
         #expect(again.headers[.idempotencyReplayed] == (hasEffect ? "true" : nil))
         #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
+    }
+
+    @Test func `a key is free at once if its request was cancelled while it was claimed, or before`() async {
+        for isClaimed in [true, false] {
+            let gateway = TestGateway()
+            let start = Latch()
+            let request = Task {
+                await start.wait()
+                return await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+            }
+            if isClaimed {
+                gateway.idempotency.whenClaimed.withLock { $0 = { request.cancel() } }
+            } else {
+                request.cancel()
+            }
+            start.open()
+            let answer = await request.value
+            #expect(answer.status == 503, "\(answer.text)")
+            #expect(gateway.idempotency.calls.withLock { $0 } == (isClaimed ? 1 : 0))
+            gateway.idempotency.whenClaimed.withLock { $0 = nil }
+            let again = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+            #expect(again.status == 201 && again.headers[.idempotencyReplayed] == nil, "\(again.text)")
+            #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
+        }
     }
 
     @Test("who may not call an operation gets no answer of it by a key")

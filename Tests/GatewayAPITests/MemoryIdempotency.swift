@@ -16,6 +16,10 @@ final class MemoryIdempotency: IdempotencyStore {
     private let rows = Mutex<[Row]>([])
     private let base: any IssuanceLedger
     let calls = Mutex(0)
+    /// Called once a key is claimed, before the request learns of it.
+    let whenClaimed = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Called when a request begins to act for its claim.
+    let whenActing = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(ledger: any IssuanceLedger) {
         base = ledger
@@ -32,6 +36,9 @@ final class MemoryIdempotency: IdempotencyStore {
             if row == nil { rows.append(Row(request: request, claim: claim)) }
             return row
         }
+        whenClaimed.withLock { $0 }?()
+        // A claim is committed even if its request is cancelled a moment too late for that.
+        try refuseIfCancelled()
         guard let known else { return .fresh(claim) }
         guard known.request == request else { throw .idempotency(.otherRequest) }
         if known.isInterrupted { return .interrupted(known.claim) }
@@ -57,14 +64,15 @@ final class MemoryIdempotency: IdempotencyStore {
         }
     }
 
-    /// As a pool does, serves no task that was cancelled. Only the end of a request asks, so that a test may cancel it
-    /// at any time before.
+    /// As a pool does, serves no task that was cancelled. Only the begin and the end of a claim ask, so that a test may
+    /// cancel its request in between.
     private func refuseIfCancelled() throws(GatewayError) {
         guard !Task.isCancelled else { throw .unavailable(retryAfter: 1) }
     }
 
     func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
-        OnceLedger(store: self, claim: claim, base: base)
+        whenActing.withLock { $0 }?()
+        return OnceLedger(store: self, claim: claim, base: base)
     }
 
     /// Records issuances that are not yet recorded, and reports the others as recorded.

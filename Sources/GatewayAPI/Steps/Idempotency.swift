@@ -15,6 +15,9 @@ import StrictJSON
 final class Idempotency: Sendable {
     /// Longest key, in bytes.
     static let maxKeyBytes = 255
+    /// Time for a claim to be committed whose request was cancelled meanwhile. If it is not enough, the claim may be
+    /// committed all the same; it soon expires by itself.
+    private static let patience = Duration.seconds(5)
 
     private let store: any IdempotencyStore
     private let logger: Logger
@@ -39,8 +42,7 @@ final class Idempotency: Sendable {
         _ request: APIRequest, from caller: Caller,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
-        let state = try await store.begin(try Self.digested(request, from: caller))
-        switch (state, request.route.repetition) {
+        switch (try await begin(request, from: caller), request.route.repetition) {
         case (.answered(_, let answer?), .kept):
             guard let kept = KeptAnswer(bytes: answer) else { throw GatewayError.idempotency(.answerGone) }
             return kept.response.replayed
@@ -56,6 +58,24 @@ final class Idempotency: Sendable {
             let request = claimed(request, by: claim)
             return replayed(try await act(for: claim, request, caller, endpoint), to: request, by: claim)
         }
+    }
+
+    /// Claims the key. If the request is cancelled meanwhile, its claim is known nevertheless, and given up at once:
+    /// otherwise the client that tries again would have to wait until it expires.
+    private func begin(_ request: APIRequest, from caller: Caller) async throws -> IdempotencyState {
+        let digested = try Self.digested(request, from: caller)
+        try Task.checkCancellation()
+        let state = try await toTheEnd(within: Self.patience) {
+            [store] () async throws(GatewayError) -> IdempotencyState in
+            try await store.begin(digested)
+        }
+        guard Task.isCancelled else { return state }
+        switch state {
+        case .fresh(let claim), .interrupted(let claim):
+            await end(claim, of: request) { [store] () throws(GatewayError) in try await store.abandon(claim) }
+        case .answered: break
+        }
+        throw CancellationError()
     }
 
     private func claimed(_ request: APIRequest, by claim: IdempotencyClaim) -> APIRequest {

@@ -42,6 +42,8 @@ extension HTTPResponder {
 public struct RefusedRequest: Sendable {
     /// Method, target and header fields.
     public var head: RequestHead
+    /// Numeric IP address of the socket's peer.
+    public var remoteAddress: String
     /// The context of the request's ``RequestPlan``.
     public var context: (any AnyObject & Sendable)?
     /// Whether the responder counts the request already: ``HTTPResponder/respond(to:)`` was called for it, or another
@@ -49,8 +51,12 @@ public struct RefusedRequest: Sendable {
     public var isCounted: Bool
 
     /// Describes a request.
-    public init(head: RequestHead, context: (any AnyObject & Sendable)? = nil, isCounted: Bool = false) {
+    public init(
+        head: RequestHead, remoteAddress: String = "127.0.0.1", context: (any AnyObject & Sendable)? = nil,
+        isCounted: Bool = false
+    ) {
         self.head = head
+        self.remoteAddress = remoteAddress
         self.context = context
         self.isCounted = isCounted
     }

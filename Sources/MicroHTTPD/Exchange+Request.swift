@@ -42,7 +42,10 @@ extension Exchange {
         isHead = guarded.request.method == .head
         let plan = core.responder.begin(guarded.request)
         takesPlace = plan.takesPlace
-        state.withLock { $0.request = RefusedRequest(head: guarded.request, context: plan.context) }
+        state.withLock {
+            $0.request = RefusedRequest(
+                head: guarded.request, remoteAddress: client.address.text, context: plan.context)
+        }
         switch plan.body {
         case .collect(let maxBytes): return collect(atMost: maxBytes)
         case .stream(let maxBytes, let deadline): return stream(atMost: maxBytes, deadline: deadline)

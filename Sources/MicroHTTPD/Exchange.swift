@@ -190,7 +190,7 @@ import Synchronization
             state.progress = .now
             state.pause = pause
             let asked = ServerRequest(
-                head: request.head, body: body, remoteAddress: client.address.text, context: request.context)
+                head: request.head, body: body, remoteAddress: request.remoteAddress, context: request.context)
             state.asked = asked
             return asked
         }

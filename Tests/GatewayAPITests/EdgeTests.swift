@@ -122,10 +122,11 @@ struct EdgeTests {
     /// What the server itself answers to a request, without a task.
     private func refusal(
         _ failure: ServerFailure, _ gateway: TestGateway, _ method: HTTPRequest.Method, _ target: String,
-        _ fields: HeaderFields
+        _ fields: HeaderFields, from remoteAddress: String = "192.0.2.7"
     ) -> TestAnswer {
         let head = RequestHead(method: method, target: target, headerFields: fields)
-        let request = RefusedRequest(head: head, context: gateway.responder.begin(head).context)
+        let request = RefusedRequest(
+            head: head, remoteAddress: remoteAddress, context: gateway.responder.begin(head).context)
         return TestAnswer(gateway.responder.response(to: failure, of: request))
     }
 
@@ -151,6 +152,32 @@ struct EdgeTests {
         let long = ServerFailure.contentTooLarge(maxBytes: 0)
         #expect(refusal(long, gateway, .options, "/v1/presigned-urls", preflight).status == 413)
         #expect(refusal(busy, gateway, .options, "/nosuch", preflight).status == 503)
+    }
+
+    @Test func `a request that the server itself refuses has the id and the client that a trusted proxy tells`() throws
+    {
+        let network = try #require(IPNetwork("10.0.0.0/8"))
+        let gateway = TestGateway(APISettings(trustedProxies: TrustedProxies(networks: [network])))
+        let sent: HeaderFields = [.requestID: "trace-0123456789", .forwardedFor: "198.51.100.3"]
+        let failures: [ServerFailure] = [
+            .contentTooLarge(maxBytes: 9), .badRequest("This route does not accept a chunked body."), .requestTimeout,
+            .unavailable(retryAfter: 1, lacking: .requests),
+        ]
+        for failure in failures {
+            let answer = refusal(failure, gateway, .post, "/v1/presigned-urls", sent, from: "10.1.2.3")
+            #expect(answer.headers[.requestID] == "trace-0123456789", "\(failure)")
+            #expect(answer.string("requestID") == "trace-0123456789")
+            let line = try #require(gateway.logs.entries.last)
+            #expect("\(line.message)" == "Request refused")
+            let fields = line.metadata.mapValues { "\($0)" }
+            #expect(fields["request.id"] == "trace-0123456789" && fields["client"] == "198.51.100.3")
+            #expect(fields["method"] == "POST" && fields["route"] == "/v1/presigned-urls")
+        }
+        // Anybody else has an id of the gateway's own, and its own address.
+        let stranger = refusal(.requestTimeout, gateway, .post, "/no/such", sent, from: "192.0.2.1")
+        #expect(stranger.headers[.requestID].flatMap { UUID(uuidString: $0) } != nil)
+        let fields = try #require(gateway.logs.entries.last).metadata.mapValues { "\($0)" }
+        #expect(fields["client"] == "192.0.2.1" && fields["route"] == "none")
     }
 
     @Test func `an answer that the server gives in place of a late one has the id under which the request acted`() async

@@ -286,6 +286,7 @@ import TestSupport
             let refused = try await other.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(refused.status == 503)
             #expect(refused.fields["retry-after"] == "1" && refused.fields["x-refused"] == "/")
+            #expect(refused.fields["x-client"] == "127.0.0.1")
             latch.open()
             var rest: [UInt8] = []
             #expect(try await slow.response(rest: &rest).text == "done")

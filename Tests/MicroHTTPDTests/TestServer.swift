@@ -31,13 +31,14 @@ final class TestResponder: HTTPResponder {
         return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
     }
 
-    /// Names, besides, the target in the context, and says whether the request was counted before.
+    /// Names, besides, the client and the target in the context, and says whether the request was counted before.
     func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         var response = response(to: failure)
         let target = (request.context as? Target)?.text ?? "none"
         if let name = HTTPField.Name("X-Refused") {
             response.head.headerFields[name] = request.isCounted ? "\(target), again" : target
         }
+        if let name = HTTPField.Name("X-Client") { response.head.headerFields[name] = request.remoteAddress }
         return response
     }
 

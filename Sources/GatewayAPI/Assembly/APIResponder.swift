@@ -135,16 +135,20 @@ public final class APIResponder: HTTPResponder {
 
     /// Answers input that never became a request, in the form of every other problem.
     public func response(to failure: ServerFailure) -> ServerResponse {
-        observe.response(to: failure, in: .unreadable, requestID: makeID())
+        observe.response(to: failure, requestID: makeID())
     }
 
     /// Answers a request that the server refuses or gives up, in the form of its route, and counts it among the route's
     /// requests.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         guard let notes = request.context as? RequestNotes else { return response(to: failure) }
-        let (head, match, id) = (request.head, notes.match, notes.current.id ?? makeID())
+        let (head, match) = (request.head, notes.match)
+        let origin = provenance(of: head.headerFields, from: request.remoteAddress)
+        let id = notes.current.id ?? origin.requestID ?? makeID()
         let preflight = preflightAnswer(despite: failure, head.method, match, requestID: id)
-        var response = preflight ?? observe.response(to: failure, in: match, requestID: id)
+        var response =
+            preflight
+            ?? observe.response(to: failure, of: head.method, in: match, requestID: id, source: origin.sourceAddress)
         crossOrigin.allow(&response, to: head.method, head.headerFields, match)
         if request.isCounted {
             notes.note(statusInstead: failure.status.code)
@@ -171,12 +175,11 @@ public final class APIResponder: HTTPResponder {
     private func makeRequest(_ received: ServerRequest) -> APIRequest {
         let start = ContinuousClock.now
         let headers = received.head.headerFields
-        let peer = IPAddress(received.remoteAddress)
-        let isFromProxy = if let peer { settings.trustedProxies.trusts(peer) } else { false }
+        let origin = provenance(of: headers, from: received.remoteAddress)
         let notes =
             received.context as? RequestNotes
             ?? RequestNotes(router.match(received.head.method, received.head.target))
-        let id = (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID()
+        let id = origin.requestID ?? makeID()
         notes.note(id: id)
         return APIRequest(
             id: id,
@@ -185,7 +188,7 @@ public final class APIResponder: HTTPResponder {
             headers: headers,
             notes: notes,
             body: received.body,
-            sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer,
+            sourceAddress: origin.sourceAddress,
             trace: headers.contains(.traceParent) ? trace(in: headers) : nil
         )
     }
@@ -195,6 +198,16 @@ public final class APIResponder: HTTPResponder {
         let parents = headers[values: .traceParent]
         guard parents.count == 1, let parent = parents.first, let bytes = try? randomBytes(8) else { return nil }
         return TraceContext(parent: parent, state: headers[values: .traceState], spanBytes: bytes)
+    }
+
+    /// Returns where a request came from, and the id that it brought, as far as trusted proxies vouch for both.
+    private func provenance(
+        of headers: HeaderFields, from remoteAddress: String
+    ) -> (sourceAddress: IPAddress?, requestID: String?) {
+        guard let peer = IPAddress(remoteAddress), settings.trustedProxies.trusts(peer) else {
+            return (IPAddress(remoteAddress), nil)
+        }
+        return (settings.trustedProxies.source(of: peer, headers), Self.requestID(in: headers))
     }
 
     /// Returns the id that a trusted proxy gave the request, if it is safe to log.

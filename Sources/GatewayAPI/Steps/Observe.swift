@@ -108,14 +108,31 @@ final class Observe: Sendable {
         }
     }
 
-    /// Makes the answer to a failure of the server, in the form of the route.
-    func response(to failure: ServerFailure, in match: RouteMatch, requestID: String) -> ServerResponse {
+    /// Makes the answer to a request that the server refuses, in the form of its route.
+    func response(
+        to failure: ServerFailure, of method: HTTPRequest.Method, in match: RouteMatch, requestID: String,
+        source: IPAddress?
+    ) -> ServerResponse {
+        var metadata: Logger.Metadata = ["method": "\(Self.name(of: method))", "route": "\(match.template)"]
+        if let source { metadata["client"] = "\(source)" }
+        return response(to: failure, in: match, requestID: requestID, metadata)
+    }
+
+    /// Makes the answer to input that never became a request.
+    func response(to failure: ServerFailure, requestID: String) -> ServerResponse {
+        response(to: failure, in: .unreadable, requestID: requestID, [:])
+    }
+
+    private func response(
+        to failure: ServerFailure, in match: RouteMatch, requestID: String, _ facts: Logger.Metadata
+    ) -> ServerResponse {
         let problem = Problem(failure)
         var response = match.answer(to: problem, requestID: requestID)
         metrics.refused(code: problem.code)
-        var metadata: Logger.Metadata = [
-            "request.id": "\(requestID)", "status": "\(response.head.status.code)", "code": "\(problem.code)",
-        ]
+        var metadata = facts
+        metadata["request.id"] = "\(requestID)"
+        metadata["status"] = "\(response.head.status.code)"
+        metadata["code"] = "\(problem.code)"
         if let cause = failure.cause { metadata["cause"] = "\(cause)" }
         logger.info("Request refused", metadata: metadata)
         response.head.headerFields.append(.requestID, requestID)

@@ -234,7 +234,7 @@ extension Exchange {
         guard let response = fitting(response) else { return false }
         // Nothing follows chunks, for libmicrohttpd 0.9.75 accepts some that others read in another way: lines that end
         // with a bare LF, and extensions without an end.
-        let isLast = closes || framing == .chunked || core.isDraining.load(ordering: .relaxed)
+        let isLast = closes || framing == .chunked || core.isLeaving.load(ordering: .relaxed)
         guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
         defer { unsafe MHD_destroy_response(made) }
         return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES

@@ -89,6 +89,13 @@ public final class HTTPServer: Service, Sendable {
         core.logger.info("stopped", metadata: ["port": "\(port)"])
     }
 
+    /// Lets each connection end with its next answer, which says `Connection: close`. New connections are accepted as
+    /// before. Called some time before the shutdown, it keeps clients from sending a request on a kept connection just
+    /// when that is closed.
+    public func beginToLeave() {
+        core.isLeaving.store(true, ordering: .relaxed)
+    }
+
     /// Serves clients until the end, and makes sure that nothing stays suspended.
     private func serve() async {
         let accepting = DispatchQueue(label: "sluice.accept")
@@ -100,6 +107,7 @@ public final class HTTPServer: Service, Sendable {
 
         try? await gracefulShutdown()
         let end = configuration.drain.begin()
+        beginToLeave()
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         listener.stopAccepting()
         await ended(accepting)

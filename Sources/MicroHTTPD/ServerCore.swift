@@ -15,7 +15,9 @@ final class ServerCore: Sendable {
     let openExchanges = Atomic<Int>(0)
     /// Tasks that make answers, including those whose client has disconnected.
     let runningTasks = Atomic<Int>(0)
-    /// Connections take no further requests.
+    /// Each answer is the last of its connection. New connections are still accepted.
+    let isLeaving = Atomic<Bool>(false)
+    /// The server waits for running answers and accepts no connections.
     let isDraining = Atomic<Bool>(false)
     /// Nothing may be suspended any more.
     let isStopping = Atomic<Bool>(false)

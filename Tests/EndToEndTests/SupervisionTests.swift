@@ -141,6 +141,64 @@ import Testing
         }
     }
 
+    /// A proxy sends requests over connections that it keeps. What it sends while one is closed is lost.
+    @Test func `kept connections end with an answer that says so while a gateway drains, and lose no request`()
+        async throws
+    {
+        try await Deployment.with(settings: ["SLUICE_HTTP_DRAIN_DELAY": "3"]) { site in
+            try await site.makeBucket("kept")
+            let user = try await site.makeUser("alice")
+            try await site.grant(["GetObject"], to: user.principal, in: "kept")
+            let gateway = site.gateways[0]
+            let request = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "kept"))
+            let probe = try site.client().request("GET", "/readyz")
+            let (tally, isOver) = (Tally(), Flag())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await onThreads(16) { _ in
+                        try Self.useUp(request, port: gateway.port, until: isOver) { answer in
+                            Deployment.keepSecrets(of: answer, from: gateway.port)
+                            tally.note(answer, expected: [201])
+                        }
+                        // Whoever comes while the load balancer has not noticed is served as well.
+                        var next = try RawConnection(port: gateway.port)
+                        try next.send(request.bytes)
+                        tally.note(try next.response(), expected: [201])
+                    }
+                }
+                // So is a load balancer that keeps the connection over which it asks.
+                group.addTask {
+                    try await onThread { try Self.useUp(probe, port: gateway.port, until: isOver) { _ in } }
+                    #expect(try await site.client().call("GET", "/readyz").status == 503)
+                }
+                try await waitUntil("requests flow") { tally.count(of: 201) >= 64 }
+                isOver.raise()
+                gateway.process.signal(SIGTERM)
+                try await group.waitForAll()
+            }
+            #expect(tally.wrong.isEmpty, "\(tally.wrong)")
+            await site.end(gateway) { #expect(await gateway.process.exitStatus() == 0) }
+        }
+    }
+
+    /// Sends a request again and again over one connection, until an answer says that it is the last, which none may do
+    /// before the run is over.
+    private static func useUp(
+        _ request: RawRequest, port: UInt16, until isOver: Flag, _ note: (RawResponse) -> Void
+    ) throws {
+        var connection = try RawConnection(port: port)
+        while true {
+            try connection.send(request.bytes)
+            let answer = try connection.response()
+            note(answer)
+            if answer["Connection"]?.lowercased() == "close" {
+                guard isOver.isRaised else { throw RawHTTPError.closedEarly }
+                return
+            }
+            usleep(50_000)
+        }
+    }
+
     @Test func `a gateway that stops says so in readyz while it still serves`() async throws {
         try await Deployment.with(settings: ["SLUICE_HTTP_DRAIN_DELAY": "10"]) { site in
             try await site.makeBucket("drain")

@@ -31,6 +31,24 @@ import TestSupport
         }
     }
 
+    @Test func `a server that is about to leave ends each connection with its next answer, and accepts others`()
+        async throws
+    {
+        let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        try await TestServer.with(.echo) { server in
+            let kept = try (0..<5).map { _ in try server.client() }
+            for client in kept { #expect(try await client.exchange(request).fields["connection"] == nil) }
+            server.server.beginToLeave()
+            let others = try (0..<5).map { _ in try server.client() }
+            for client in kept + others {
+                let last = try await client.exchange(request)
+                #expect(last.status == 200 && last.fields["connection"] == "close")
+                #expect(try await client.isClosed())
+            }
+            #expect(try await server.hasNoClientsSoon())
+        }
+    }
+
     @Test func `what is not answered by the drain deadline gets 503`() async throws {
         let latch = Latch()
         let responder = TestResponder { _ in

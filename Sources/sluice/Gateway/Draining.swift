@@ -1,32 +1,9 @@
 import GatewayAPI
-import Logging
-import ServiceLifecycle
 import Synchronization
-import Systemd
 
-/// The beginning of a gateway's end: `/readyz` tells of it at once, and the listeners close after a delay, in which
-/// load balancers can turn to other gateways.
-final class Draining: Service {
+/// Whether the gateway has been told to stop, for `/readyz` and for all that must know. ``DrainDelay`` begins it.
+final class Draining: Sendable {
     private let hasBegun = Atomic(false)
-    private let delay: Duration
-    /// The longest that a gateway takes to stop.
-    private let longest: Duration
-    private let notifier: ServiceNotifier?
-    private let logger: Logger
-
-    /// Creates the service, which must be the first to be told of a shutdown.
-    ///
-    /// - Parameter deadline: How long requests under way may take after the delay.
-    init(delay: Duration, deadline: Duration, notifier: ServiceNotifier?, logger: Logger) {
-        self.delay = delay
-        // Beside what is waited for, each of two listeners takes up to a second. What goes on in the background takes
-        // up to six while PostgreSQL hangs: two for a statement to be cancelled, and as many each for a last one and
-        // its cancellation. The connections take the rest. A deadline that cuts requests off does not cut off what
-        // they record, which a request for a session does up to 14 seconds after it came.
-        longest = delay + max(deadline, .seconds(8)) + .seconds(10)
-        self.notifier = notifier
-        self.logger = logger
-    }
 
     /// Whether the gateway has been told to stop.
     var isUnderWay: Bool { hasBegun.load(ordering: .relaxed) }
@@ -38,11 +15,8 @@ final class Draining: Service {
             flaw: isUnderWay ? "The gateway is draining: it stops and will take no more requests." : nil)
     }
 
-    func run() async {
-        guard (try? await gracefulShutdown()) != nil else { return }
+    /// Notes that the gateway has been told to stop.
+    func begin() {
         hasBegun.store(true, ordering: .relaxed)
-        notifier?.send(.stopping, .stopsWithin(longest), .status("Draining."))
-        logger.info("draining", metadata: ["delay.s": "\(delay.components.seconds)"])
-        try? await Task.sleep(for: delay)
     }
 }

@@ -35,9 +35,9 @@ extension Gateway {
 
     /// Puts all services into starting order, with those that a supervised process has.
     static func ordered(
-        _ background: [any Service], servers: [HTTPServer], draining: Draining, supervision: Supervision?,
-        _ parts: SharedParts
+        _ background: [any Service], _ drainDelay: DrainDelay, supervision: Supervision?, _ parts: SharedParts
     ) -> [any Service] {
+        let servers = drainDelay.servers
         var services = background
         if let notifier = supervision?.notifier {
             services.insert(Watchdog(notifier: notifier, servers: servers, logger: parts.logger), at: 0)
@@ -49,9 +49,9 @@ extension Gateway {
                 Reloading(
                     heartbeat: parts.heartbeat, supervision: supervision, servers: servers,
                     masterKeys: parts.masterKeys, cache: parts.cache, sessions: parts.sessions,
-                    connections: parts.connections, draining: draining, logger: parts.logger))
+                    connections: parts.connections, draining: drainDelay.draining, logger: parts.logger))
         }
-        services.append(draining)
+        services.append(drainDelay)
         return services
     }
 }

@@ -12,7 +12,7 @@ import ServiceLifecycle
 /// ``DatabaseConnections``, ``SharedParts``, `APIParts` with the use cases, the listeners, the services. The API itself
 /// builds the use cases that need only its parts and settings.
 struct Gateway {
-    /// The services, in starting order. A group stops them in reverse: ``Draining`` hears of it first, then the
+    /// The services, in starting order. A group stops them in reverse: ``DrainDelay`` hears of it first, then the
     /// listeners.
     let services: [any Service]
     /// The listener of the API.
@@ -40,9 +40,7 @@ struct Gateway {
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         try await connections.check(masterKeys: parts.masterKeys, announcedBy: parts.heartbeat, logger: logger)
         let metrics = MetricsPage()
-        let draining = Draining(
-            delay: .seconds(settings.http.drainDelay), deadline: .seconds(settings.http.drainDeadline),
-            notifier: supervision?.notifier, logger: logger)
+        let draining = Draining()
         let api = APIParts(settings, parts, draining, metrics: metrics, requestLog: requestLog)
         let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let servers: [HTTPServer]
@@ -63,7 +61,10 @@ struct Gateway {
         stores = api.stores
         eventSecrets = api.eventSecrets
         services = Self.ordered(
-            Self.backgroundServices(settings, parts, api.multipartUploads), servers: servers, draining: draining,
+            Self.backgroundServices(settings, parts, api.multipartUploads),
+            DrainDelay(
+                draining, of: servers, delay: .seconds(settings.http.drainDelay),
+                deadline: .seconds(settings.http.drainDeadline), notifier: supervision?.notifier, logger: logger),
             supervision: supervision, parts)
     }
 }

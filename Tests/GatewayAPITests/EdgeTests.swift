@@ -2,8 +2,9 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
-import Synchronization
+import InMemoryLogging
 import PrometheusMetrics
+import Synchronization
 import Testing
 
 @testable import GatewayAPI

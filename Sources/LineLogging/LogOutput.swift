@@ -11,8 +11,8 @@ import SystemPackage
 /// none of them older than ten milliseconds. A process that ends in any other way writes them first. Lines at level
 /// error and above are written before the call returns, unless whoever reads the log is slow.
 ///
-/// A reader that is slow slows the process down, but no line is lost. One that takes nothing for a second stands still:
-/// then lines are dropped once too many wait, and the process goes on.
+/// A reader that is slow slows the process down, but no line is lost. One that takes less than 16 KiB in a second
+/// stands still: then lines are dropped once too many wait, and the process goes on.
 final class LogOutput: Sendable {
     /// The one output of the process.
     static let standardError: LogOutput = {

@@ -201,7 +201,8 @@ import Testing
                 advice: "member of sluice_gateway", settings: url("user=postgres", "user=bare")),
             Ailment(
                 name: "a member that does not inherit", check: "database", outcome: "failed",
-                message: "permission denied", advice: "ALTER ROLE … INHERIT", begin: "ALTER ROLE LOGIN NOINHERIT",
+                message: "permission denied", advice: "ALTER ROLE … INHERIT; REVOKE",
+                begin: "ALTER ROLE LOGIN NOINHERIT",
                 end: "ALTER ROLE LOGIN INHERIT"),
             lacking("SELECT ON landings", message: "lacks rights on landings", advice: "sluice migrate"),
             lacking("EXECUTE ON FUNCTION record_issuance", message: "record_issuance"),

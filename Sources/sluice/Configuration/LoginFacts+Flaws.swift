@@ -49,8 +49,8 @@ extension LoginFacts {
                     message: "The login '\(name)' lacks rights on \(missing.prefix(5).joined(separator: ", "))\(more).",
                     advice: isInGroupRole || !hasGroupRole
                         ? "Run 'sluice migrate', which grants them to sluice_gateway."
-                        : "As a superuser: GRANT sluice_gateway TO \(name), "
-                            + "and the login must inherit it (ALTER ROLE \(name) INHERIT)"))
+                        : "As a superuser: ALTER ROLE \(name) INHERIT; REVOKE sluice_gateway FROM \(name); "
+                            + "GRANT sluice_gateway TO \(name)"))
         }
         if !excessRights.isEmpty {
             flaws.append(

@@ -59,9 +59,9 @@ extension PostgresError {
         case (.refused, .gateway): "As the owner of the database: GRANT CONNECT ON DATABASE … TO sluice_gateway"
         case (.refused, .owner): "As the owner of the database: GRANT CONNECT ON DATABASE … TO the schema's owner"
         case (_, .gateway):
-            "The login of SLUICE_DATABASE_URL must be a member of sluice_gateway, which has the gateway's rights. "
-                + "As a superuser: GRANT sluice_gateway TO the login, "
-                + "and the login must inherit it (ALTER ROLE … INHERIT). As the owner of the schema: 'sluice migrate'"
+            "The login of SLUICE_DATABASE_URL must be a member of sluice_gateway, and inherit its rights. As a superuser: "
+                + "ALTER ROLE … INHERIT; REVOKE sluice_gateway FROM …; GRANT sluice_gateway TO … "
+                + "As the owner of the schema: 'sluice migrate'"
         case (_, .owner):
             "The login of SLUICE_DATABASE_URL must own the database, or the schema's tables: name that role. "
                 + "docs/operations.md creates it as sluice_owner"

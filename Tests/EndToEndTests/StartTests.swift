@@ -318,7 +318,7 @@ import Testing
         }
         let bare = settings("user=postgres", "user=\(login)")
         let cases: [(command: String, settings: [String: String], cause: String, advice: String?)] = [
-            ("serve", bare, "PostgreSQL: ERROR 42501: permission denied", "GRANT sluice_gateway TO the login"),
+            ("serve", bare, "PostgreSQL: ERROR 42501: permission denied", "GRANT sluice_gateway TO …"),
             ("migrate", bare, "the schema belongs to postgres", nil),
             (
                 "migrate",

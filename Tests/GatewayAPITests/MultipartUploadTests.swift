@@ -36,18 +36,18 @@ struct MultipartUploadTests {
         #expect(gateway.uploads.rows.uploads.count == 1)
     }
 
-    @Test("knows nobody else's upload", arguments: ["GET", "list", "DELETE", "parts", "complete"])
+    @Test("knows nobody else's upload", arguments: ["GET", "list", "DELETE", "/parts", ":complete"])
     func somebodyElses(what: String) async throws {
         let gateway = TestGateway()
         try gateway.uploads.rows.uploads[MemoryUploads.openID]?.principal = .user("mallory")
         let json =
-            what == "complete" ? #"{"parts":[{"partNumber":1,"etag":"a"}]}"# : #"{"parts":[{"partNumber":1}]}"#
+            what == ":complete" ? #"{"parts":[{"partNumber":1,"etag":"a"}]}"# : #"{"parts":[{"partNumber":1}]}"#
         let answer =
             switch what {
             case "GET": await gateway.send(.get, Self.path, token: "user-token")
             case "list": await gateway.send(.get, Self.path + "/parts", token: "user-token")
             case "DELETE": await gateway.send(.delete, Self.path, token: "user-token")
-            default: await gateway.send(.post, Self.path + "/" + what, token: "user-token", json: json)
+            default: await gateway.send(.post, Self.path + what, token: "user-token", json: json)
             }
         #expect(answer.status == 404 && answer.string("code") == "NoSuchUpload")
         #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
@@ -57,18 +57,18 @@ struct MultipartUploadTests {
     @Test(
         "refuses bodies that make no sense",
         arguments: [
-            ("parts", #"{"parts":[{"partNumber":1},{"partNumber":1}]}"#, "parts"),
-            ("parts", #"{"parts":[{}]}"#, "parts[0].partNumber"),
-            ("parts", #"{"parts":[{"partNumber":1,"key":"x"}]}"#, "parts[0].key"),
-            ("parts", #"{"parts":[{"partNumber":1}],"uploadId":"x"}"#, "uploadId"),
-            ("parts", "{}", "parts"),
-            ("complete", #"{"parts":[]}"#, "parts"),
-            ("complete", #"{"parts":[{"partNumber":2,"etag":"a"},{"partNumber":1,"etag":"a"}]}"#, "parts"),
-            ("complete", #"{"parts":[{"partNumber":1,"etag":"<a>"}]}"#, "parts[0].etag"),
-            ("complete", #"{"parts":[{"partNumber":10001,"etag":"a"}]}"#, "parts[0].partNumber"),
+            ("/parts", #"{"parts":[{"partNumber":1},{"partNumber":1}]}"#, "parts"),
+            ("/parts", #"{"parts":[{}]}"#, "parts[0].partNumber"),
+            ("/parts", #"{"parts":[{"partNumber":1,"key":"x"}]}"#, "parts[0].key"),
+            ("/parts", #"{"parts":[{"partNumber":1}],"uploadId":"x"}"#, "uploadId"),
+            ("/parts", "{}", "parts"),
+            (":complete", #"{"parts":[]}"#, "parts"),
+            (":complete", #"{"parts":[{"partNumber":2,"etag":"a"},{"partNumber":1,"etag":"a"}]}"#, "parts"),
+            (":complete", #"{"parts":[{"partNumber":1,"etag":"<a>"}]}"#, "parts[0].etag"),
+            (":complete", #"{"parts":[{"partNumber":10001,"etag":"a"}]}"#, "parts[0].partNumber"),
         ])
     func badBodies(what: String, json: String, field: String) async {
-        let answer = await TestGateway().send(.post, "\(Self.path)/\(what)", token: "user-token", json: json)
+        let answer = await TestGateway().send(.post, Self.path + what, token: "user-token", json: json)
         #expect(answer.status == 400 && answer.string("field") == field, "\(answer.text)")
     }
 

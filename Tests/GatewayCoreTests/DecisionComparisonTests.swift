@@ -155,8 +155,8 @@ import Testing
             case .conditionFailed(.scriptableContentType(_, let pattern)): "type   \([pattern])"
             case .conditionFailed(.contentLengthRequired): "length"
             case .conditionFailed(.contentMD5Required): "md5"
-            case .conditionFailed(.responseContentType): "type of the answer"
-            case .conditionFailed(.forcedDownload): "disposition"
+            case .conditionFailed(.responseContentType): "answer: type"
+            case .conditionFailed(.forcedDownload): "answer: disposition"
             case .conditionFailed(.versions): "versions"
             case .conditionFailed(.sourceAddress), .conditionFailed(.notYetValid), .conditionFailed(.noLongerValid):
                 "when or where"
@@ -217,11 +217,11 @@ import Testing
         case .putObject: return failureOfUpload(conditions, request)
         case .getObject:
             if request.response.contentType != nil, conditions.allowResponseContentType != true {
-                return "type of the answer"
+                return "answer: type"
             }
             if request.versionID != nil, conditions.allowVersions != true { return "versions" }
             let isShown = request.response.contentDisposition == "inline"
-            return isShown && conditions.forceDownload == true ? "disposition" : nil
+            return isShown && conditions.forceDownload == true ? "answer: disposition" : nil
         case .listObjects, .deleteObject: return nil
         }
     }

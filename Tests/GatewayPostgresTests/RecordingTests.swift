@@ -80,7 +80,8 @@ import Testing
             try IssuanceProposal.sample(at: position, charges: [quotas[0].charge()]),
             try .sample(at: position, principal: "user:bob"),
             try .sample(
-                at: position, action: .putObject, charges: [quotas[1].charge(3), quotas[0].charge(2)]),
+                at: position, matched: .anyone, action: .putObject,
+                charges: [quotas[1].charge(3), quotas[0].charge(2)]),
         ]
         let verdicts = try await connection.record(proposals)
         #expect(verdicts.map(\.remaining) == [[9], [], [7, 7]])
@@ -101,7 +102,18 @@ import Testing
                 "\(proposals[2].id.lowercaseText) \(quotas[1].id.lowercaseText) user:alice 3 "
                     + "users/alice/photo é.jpg t t t"
             ])
+        #expect(try await connection.number(Self.differingReservations) == 0)
     }
+
+    /// Counts reservations whose copies of an issuance's columns differ from them.
+    private static let differingReservations = """
+        SELECT count(*) FROM reservations r JOIN issuances i ON i.id = r.issuance_id
+        WHERE (r.issued_at, r.policy_seq, r.principal, r.matched_principal, r.grant_id, r.credential_id, r.delivery, r.action,
+                r.bucket, r.object_key)
+            IS DISTINCT FROM
+            (i.issued_at, i.policy_seq, i.principal, i.matched_principal, i.grant_id, i.credential_id, i.delivery::text,
+                i.action::text, i.bucket, i.object_key)
+        """
 
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func recordsWithoutQuotas(_ function: RecordingFunction) async throws {
@@ -307,7 +319,8 @@ import Testing
         let position = try await connection.position()
         let quota = Quota.sample(limit: 1000, metric: .bytes)
         let proposals = try [600, 600, 400, 0].map { amount in
-            try IssuanceProposal.sample(at: position, action: .putObject, charges: [quota.charge(amount)])
+            try IssuanceProposal.sample(
+                at: position, matched: .anyone, action: .putObject, charges: [quota.charge(amount)])
         }
         let verdicts = try await connection.record(proposals, by: function)
         #expect(verdicts.map(\.isRecorded) == [true, false, true, true])
@@ -315,6 +328,7 @@ import Testing
         #expect(try await connection.number("SELECT used FROM quota_usage") == 1000)
         #expect(try await connection.number("SELECT sum(amount) FROM reservations") == 1000)
         #expect(try await connection.number("SELECT count(*) FROM reservations") == 2)
+        #expect(try await connection.number(Self.differingReservations) == 0)
     }
 
     @Test(.database(.migrated), arguments: Quota.Period.allCases, RecordingFunction.allCases)

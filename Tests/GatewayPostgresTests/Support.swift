@@ -7,16 +7,17 @@ import Testing
 @testable import GatewayPostgres
 
 extension IssuanceProposal {
-    /// A download by `user:alice` under her own grant. By default it charges nothing.
+    /// A download by `user:alice`, by default under her own grant. By default it charges nothing.
     static func sample(
-        at position: PolicyPosition, principal: String = "user:alice", scopes: [String]? = nil, grantID: UUID = UUID(),
-        action: Action = .getObject, charges: [QuotaCharge] = [], lifetime: TimeInterval = 900
+        at position: PolicyPosition, principal: String = "user:alice", matched: Principal? = nil,
+        scopes: [String]? = nil, grantID: UUID = UUID(), action: Action = .getObject, charges: [QuotaCharge] = [],
+        lifetime: TimeInterval = 900
     ) throws -> IssuanceProposal {
         let principal = try Principal(principal)
         return IssuanceProposal(
             id: UUID(), position: position,
             scopes: scopes?.map { PolicyScope(rawValue: $0) } ?? [.principal(principal), .principal(.anyone)],
-            principal: principal, matchedPrincipal: principal, grantID: grantID, credentialID: UUID(),
+            principal: principal, matchedPrincipal: matched ?? principal, grantID: grantID, credentialID: UUID(),
             delivery: .presignedURL, action: action, method: action == .getObject ? "GET" : "PUT",
             bucket: try BucketName("demo"), key: ExactText("users/alice/photo é.jpg"),
             expiresAt: Date().addingTimeInterval(lifetime), contentType: "image/jpeg",

@@ -208,7 +208,8 @@ extension Problem {
                     + "the grant has to name this type."
             case .contentMD5Required: "An upload here must state its Content-MD5."
             case .contentLengthRequired:
-                "State the length ('contentLength'): a grant or a quota limits the bytes of uploads here."
+                "A grant or a quota limits the bytes of uploads here, so the length must be known: "
+                    + "'contentLength' of the upload, or of each of its parts."
             case .sourceAddress: "The request does not come from an allowed network."
             case .redirect: "The bucket does not answer with redirects; ask for a presigned URL."
             case .responseContentType: "The grant needs 'allowResponseContentType' for 'response.contentType'."

@@ -190,7 +190,7 @@ extension SchemeBinding {
             """)
 
     /// The error for an upload without a length where the store obeys unsigned headers. No grant asks for it.
-    static let openUploadLength = GatewayError.invalidArgument(
+    private static let openUploadLength = GatewayError.invalidArgument(
         field: "contentLength",
         reason: "The bucket's store obeys unsigned headers, so 'contentLength' is required.")
 

@@ -116,9 +116,7 @@ struct RemoteStep {
         }
         switch decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now) {
         case .refuse(let refusal):
-            let isUnmeasured = [.conditionFailed(.contentLengthRequired), SchemeBinding.openUploadLength]
-                .contains(refusal.error)
-            guard isUnmeasured else { throw refusal }
+            guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal }
             throw .unmet(
                 .notEnforceable(
                     reason: "The signature does not bind the length of the object; " + Self.otherDeliveries),

@@ -159,7 +159,10 @@ public final class SessionCache: Sendable {
             guard life <= TimeInterval(order.duration) + SessionRequest.leeway else {
                 throw .unavailable(
                     retryAfter: 60,
-                    cause: "the service opened a session for \(Int(life)) seconds instead of \(order.duration)")
+                    cause: """
+                        the session ends in \(Int(life)) s by this gateway's clock, although \(order.duration) s were \
+                        ordered: the service ignored that, or the clocks differ
+                        """)
             }
             return .success(session)
         } catch {

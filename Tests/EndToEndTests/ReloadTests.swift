@@ -498,13 +498,8 @@ import Testing
                 opened += 1
                 return opened
             }
-            let session = """
-                <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIA\(number)</AccessKeyId>\
-                <SecretAccessKey>made-up-session-secret</SecretAccessKey>\
-                <SessionToken>made-up-session-token</SessionToken>\
-                <Expiration>2099-03-17T18:46:40Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>
-                """
-            return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(Array(session.utf8)))
+            return ServerResponse(
+                head: ResponseHead(status: .ok), body: .bytes(assumedRole(accessKeyID: "ASIA\(number)")))
         }
 
         func response(to failure: ServerFailure) -> ServerResponse {

@@ -33,17 +33,11 @@ import Testing
             case .get: return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(keySet))
             // The first attempt of each session fails.
             case .post where sessions.isMultiple(of: 2):
-                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(Array(Self.session.utf8)))
+                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(assumedRole(accessKeyID: "ASIA1")))
             case .post: return ServerResponse(head: ResponseHead(status: .internalServerError))
             default: return ServerResponse(head: ResponseHead(status: .notFound))
             }
         }
-
-        private static let session = """
-            <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIA1</AccessKeyId>\
-            <SecretAccessKey>made-up-session-secret</SecretAccessKey><SessionToken>made-up-session-token</SessionToken>\
-            <Expiration>2099-03-17T18:46:40Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>
-            """
 
         func response(to failure: ServerFailure) -> ServerResponse {
             ServerResponse(head: ResponseHead(status: failure.status))

@@ -48,17 +48,17 @@ export class Stub {
 
   #answer({ method, path }, body) {
     const { bucket, key, items, parts } = method === "POST" ? JSON.parse(body) : {};
-    const [, place, name, more] = path.match(/^\/(?:v1\/)?([^/]*)\/?([^/]*)\/?([^/]*)$/);
+    const [, place, name, more] = path.match(/^\/(?:v1\/)?([^/]*)\/?([^/:]*)[/:]?([^/]*)$/);
     switch (`${method} ${place}`) {
       case "GET access":
         return [200, { principal: "user:alice", grants: [
           { effect: "allow", actions: ["PutObject"], bucket: "demo", prefix: "files/" }] }];
       case "POST presigned-urls":
         return [201, name === "batch" ? { results: items.map((one) => this.#link(one)) } : this.#link({ bucket, key })];
-      case "POST issuances": {
-        const id = name.split(":")[0];
-        return [200, { id, state: "landed", size: this.#links.get(id)?.size ?? this.#sizeOf(this.#upload(id)) }];
-      }
+      case "POST issuances":
+        return [200, {
+          id: name, state: "landed", size: this.#links.get(name)?.size ?? this.#sizeOf(this.#upload(name)),
+        }];
       case "PUT store":
         this.#links.get(name).size = body.length;
         this.#links.get(name).part?.({ etag: digest(body), size: body.length });

@@ -405,6 +405,7 @@ private struct UnreadableRow: Sendable {
         ("malformed condition", false, #"conditions = '{"maxTTL": "soon"}'"#),
         ("action", false, "actions = '{RestoreObject}'"), ("effect", false, "effect = 'ask'"),
         ("condition of one that denies", false, #"effect = 'deny', conditions = '{"unless": ["x"]}'"#),
+        ("variable of one that denies", false, "effect = 'deny', is_template = true, prefix = '${department}/'"),
         ("bucket", false, "bucket = 'NO'"), ("group", true, #"conditions = '{"onlyFrom": ["x"]}'"#),
     ].map { name, isOfGroup, assignment in
         let id: @Sendable (Ground) -> String = { isOfGroup ? $0.grantOfGroup : $0.grant }

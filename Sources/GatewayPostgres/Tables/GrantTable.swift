@@ -161,8 +161,17 @@ private struct UnparsedGrant {
         guard let bucket = try? BucketName(self.bucket) else {
             throw .decoding(column: column, reason: "\(row): malformed bucket")
         }
-        // The prefix was checked when the grant was created. Only the two kinds must be told apart here.
-        let prefix: KeyPrefix = isTemplate ? .template(ExactText(prefix)) : .literal(ExactText(prefix))
+        let prefix: KeyPrefix
+        if isTemplate {
+            // A variable of a later version would pass for a literal segment, and a deny below it would deny nothing.
+            guard let template = try? KeyPrefix(template: self.prefix) else {
+                throw .decoding(column: column, reason: "\(row): a template that this version cannot fill in")
+            }
+            prefix = template
+        } else {
+            // A literal was checked when the grant was created.
+            prefix = .literal(ExactText(self.prefix))
+        }
         return Grant(
             id: id, principal: principal, bucket: bucket, prefix: prefix, actions: actions, effect: effect,
             conditions: try readConditions(column), notBefore: notBefore, notAfter: notAfter, note: note,

@@ -204,9 +204,8 @@ public final class APIResponder: HTTPResponder {
     private func provenance(
         of headers: HeaderFields, from remoteAddress: String
     ) -> (sourceAddress: IPAddress?, requestID: String?) {
-        guard let peer = IPAddress(remoteAddress), settings.trustedProxies.trusts(peer) else {
-            return (IPAddress(remoteAddress), nil)
-        }
+        let peer = IPAddress(remoteAddress)
+        guard let peer, settings.trustedProxies.trusts(peer) else { return (peer, nil) }
         return (settings.trustedProxies.source(of: peer, headers), Self.requestID(in: headers))
     }
 

@@ -69,12 +69,13 @@ struct AdminWorld: Sendable {
 extension MasterKeyRing {
     /// A key ring whose keys are derived from the positions of their identifiers. The first one seals.
     static func sample(_ ids: String...) throws -> MasterKeyRing {
-        let lines = ids.map { id in
-            let bytes = [UInt8](
-                repeating: UInt8(truncatingIfNeeded: id.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) }), count: 32)
-            return id + ":" + Data(bytes).base64EncodedString()
-        }
-        return try MasterKeyRing(parsing: Secret(lines.joined(separator: "\n")))
+        try MasterKeyRing(parsing: Secret(ids.map { sampleLine($0) }.joined(separator: "\n")))
+    }
+
+    /// The line of a sample key.
+    static func sampleLine(_ id: String) -> String {
+        let byte = UInt8(truncatingIfNeeded: id.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
+        return id + ":" + Data(repeating: byte, count: 32).base64EncodedString()
     }
 }
 

@@ -94,7 +94,8 @@ private struct KeyHistory {
     enum Event: CaseIterable {
         case started, startRefused, reloaded, reloadRefused, keptTheSame, refusedAtSecondLook
         case lackedAKey, hadAnotherKey, clashed, oneOfTwoRefused
-        case wrote, couldNotOpen, rotated, leftRows, rotationRefused, rotationHeldByReload, rotationHeldByTheDead
+        case wrote, couldNotOpen
+        case rotated, leftRows, namesakeRefused, rotationRefused, rotationHeldByReload, rotationHeldByTheDead
     }
 
     private struct Row {
@@ -371,15 +372,16 @@ extension KeyHistory {
     private mutating func rotate(with keys: [ModelKey]) async throws {
         let lacking = Self.sorted(told.filter { $0.value.first != keys[0] }.keys)
         let resealed = rows.indices.filter { keys.contains(rows[$0].key) && rows[$0].key != keys[0] }
-        // Left out: such a rotation, which no gateway stops, seals with two keys under one identifier.
         let isNamesake = rows.contains { $0.key.number == keys[0].number && $0.key != keys[0] }
-        guard !lacking.isEmpty || resealed.isEmpty || !isNamesake else { return }
         note("rotation with \(keys)")
         let rotation = MasterKeyRotation(
             connection: site.gateway, keys: try MasterKeyRing.of(keys), now: { Date() }, batch: 3)
         let outcome: MasterKeyRotation.Outcome
         do {
             outcome = try await rotation.run(requestID: "run-1")
+        } catch let flaw as MasterKeyError {
+            if !isNamesake || flaw != .doesNotOpen(keyID: keys[0].id) { faults.append("\(flaw)") }
+            return count(.namesakeRefused)
         } catch let refusal as MasterKeyRotation.Refusal {
             if refusal.gateways.map(\.id) != lacking || refusal.resealed != 0 { faults.append("\(refusal)") }
             count(.rotationRefused)
@@ -392,7 +394,7 @@ extension KeyHistory {
             MasterKeyRotation.UnopenedRow(
                 table: "storage_credentials", id: $0.id, reason: $0.key.reason(among: keys))
         }
-        if !lacking.isEmpty || outcome != .init(resealed: resealed.count, unopened: unopened) {
+        if isNamesake || !lacking.isEmpty || outcome != .init(resealed: resealed.count, unopened: unopened) {
             faults.append("\(outcome), but \(lacking) run, \(resealed) are due and \(unopened) do not open")
         }
         for index in resealed { (rows[index].key, rows[index].sealer, rows[index].sealedAt) = (keys[0], nil, now) }
@@ -412,6 +414,8 @@ extension KeyHistory {
                 faults.append("\(gateway.masterKeys) are announced, not \(announcement)")
             }
         }
+        let used = Set(rows.map(\.key))
+        if Set(used.map(\.number)).count < used.count { faults.append("one identifier stands for two of \(used)") }
         let ids = try await site.owner.texts("SELECT key_id FROM storage_credentials ORDER BY id")
         let keys = rows.sorted { $0.id.uuidString < $1.id.uuidString }.map(\.key.id)
         if ids != keys { faults.append("rows are sealed with \(ids), not \(keys)") }

@@ -113,12 +113,16 @@ import Testing
         #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
         #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()).row == issuer)
 
-        // The same holds for another key of the same name, which must not pass for the one that sealed.
-        let namesake = try MasterKeyRing(
-            parsing: Secret("new:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
-        let mistaken = try await rotate(namesake, over: gateway)
-        #expect(mistaken.resealed == 0 && mistaken.unopened.count == 8)
-        #expect(mistaken.unopened.allSatisfy { $0.reason == .doesNotOpen(keyID: "new") })
+        // Another key of the same name must not pass for the one that sealed, nor seal beside it.
+        _ = try await world.stores.credentials.create(.sample(name: "c7"), by: AdminWorld.change)
+        let namesake = "new:" + Data(repeating: 0x5a, count: 32).base64EncodedString()
+        let mistaken = try MasterKeyRing(parsing: Secret("\(namesake)\n\(MasterKeyRing.sampleLine("old"))"))
+        await #expect(throws: MasterKeyError.doesNotOpen(keyID: "new")) {
+            try await rotate(mistaken, over: gateway)
+        }
+        let unsealed = "SELECT count(*) FROM storage_credentials WHERE key_id = 'old'"
+        #expect(try await world.connection.number(unsealed) == 1)
+        #expect(try await rotate(both, over: gateway).resealed == 1)
     }
 
     /// Each gateway is live or not, and has the new key, the old one, both in either order or none of the two.

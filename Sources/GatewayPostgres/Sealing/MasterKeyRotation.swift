@@ -53,9 +53,15 @@ public struct MasterKeyRotation: Sendable {
     ///
     /// Rows sealed with the current key are opened too, because another key may use the same identifier.
     /// - Parameter requestID: Identifies the run in the audit.
-    /// - Throws: ``Refusal`` if a gateway runs that does not seal with the current key, ``PostgresError``, or
-    ///   ``MasterKeyError/sealingFailed``. Earlier batches stay committed.
+    /// - Throws: ``MasterKeyError/doesNotOpen(keyID:)`` if the current key opens none of the rows under its identifier:
+    ///   nothing is sealed then, since the identifier would stand for two keys. ``Refusal`` if a gateway runs that does
+    ///   not seal with the current key, ``PostgresError``, or ``MasterKeyError/sealingFailed``; earlier batches stay
+    ///   committed.
     public func run(requestID: String) async throws -> Outcome {
+        let isNamesake = MasterKeyError.doesNotOpen(keyID: keys.currentID)
+        if try await MasterKeyCheck(connection: connection, keys: keys).run().flaws.contains(isNamesake) {
+            throw isNamesake
+        }
         var outcome = Outcome()
         for table in SealedTable.all {
             var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -32,6 +32,9 @@ extension ExitCode {
         case let error as MasterKeyRotation.Refusal:
             metadata["cause"] = "\(error)"
             metadata["advice"] = "\(error.advice)"
+        case let error as MasterKeyError:
+            metadata["cause"] = "\(error)"
+            metadata["advice"] = "\(error.advice)"
         case let error as PostgresError:
             metadata["cause"] = "PostgreSQL: \(Self.line("\(error)"))"
             if let login { metadata["advice"] = "\(error.advice(for: login))" }

@@ -169,6 +169,41 @@ extension PolicyRows {
         #expect(try await world.source.grants(at: places).rows == [nil, [good], []])
     }
 
+    /// How many grants a principal has decides whether they are read together, by place or by prefix. It does not show.
+    @Test(.database(.migrated))
+    func `a grant that cannot be read has one answer and one line, however it is read`() async throws {
+        let world = try AdminWorld()
+        let lines = LogLines()
+        let pool = PostgresPool(
+            try TestDatabase.current.configuration(sessionSettings: PostgresPolicySource.sessionSettings), size: 1,
+            logger: .silent)
+        let source = PostgresPolicySource(pool: pool, keys: world.keys, logger: lines.logger)
+        let bucket = try await world.makeBucket().name
+        _ = try await world.stores.grants.create(.sample("user:bob"), by: AdminWorld.change)
+        let grant = try await world.stores.grants.create(.sample("user:alice"), by: AdminWorld.change).row
+        try await world.connection.runScript(
+            #"UPDATE grants SET conditions = '{"onlyFrom": ["x"]}' WHERE principal = 'user:alice'"#)
+        let principals = [try Principal("user:bob"), grant.principal]
+        let (team, all) = (ExactText("team/"), ExactText(""))
+
+        let loaded = try await source.load([.principal(grant.principal)], literalGrantLimit: 10)
+        #expect(loaded.rows.map(\.isUnreadable) == [true])
+        let place = GrantPlace(principal: grant.principal, bucket: bucket, prefix: team)
+        #expect(try await source.grants(at: [place]).rows == [nil])
+        let unreadable = GatewayError.unavailable(retryAfter: 60)
+        await #expect(throws: unreadable) {
+            try await source.grants(of: principals, in: bucket, around: team, limit: 10)
+        }
+        await #expect(throws: unreadable) {
+            try await source.firstGrants(of: principals, in: nil, around: all, limit: 10)
+        }
+        #expect(lines.all.count == 4)
+        for line in lines.all {
+            #expect(line.hasPrefix("error rows of policy cannot be read"), "\(line)")
+            #expect(line.contains("user:alice") && line.contains("grant \(grant.id.lowercaseText)"), "\(line)")
+        }
+    }
+
     @Test(.database(.migrated)) func answersInTheOrderAskedAlsoWhereNothingIs() async throws {
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()

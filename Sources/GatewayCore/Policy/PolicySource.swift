@@ -22,7 +22,7 @@ public protocol PolicySource: Sendable {
     ///
     /// Reads at most `limit` grants of each kind and principal. To find out whether there are more than a number of
     /// grants, ask for one more.
-    /// - Throws: `slowDown`, `unavailable`.
+    /// - Throws: `slowDown`; `unavailable`, also if this version cannot read one of the grants.
     func grants(
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
@@ -32,7 +32,7 @@ public protocol PolicySource: Sendable {
     ///
     /// Reads the first `limit` grants in the order of bucket, prefix and identifier. To find out whether there are more
     /// than a number of grants, ask for one more.
-    /// - Throws: `slowDown`, `unavailable`.
+    /// - Throws: `slowDown`; `unavailable`, also if this version cannot read one of the grants.
     func firstGrants(
         of principals: [Principal], in bucket: BucketName?, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
@@ -61,7 +61,7 @@ public enum PolicyRows: Sendable {
 
 extension GatewayError {
     /// Something rests on rows that this version cannot read.
-    static func unreadable(_ key: PolicyKey) -> GatewayError {
+    package static func unreadable(_ key: PolicyKey) -> GatewayError {
         .unavailable(retryAfter: 60, cause: "this version cannot read the rows of \(key.scope.rawValue)")
     }
 }

@@ -25,8 +25,23 @@ struct LoadedRow: Sendable {
     var ticket: Result<SealedTicket?, PostgresError>
 }
 
-/// One row of the answer to a question about places: a grant at one of them, which is counted from 1.
-typealias PlacedGrantRow = (position: PolicyPosition, place: Int, grant: Result<Grant?, PostgresError>)
+/// One row of the answer to a question about a list of places or principals: a literal grant of one of them.
+struct LiteralGrantRow: Sendable {
+    let position: PolicyPosition
+    /// Which of the list it is, counted from 1; 0 for an empty list.
+    let place: Int
+    /// The grant; `nil` if there is none.
+    let grant: Result<Grant?, PostgresError>
+
+    /// Reads the end of the log, the place and the columns of ``GrantTable``.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        position = PolicyPosition(sequence: try row.next(), tag: try row.next())
+        place = Int(try row.next(as: Int64?.self) ?? 0)
+        grant = row.nextPart(GrantTable.columns.count) { row throws(PostgresError) in
+            try row.nextJoined(GrantTable.columns.count) { row throws(PostgresError) in try Grant(&row) }
+        }
+    }
+}
 
 /// Statements that read policy.
 enum PolicyStatements {
@@ -103,7 +118,7 @@ enum PolicyStatements {
     }
 
     /// Reads the literal grants at exact places. The fence makes each place a lookup of its own, by all three columns.
-    static let grantsAtPlaces = Statement<[GrantPlace], PlacedGrantRow>(
+    static let grantsAtPlaces = Statement<[GrantPlace], LiteralGrantRow>(
         """
         SELECT l.seq, l.tag, a.place, \(GrantTable.columns.selected(of: "g"))
         FROM \(latest) l
@@ -118,10 +133,7 @@ enum PolicyStatements {
     ) { places in
         [places.map(\.principal.rawValue), places.map(\.bucket.rawValue), places.map(\.prefix.rawValue)]
     } decode: { row throws(PostgresError) in
-        let position = PolicyPosition(sequence: try row.next(), tag: try row.next())
-        let place = Int(try row.next(as: Int64?.self) ?? 0)
-        let grant = row.nextPart(GrantTable.columns.count) { row throws(PostgresError) in try Grant.found(in: &row) }
-        return (position, place, grant)
+        try LiteralGrantRow(&row)
     }
 
     /// Selects the literal grants of the principal `a` in a bucket that cover a prefix or lie below it. The number of
@@ -171,12 +183,12 @@ enum PolicyStatements {
     ///   - end: The order of all the grants `g`, and how many are read.
     private static func literalGrants(
         _ selection: String, _ end: String
-    ) -> Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)> {
+    ) -> Statement<AroundQuestion, LiteralGrantRow> {
         Statement(
             """
-            SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
+            SELECT l.seq, l.tag, a.place, \(GrantTable.columns.selected(of: "g"))
             FROM \(latest) l
-            LEFT JOIN unnest($1::text[]) AS a (principal) ON true
+            LEFT JOIN unnest($1::text[]) WITH ORDINALITY AS a (principal, place) ON true
             LEFT JOIN LATERAL (
                 \(selection)
             ) g ON true
@@ -185,7 +197,7 @@ enum PolicyStatements {
         ) {
             $0.parameters
         } decode: { row throws(PostgresError) in
-            (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
+            try LiteralGrantRow(&row)
         }
     }
 
@@ -206,13 +218,6 @@ enum PolicyStatements {
         [$0.position?.sequence, $0.position?.tag, $0.maxLines]
     } decode: { row throws(PostgresError) in
         (PolicyPosition(sequence: try row.next(), tag: try row.next()), try row.next(), try row.next())
-    }
-}
-
-extension Grant {
-    /// Reads the columns of ``GrantTable``. Returns `nil` if no grant was found.
-    fileprivate static func found(in row: inout PostgresRow) throws(PostgresError) -> Grant? {
-        try row.nextJoined(GrantTable.columns.count) { row throws(PostgresError) in try Grant(&row) }
     }
 }
 

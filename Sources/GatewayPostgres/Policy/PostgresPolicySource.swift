@@ -91,7 +91,7 @@ public struct PostgresPolicySource: PolicySource {
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
         let rows = try await read(PolicyStatements.grantsAround, question, on: areaPool)
-        return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
+        return PolicyLoad(position: rows[0].position, rows: try grants(in: rows, of: principals))
     }
 
     /// Reads the first literal grants, in all buckets or around a prefix of one.
@@ -100,7 +100,7 @@ public struct PostgresPolicySource: PolicySource {
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
         let rows = try await read(PolicyStatements.firstGrants, question, on: areaPool)
-        return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
+        return PolicyLoad(position: rows[0].position, rows: try grants(in: rows, of: principals))
     }
 
     /// Reads which scopes changed after a position.
@@ -142,6 +142,24 @@ public struct PostgresPolicySource: PolicySource {
             tell(of: error, in: key)
             return .unreadable
         }
+    }
+
+    /// Returns the grants of principals that one decision rests on. It rests on none of them if one cannot be read.
+    private func grants(
+        in rows: [LiteralGrantRow], of principals: [Principal]
+    ) throws(GatewayError) -> [Grant] {
+        var grants: [Grant] = []
+        for row in rows {
+            switch row.grant {
+            case .success(let grant?): grants.append(grant)
+            case .success(nil): break
+            case .failure(let error):
+                let key = PolicyKey.principal(principals[row.place - 1])
+                tell(of: error, in: key)
+                throw .unreadable(key)
+            }
+        }
+        return grants
     }
 
     /// Logs that rows cannot be read. The reason names the row, unless the key does.

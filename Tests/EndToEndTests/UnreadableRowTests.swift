@@ -9,10 +9,10 @@ import Testing
 ///
 /// The rows are changed by SQL, as a later version or somebody with `psql` would. What must come of them:
 /// - Whatever rests on such a row is refused with 503 for a minute, and nothing of it is on record.
-/// - What rests on the row is: for a bucket or a credential that cannot be read, all that is asked for in the bucket;
-///   for a credential that no master key here opens, what it signs; for a grant, a quota or a membership, whatever
-///   their principal asks for anywhere; for an API key or an issuer, whatever its holder asks for.
-/// - Everybody else is served as before.
+/// - What rests on the row is: for a bucket, all that is asked for in it; for a credential, what it signs; for a grant,
+///   a quota or a membership, whatever their principal asks for anywhere; for an API key or an issuer, whatever its
+///   holder asks for.
+/// - Everybody else is served as before. Who has no grant in a bucket gets the answer of one that does not exist.
 /// - The log names the row.
 ///
 /// No store listens. What asks a store fails by itself, but never for a minute.
@@ -26,6 +26,11 @@ import Testing
             try await site.makeBucket("open", endpoint: Self.endpoint)
             let session = try site.session()
             try await session.runScript(Self.loosening)
+            let stranger = try await site.makeUser("stranger")
+            let nowhere = Asker(user: stranger, bucket: "no-such-bucket", endpoint: Self.endpoint)
+            var refusals: [Outcome] = []
+            for delivery in Delivery.withoutUpload { refusals.append(try await delivery.outcome(for: nowhere)) }
+            #expect(!refusals.contains(.issued) && !refusals.contains(.unavailable), "\(refusals)")
             var neighbours: [Asker] = []
             for (number, row) in UnreadableRow.all.enumerated() {
                 let ground = try await Ground("unread-\(100 + number)", byToken: row.byToken, at: site, session)
@@ -35,6 +40,11 @@ import Testing
                 }
                 try await session.runScript("\(row.change(ground)); \(ground.announcement)")
                 try await check(row, at: ground, site, session)
+                let nearby = Asker(user: stranger, bucket: ground.bucket, endpoint: Self.endpoint)
+                for (delivery, refusal) in zip(Delivery.withoutUpload, refusals) {
+                    let found = try await delivery.outcome(for: nearby)
+                    #expect(found == refusal, "\(row.name): \(delivery) for a stranger")
+                }
                 if !row.reach.isOfBucket { neighbours.append(ground.neighbour) }
             }
             try await checkAnyone(neighbours, at: site, session)
@@ -137,7 +147,7 @@ private enum Outcome: Equatable {
 
 /// Who is concerned by a row.
 private enum Reach {
-    /// Whoever asks for something in the bucket.
+    /// Whoever has a grant in the bucket and asks for something in it.
     case bucket
     /// The same, except for what the key of the CDN signs.
     case signing
@@ -175,6 +185,11 @@ private enum Delivery: Equatable {
         .container, .credentialsURI, .lfs, .companionForm, .companionPart, .companionSession, .start, .companionStart,
         .complete, .companionComplete,
     ]
+
+    /// The ways that a caller without an upload can ask in.
+    static let withoutUpload = all.filter {
+        ![.way(.byPart), .complete, .companionPart, .companionComplete].contains($0)
+    }
 
     /// Whether a store has to answer before the gateway does.
     var needsStore: Bool {
@@ -386,11 +401,11 @@ private struct UnreadableRow: Sendable {
     }
 
     private static let credentials: [UnreadableRow] = [
-        ("kind", Reach.bucket, false, "kind = 'hsm'"),
-        ("role", Reach.bucket, false, #"session_role = session_role || '{"tags": ["x"]}'"#),
+        ("kind", Reach.signing, false, "kind = 'hsm'"),
+        ("role", Reach.signing, false, #"session_role = session_role || '{"tags": ["x"]}'"#),
         ("master key", Reach.signing, false, "key_id = 'gone'"),
         ("secret", Reach.signing, false, "sealed = substr(sealed, 2)"),
-        ("kind of the CDN's", Reach.bucket, true, "kind = 'hsm'"),
+        ("kind of the CDN's", Reach.cookies, true, "kind = 'hsm'"),
         ("master key of the CDN's", Reach.cookies, true, "key_id = 'gone'"),
         ("secret of the CDN's", Reach.cookies, true, "sealed = substr(sealed, 2)"),
     ].map { name, reach, isOfCDN, assignment in

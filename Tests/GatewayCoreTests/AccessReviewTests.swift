@@ -69,6 +69,20 @@ import Testing
         #expect(try await verdicts("user:bob").map(\.reason) == [.denied])
     }
 
+    @Test func `there is no verdict on a bucket that cannot be read`() async throws {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.unreadable = [.bucket(try BucketName("demo-bucket"))]
+        let review = review(ScriptedPolicy(tables))
+        for name in ["user:alice", "group:g1"] {
+            await #expect(throws: GatewayError.unavailable(retryAfter: 60), "\(name)") {
+                try await review.access(
+                    to: ObjectKey("team/a"), in: BucketName("demo-bucket"), of: Principal(name), includesMembers: false,
+                    ListQuery())
+            }
+        }
+    }
+
     /// At a store that obeys unsigned headers every upload states a SHA-256, which is no condition of a grant.
     @Test func `uploads to a store that obeys unsigned headers are allowed`() async throws {
         var tables = ScriptedPolicy.Tables()

@@ -222,6 +222,21 @@ import Testing
         #expect(unknown.reason == .noSuchBucket && unknown.error == .accessDenied)
     }
 
+    @Test func `nothing is explained of a bucket that cannot be read, whoever has a grant in it`() async throws {
+        var world = try World()
+        world.tables.unreadable = [.bucket(try BucketName("demo-bucket"))]
+        let stranger = world
+        (world.tables.grants, world.past) = ([try Fixture.grant(1)], [try Fixture.grant(1)])
+        let holder = world
+        for instant in [nil, Fixture.now.addingTimeInterval(-10)] {
+            for world in [stranger, holder] {
+                await #expect(throws: GatewayError.unavailable(retryAfter: 60)) {
+                    try await world.explain(at: instant)
+                }
+            }
+        }
+    }
+
     @Test func `explains a listing that is refused because too many grants lie below its prefix`() async throws {
         var world = try World((1...300).map { try Fixture.grant($0, on: "team/\($0)/", actions: [.listObjects]) })
         let listing: (inout IssueRequest.Fields) -> Void = {

@@ -298,13 +298,73 @@ import TestSupport
         #expect(try await access(cache).principals.map(\.principal) == [alice, staff, .anyone])
     }
 
-    @Test func `of a batch, only what rests on rows that cannot be read is refused`() async throws {
+    /// The errors of downloads in several buckets, as one batch; `nil` where they are permitted.
+    private func errors(
+        _ cache: PolicyCache, as name: String, in buckets: [BucketName], at endpoint: String? = nil
+    ) async throws -> [GatewayError?] {
+        let subject = Subject(principal: try Principal(name))
+        let key = try Fixture.get().key
+        let results = try await cache.access(of: subject.principal, groups: [], to: buckets.map { ($0, key) })
+        var errors: [GatewayError?] = []
+        for (bucket, policy) in zip(buckets, results) {
+            let request = try Fixture.get(bucket: bucket.rawValue) { $0.endpoint = endpoint }
+            switch decide(request, for: subject, under: try policy.get(), sourceAddress: nil, now: Fixture.now) {
+            case .permit: errors.append(nil)
+            case .refuse(let refusal): errors.append(refusal.error)
+            }
+        }
+        return errors
+    }
+
+    /// The callers have grants that are held, or are looked up by place.
+    @Test(arguments: [256, 0])
+    func `who has no grant in a bucket that cannot be read does not learn that there is one`(limit: Int) async throws {
         let second = try BucketName("second-bucket")
-        let source = ScriptedPolicy(try tables { $0.unreadable = [.bucket(second)] })
+        let source = ScriptedPolicy(
+            try tables {
+                $0.secondBucket = try Fixture.bucket("second-bucket")
+                $0.unreadable = [.bucket(second)]
+                $0.grants = [
+                    try Fixture.grant(1, in: "second-bucket"), try Fixture.grant(2),
+                    try Fixture.grant(3, to: "user:bob"),
+                    try Fixture.grant(4, to: "user:bob", in: "second-bucket", effect: .deny),
+                ]
+            })
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(literalGrantLimit: limit))
+        let buckets = [second, bucket, try BucketName("no-such-bucket")]
+        let ofAlice: [GatewayError?] = [.unavailable(retryAfter: 60), nil, .accessDenied]
+        let ofBob: [GatewayError?] = [.accessDenied, nil, .accessDenied]
+        for _ in 0..<2 {
+            #expect(try await errors(cache, as: "user:alice", in: buckets) == ofAlice)
+            #expect(try await errors(cache, as: "user:bob", in: buckets) == ofBob)
+        }
+        // The first look after the change sees it.
+        source.change([.bucket(second)]) { $0.unreadable = [] }
+        #expect(try await errors(cache, as: "user:alice", in: buckets) == [nil, nil, .accessDenied])
+        #expect(try await errors(cache, as: "user:bob", in: buckets) == ofBob)
+    }
+
+    @Test func `a credential that cannot be read refuses what it signs, and nothing else`() async throws {
+        let (ofStore, ofCDN) = (PolicyKey.credential(Fixture.id(500)), PolicyKey.credential(Fixture.id(600)))
+        let conditions = GrantConditions(allowResponseContentType: true, allowVersions: true)
+        let source = ScriptedPolicy(
+            try tables {
+                $0.bucket = try CookieDecisionTests.bucket()
+                $0.cdnCredential = CookieDecisionTests.credential()
+                $0.grants = [try Fixture.grant(1, conditions: conditions)]
+            })
         let cache = PolicyCache(source: source)
-        let results = try await cache.access(of: alice, groups: [], to: [(second, key), (bucket, key)])
-        #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try results[0].get() }
-        #expect(try results[1].get().bucket?.name == bucket)
+        let refused = GatewayError.unavailable(retryAfter: 60)
+        let cases: [(unreadable: Set<PolicyKey>, atStore: GatewayError?, atCDN: GatewayError?)] = [
+            ([], nil, nil), ([ofStore], refused, nil), ([ofCDN], nil, refused),
+        ]
+        for (unreadable, atStore, atCDN) in cases {
+            source.change([ofStore.scope, ofCDN.scope]) { $0.unreadable = unreadable }
+            try await cache.advance()
+            #expect(try await errors(cache, as: "user:alice", in: [bucket]) == [atStore], "\(unreadable)")
+            #expect(try await errors(cache, as: "user:alice", in: [bucket], at: "cdn") == [atCDN], "\(unreadable)")
+            #expect(try await errors(cache, as: "user:bob", in: [bucket]) == [.accessDenied], "\(unreadable)")
+        }
     }
 
     @Test func `rows that cannot be read are not missing rows`() async throws {
@@ -313,8 +373,7 @@ import TestSupport
             PolicyCache(source: ScriptedPolicy(try tables { $0.unreadable = Set(keys) }))
         }
         let credential = PolicyKey.credential(Fixture.id(500))
-        let ofCallers: [PolicyKey] = [.principal(.anyone), .principal(staff), .bucket(bucket), credential]
-        for key in ofCallers {
+        for key in [PolicyKey.principal(.anyone), .principal(staff)] {
             await #expect(throws: unreadable, "\(key)") { try await access(cache(key), groups: [staff]) }
         }
         await #expect(throws: unreadable) { try await cache(.bucket(bucket)).bucket(named: bucket) }

@@ -88,6 +88,23 @@ struct RemoteSecrecyTests {
         }
     }
 
+    @Test func `a bucket that cannot be read fails a caller with a grant in it, and tells a stranger nothing`()
+        async throws
+    {
+        let unreadable = PolicyKey.bucket(try BucketName("demo-bucket"))
+        source.set { $0.unreadable = [unreadable] }
+        let put = "PUT\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a"
+        for (user, expected) in [
+            ("alice", GatewayError.unavailable(retryAfter: 60)), ("bob", GatewayError.accessDenied),
+        ] {
+            #expect(try await error("GET", "/demo-bucket/team/a", as: user) == expected)
+            #expect(try await error(put, .awsV2, as: user) == expected)
+        }
+        #expect(try await error("GET", "/no-bucket/team/a") == .accessDenied)
+        source.set { $0.unreadable = [] }
+        #expect(try await error("GET", "/demo-bucket/team/a") == nil)
+    }
+
     @Test func `what names no object is refused in words to a caller with a grant in the bucket alone`() async throws {
         for target in ["/demo-bucket", "/demo-bucket/", "/demo-bucket/a/../b", "/demo-bucket//a", "/demo-bucket/?acl"] {
             guard case .invalidArgument? = try await error("GET", target) else {

@@ -10,7 +10,7 @@ struct HeldPolicy {
         case missingPlaces(Set<GrantPlace>)
         case tooManyPlaces
         case tooManyGroups
-        /// The policy rests on rows of this key, which cannot be read.
+        /// The policy rests on rows of this principal, which cannot be read.
         case unreadable(PolicyKey)
     }
 
@@ -26,7 +26,7 @@ struct HeldPolicy {
     private struct Gaps {
         /// Keys whose rows are not held.
         var missing: Set<PolicyKey> = []
-        /// A key whose rows are held as unreadable.
+        /// A principal whose rows are held as unreadable.
         var unreadable: PolicyKey?
 
         var isEmpty: Bool { missing.isEmpty && unreadable == nil }
@@ -169,13 +169,13 @@ struct HeldPolicy {
         take(.anyone, into: &principals, gaps: &gaps)
         if caller != nil { principals.removeFirst() }
         var scopes = principals.map(\.scope)
-        let bucket = bucketRow(of: question.bucket, scopes: &scopes, gaps: &gaps)
+        let (bucket, bucketFlaw) = bucketRow(of: question.bucket, scopes: &scopes, gaps: &gaps)
         let credential = credentialRow(bucket?.bucket.credentialID, scopes: &scopes, gaps: &gaps)
         let signing = bucket?.bucket.publicEndpoints[.cdn]?.signing
         let cdnCredential = credentialRow(signing?.credentialID, scopes: &scopes, gaps: &gaps)
         let rows = SharedPolicy(
-            principals: principals, bucket: bucket, credential: credential, cdnCredential: cdnCredential,
-            scopes: scopes)
+            principals: principals, bucket: bucket, bucketFlaw: bucketFlaw, credential: credential,
+            cdnCredential: cdnCredential, scopes: scopes)
         // Anyone can ask for a bucket that does not exist. Such names are held in ``absent`` only.
         if let name, bucket != nil, gaps.isEmpty {
             let sharing = Sharing(bucket: name, named: question.groups, inRows: groupsOfRows)
@@ -197,18 +197,23 @@ struct HeldPolicy {
 
     private mutating func bucketRow(
         of name: BucketName?, scopes: inout [PolicyScope], gaps: inout Gaps
-    ) -> BucketRow? {
-        guard let name else { return nil }
-        switch entry(for: .bucket(name)) {
+    ) -> (row: BucketRow?, flaw: GatewayError?) {
+        guard let name else { return (nil, nil) }
+        let key = PolicyKey.bucket(name)
+        switch entry(for: key) {
         case .bucket(let bucket)?:
-            scopes.append(.bucket(name))
-            return bucket
-        case .unreadable?: gaps.unreadable = .bucket(name)
-        default: gaps.missing.insert(.bucket(name))
+            scopes.append(key.scope)
+            return (bucket, nil)
+        case .unreadable?:
+            scopes.append(key.scope)
+            return (nil, GatewayError.unreadable(key))
+        default: gaps.missing.insert(key)
         }
-        return nil
+        return (nil, nil)
     }
 
+    /// Returns a credential; `nil` also for one that cannot be read. As for one that no master key opens, what it would
+    /// sign is refused, and nothing else.
     private mutating func credentialRow(
         _ id: UUID?, scopes: inout [PolicyScope], gaps: inout Gaps
     ) -> CredentialRow? {
@@ -218,7 +223,7 @@ struct HeldPolicy {
         case .credential(let credential)?:
             scopes.append(key.scope)
             return credential
-        case .unreadable?: gaps.unreadable = key
+        case .unreadable?: scopes.append(key.scope)
         default: gaps.missing.insert(key)
         }
         return nil
@@ -227,7 +232,7 @@ struct HeldPolicy {
     /// Adds the grants at the places of the key. Returns what keeps the policy from being composed; `nil` if nothing
     /// does.
     private mutating func addPlacedGrants(to policy: inout AccessPolicy, for question: Question) -> Attempt? {
-        guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return nil }
+        guard let bucket = question.bucket, let key = question.key, policy.hasBucket else { return nil }
         let crowded = policy.crowded
         guard !crowded.isEmpty else { return nil }
         let prefixes = key.candidatePrefixes

@@ -133,7 +133,7 @@ public final class PolicyCache: Sendable {
     ///   - bucket: The bucket; `nil` for the caller's grants and quotas alone.
     ///   - key: The key. It is needed for principals with so many literal grants that they are looked up by place.
     /// - Throws: `unauthenticated` for more groups than the limit, `invalidArgument` for a key with too many places,
-    ///   `slowDown`, `unavailable`.
+    ///   `slowDown`; `unavailable`, also if this version cannot read rows of one of the principals.
     public func access(
         of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
     ) async throws(GatewayError) -> AccessPolicy {
@@ -154,7 +154,7 @@ public final class PolicyCache: Sendable {
     /// together.
     ///
     /// A single object fails with `invalidArgument` if its key has too many places. It fails with `slowDown` if the
-    /// request has reached its limit of loaded places, and with `unavailable` if rows that it needs cannot be read.
+    /// request has reached its limit of loaded places, and with `unavailable` if rows of a principal cannot be read.
     /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, groups: [Principal], to objects: [(bucket: BucketName, key: ObjectKey)]
@@ -191,7 +191,7 @@ public final class PolicyCache: Sendable {
                 // tasks several turns before it polls its sockets, so each turn must be short.
                 if !places.isEmpty || asked > 0 { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
-                case .complete(let policy): results[index] = .success(policy)
+                case .complete(let policy) where policy.bucketFlaw == nil || isFresh: results[index] = .success(policy)
                 case .missing(let missing):
                     keys.formUnion(missing)
                     rest.append(index)
@@ -202,7 +202,7 @@ public final class PolicyCache: Sendable {
                 case .unreadable(let key) where isFresh: results[index] = .failure(.unreadable(key))
                 case .tooManyGroups where isFresh:
                     throw .unauthenticated(reason: "The caller belongs to too many groups.")
-                case .tooManyPlaces, .unreadable, .tooManyGroups:
+                case .complete, .tooManyPlaces, .unreadable, .tooManyGroups:
                     isDoubtful = true
                     rest.append(index)
                 }
@@ -256,7 +256,7 @@ public final class PolicyCache: Sendable {
         of principal: Principal, groups: [Principal], to bucket: BucketName, around prefix: ExactText
     ) async throws(GatewayError) -> AccessPolicy? {
         var policy = try await access(of: principal, groups: groups, to: bucket, key: nil)
-        guard !policy.isComplete, policy.bucket != nil else { return policy }
+        guard !policy.isComplete, policy.hasBucket else { return policy }
         let load = try await store.source.grants(
             of: policy.crowded.map(\.principal), in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
         try Self.add(load, to: &policy)

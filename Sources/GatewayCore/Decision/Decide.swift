@@ -13,7 +13,8 @@ let schemeMaxTTL = 604_800
 /// identifier.
 ///
 /// If grants match but no grant's conditions hold, the refusal states what fails for the most specific one. If no grant
-/// matches or the bucket does not exist, the refusal gives no reason.
+/// matches or the bucket does not exist, the refusal gives no reason. If the bucket cannot be read, the gateway fails
+/// callers with a grant in the bucket, and refuses others as if it did not exist.
 ///
 /// A listing is refused if a grant denies listing any key that it may show.
 ///
@@ -39,7 +40,9 @@ func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, _ circumstances: Circumstances,
     besides others: Denials
 ) -> Verdict<Permit> {
-    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
+    guard let row = policy.shared.bucket else {
+        return .refuse(policy.refusalWithoutBucket(request.bucket, for: subject))
+    }
     guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
         return .refuse(.outsideTicket)
     }
@@ -192,6 +195,14 @@ extension AccessPolicy {
             isAllowed = grant.expandedPrefix(for: subject) != nil
         }
         return isAllowed
+    }
+
+    /// Returns the refusal of whatever a subject asks for in a bucket that does not exist or cannot be read. Only those
+    /// with a grant in the bucket learn that there is one: all others receive the same error in both cases.
+    func refusalWithoutBucket(_ name: BucketName, for subject: Subject) -> Refusal {
+        guard let bucketFlaw else { return .noSuchBucket }
+        guard subject.ticket.map({ $0.bucket == name }) ?? true else { return .outsideTicket }
+        return allowsAnything(in: name, for: subject) ? .failed(bucketFlaw) : .noGrant
     }
 
     /// Calls a function with every grant that covers the bucket, action and key for a subject.

@@ -44,7 +44,9 @@ struct CookiePermit: Sendable {
 func decideCookies(
     _ request: CookieRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<CookiePermit> {
-    guard let row = policy.shared.bucket else { return .refuse(.noSuchBucket) }
+    guard let row = policy.shared.bucket else {
+        return .refuse(policy.refusalWithoutBucket(request.bucket, for: subject))
+    }
     guard subject.ticket?.covers(request.session) ?? true else { return .refuse(.outsideTicket) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     func built(_ session: SessionRequest) -> SessionBuilder {

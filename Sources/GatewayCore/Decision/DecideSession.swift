@@ -43,7 +43,9 @@ public struct SessionPermit: Sendable {
 func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Verdict<SessionPermit> {
-    guard let bucket = policy.bucket else { return .refuse(.noSuchBucket) }
+    guard let bucket = policy.bucket else {
+        return .refuse(policy.refusalWithoutBucket(request.bucket, for: subject))
+    }
     guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
         request: request, form: .credentials, subject: subject, bucket: bucket,

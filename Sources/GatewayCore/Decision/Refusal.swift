@@ -74,10 +74,13 @@ extension Refusal {
 
 extension GatewayError {
     /// Returns the error for a storage credential that cannot sign. The caller can do nothing: an admin has to renew
-    /// it, or to give this gateway the master key that seals it.
+    /// it, or to give this gateway the master key that seals it or the version that wrote it.
     static func unusableCredential(of bucket: Bucket) -> GatewayError {
         .unavailable(
             retryAfter: 60,
-            cause: "the storage credential of bucket \(bucket.name) is gone, has ended, or no master key here opens it")
+            cause: """
+                a storage credential of bucket \(bucket.name) is gone, has ended or cannot be read, \
+                or no master key here opens it
+                """)
     }
 }

@@ -17,19 +17,22 @@ public struct AccessPolicy: Sendable {
     ///   - principals: The caller first, then the caller's groups, then `*`; without duplicates.
     ///   - literalGrants: Literal grants that were looked up one by one, for principals whose grants are not all in
     ///     memory.
-    ///   - bucket: The bucket; `nil` if it does not exist.
+    ///   - bucket: The bucket; `nil` if it does not exist or cannot be read.
+    ///   - bucketFlaw: What is answered about a bucket that cannot be read; `nil` if it can, or if it does not exist.
     ///   - credential: The credential that signs for the bucket at its store.
     ///   - cdnCredential: The credential that signs links to the bucket's CDN.
     ///   - scopes: All scopes that this policy rests on. The proof at commit needs them.
     public init(
         position: PolicyPosition, principals: [PrincipalPolicy], literalGrants: [Grant] = [], bucket: Bucket?,
-        credential: StorageCredential?, cdnCredential: StorageCredential? = nil, scopes: [PolicyScope]
+        bucketFlaw: GatewayError? = nil, credential: StorageCredential?, cdnCredential: StorageCredential? = nil,
+        scopes: [PolicyScope]
     ) {
         self.position = position
         caller = nil
         shared = SharedPolicy(
-            principals: principals, bucket: bucket.map(BucketRow.init), credential: credential.map(CredentialRow.init),
-            cdnCredential: cdnCredential.map(CredentialRow.init), scopes: scopes)
+            principals: principals, bucket: bucket.map(BucketRow.init), bucketFlaw: bucketFlaw,
+            credential: credential.map(CredentialRow.init), cdnCredential: cdnCredential.map(CredentialRow.init),
+            scopes: scopes)
         placedGrants = literalGrants.map(GrantRow.init)
     }
 
@@ -56,8 +59,15 @@ public struct AccessPolicy: Sendable {
     /// Literal grants that were looked up one by one, for principals whose grants are not all in memory.
     public var literalGrants: [Grant] { placedGrants.map(\.grant) }
 
-    /// The bucket; `nil` if it does not exist.
+    /// The bucket; `nil` if it does not exist or cannot be read.
     public var bucket: Bucket? { shared.bucket?.bucket }
+
+    /// What is answered about a bucket that cannot be read; `nil` if it can, or if it does not exist. Callers without a
+    /// grant in the bucket must not receive it: see ``refusalWithoutBucket(_:for:)``.
+    var bucketFlaw: GatewayError? { shared.bucketFlaw }
+
+    /// Whether there is a bucket, whether or not it can be read.
+    var hasBucket: Bool { shared.bucket != nil || shared.bucketFlaw != nil }
 
     /// The credential that signs for the bucket at its store.
     public var credential: StorageCredential? { shared.credential?.credential }
@@ -72,7 +82,8 @@ public struct AccessPolicy: Sendable {
     func replacing(principals: [PrincipalPolicy], literalGrants: [Grant]) -> AccessPolicy {
         AccessPolicy(
             position: position, principals: principals, literalGrants: literalGrants, bucket: bucket,
-            credential: credential, cdnCredential: shared.cdnCredential?.credential, scopes: scopes)
+            bucketFlaw: bucketFlaw, credential: credential, cdnCredential: shared.cdnCredential?.credential,
+            scopes: scopes)
     }
 
     /// Calls a function with each principal, in the order of ``principals``.

@@ -4,11 +4,13 @@ import Synchronization
 final class SharedPolicy: Sendable {
     /// The groups, then `*`; without duplicates.
     let principals: [PrincipalPolicy]
-    /// The bucket; `nil` if it does not exist.
+    /// The bucket; `nil` if it does not exist or cannot be read.
     let bucket: BucketRow?
-    /// The credential that signs for the bucket at its store.
+    /// What is answered about a bucket that cannot be read; `nil` if it can, or if it does not exist.
+    let bucketFlaw: GatewayError?
+    /// The credential that signs for the bucket at its store; `nil` if it cannot be used.
     let credential: CredentialRow?
-    /// The credential that signs links to the bucket's CDN; `nil` if the bucket names none, or if it does not exist.
+    /// The credential that signs links to the bucket's CDN; `nil` if the bucket names none, or if it cannot be used.
     let cdnCredential: CredentialRow?
     /// The scopes that a change of these rows touches.
     let scopes: [PolicyScope]
@@ -18,11 +20,12 @@ final class SharedPolicy: Sendable {
 
     /// Creates the policy from rows.
     init(
-        principals: [PrincipalPolicy], bucket: BucketRow?, credential: CredentialRow?, cdnCredential: CredentialRow?,
-        scopes: [PolicyScope]
+        principals: [PrincipalPolicy], bucket: BucketRow?, bucketFlaw: GatewayError?, credential: CredentialRow?,
+        cdnCredential: CredentialRow?, scopes: [PolicyScope]
     ) {
         self.principals = principals
         self.bucket = bucket
+        self.bucketFlaw = bucketFlaw
         self.credential = credential
         self.cdnCredential = cdnCredential
         self.scopes = scopes

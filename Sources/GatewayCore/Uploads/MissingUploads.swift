@@ -48,13 +48,17 @@ public struct MissingUploads: Sendable {
     /// protocol for uploads of which only the size is checked.
     ///
     /// The answer decides nothing. Whether the bucket opens the protocol, which it does only where its scheme cannot,
-    /// is proved when a link is recorded.
+    /// is proved when a link is recorded. So it is `false` for a bucket that cannot be read, too.
     /// - Throws: `slowDown`, `unavailable`.
     func checksSizesAlone(
         in bucket: BucketName, by clientProtocol: ClientProtocol
     ) async throws(GatewayError) -> Bool {
-        guard let bucket = try await cache.bucket(named: bucket) else { return false }
-        return bucket.opens(clientProtocol)
+        do throws(GatewayError) {
+            return try await cache.bucket(named: bucket)?.opens(clientProtocol) ?? false
+        } catch {
+            guard error == .unreadable(.bucket(bucket)) else { throw error }
+            return false
+        }
     }
 
     /// Returns why each upload would be refused; `nil` where it is permitted. Nothing is issued, and no store is asked.

@@ -160,6 +160,7 @@ public struct AccessReview: Sendable {
             // The caller has more groups than the limit, so every request is refused.
             return Action.allCases.map { AccessVerdict(action: $0, outcome: .denied, reason: .unauthenticated) }
         }
+        if let flaw = policy.bucketFlaw { throw flaw }
         guard policy.bucket != nil else {
             return Action.allCases.map { AccessVerdict(action: $0, outcome: .denied, reason: .noSuchBucket) }
         }

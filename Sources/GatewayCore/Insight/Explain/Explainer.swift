@@ -107,6 +107,7 @@ public struct Explainer: Sendable {
             }
         }
         let policy = state.policy
+        if let flaw = policy.bucketFlaw { throw flaw }
         guard policy.bucket != nil else {
             return finish(Explanation(.noSuchBucket, error: .accessDenied), state, question)
         }

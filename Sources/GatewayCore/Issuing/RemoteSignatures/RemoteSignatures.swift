@@ -79,11 +79,11 @@ public struct RemoteSignatures: Sendable {
     public func sign(
         _ request: RequestToSign, region: String, in context: RequestContext
     ) async throws(GatewayError) -> RemoteSignature {
-        var found = try await places(of: request)
+        var found = try await places(of: request, for: context.caller)
         if found.count != 1 {
             // The bucket may be newer than what memory holds.
             try await cache.advance()
-            found = try await places(of: request)
+            found = try await places(of: request, for: context.caller)
         }
         guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
         let place = RemoteString.place(of: request, naming: text, in: bucket)
@@ -92,15 +92,34 @@ public struct RemoteSignatures: Sendable {
 
     /// Returns the buckets to which the URL of a request leads, and what it names there.
     private func places(
-        of request: RequestToSign
+        of request: RequestToSign, for caller: Caller
     ) async throws(GatewayError) -> [(bucket: BucketName, key: String)] {
         var places: [(BucketName, String)] = []
         for name in Set(request.bucketNames) {
-            guard let name = try? BucketName(name), let bucket = try await cache.bucket(named: name),
+            guard let name = try? BucketName(name), let bucket = try await bucket(named: name, for: caller),
                 let key = bucket.addresses.lazy.compactMap({ request.key(at: $0) }).first
             else { continue }
             places.append((name, key))
         }
         return places
+    }
+
+    /// Returns a bucket; `nil` if it does not exist, or if it cannot be read and the caller has no grant in it. Such a
+    /// caller must not learn that there is one.
+    ///
+    /// - Throws: `slowDown`; `unavailable`, also if the bucket cannot be read.
+    private func bucket(named name: BucketName, for caller: Caller) async throws(GatewayError) -> Bucket? {
+        do throws(GatewayError) {
+            return try await cache.bucket(named: name)
+        } catch {
+            guard error == .unreadable(.bucket(name)),
+                let policy = try await cache.access(
+                    of: caller.principal, groups: caller.groups, to: name, around: ExactText(""))
+            else { throw error }
+            if policy.bucket != nil { return policy.bucket }
+            let refusal = policy.refusalWithoutBucket(name, for: caller.subject)
+            guard refusal.reason != .failed else { throw refusal.error }
+            return nil
+        }
     }
 }

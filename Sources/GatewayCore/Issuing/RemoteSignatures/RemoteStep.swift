@@ -22,7 +22,7 @@ struct RemoteStep {
     ///   no key, where the caller has a grant in the bucket.
     func checkCoverage(of place: RemoteString.Place) throws(Refusal) {
         let subject = caller.subject
-        guard policy.bucket != nil else { throw .noSuchBucket }
+        guard policy.bucket != nil else { throw policy.refusalWithoutBucket(place.bucket, for: subject) }
         if let flaw = place.flaw {
             let isKnown = subject.ticket == nil && policy.allowsAnything(in: place.bucket, for: subject)
             throw isKnown ? Refusal.unmet(flaw) : Refusal.noGrant

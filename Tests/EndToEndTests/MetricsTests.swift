@@ -116,6 +116,7 @@ import Testing
             #expect(try page["sluice_database_up"] == 1)
             #expect(try page["sluice_ready{check=\"recordings\"}"] == 1 && page["sluice_ready{check=\"clock\"}"] == 1)
             #expect(try page["sluice_ready{check=\"policy\"}"] == 1)
+            #expect(try page["sluice_ready{check=\"masterKeys\"}"] == 1)
             #expect(try page["sluice_schema_version"] == page["sluice_schema_expected_version"])
             #expect(try page["sluice_schema_version"] > 0)
             #expect(try page["sluice_ledger_partitions_ahead"] == 7)

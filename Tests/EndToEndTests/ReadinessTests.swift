@@ -37,6 +37,38 @@ import Testing
         }
     }
 
+    /// Nobody saw it for half a minute, in which another gateway started with another key of the same name.
+    @Test func `a gateway whose master keys no longer fit after an absence says so, and serves`() async throws {
+        try await Deployment.with { site in
+            let user = try await makeUser(at: site)
+            let session = try site.session()
+            let rival = Deployment.rival
+            // Again and again, because a heartbeat that is under way ends the absence before it is seen.
+            try await waitUntil("the gateway is not ready", seconds: 30) {
+                try await session.runScript(
+                    """
+                    UPDATE gateways SET last_seen_at = now() - interval '31 s' WHERE id <> '\(rival)';
+                    SELECT note_gateway(
+                        '\(rival)', '1.0.0', now(), now(), NULL, NULL, '{k1:0123456789abcdef}', 1, '')
+                    """)
+                return try await readiness(at: user.client.port).status == 503
+            }
+            try await expectFlaw(("masterKeys", "master keys do not fit"), "another key", at: user.client.port)
+            #expect(try await user.ask(.download("k", from: "ready")).status == 201)
+            try await session.runScript("DELETE FROM gateways WHERE id = '\(rival)'")
+            try await waitUntil("ready again", seconds: 15) {
+                try await readiness(at: user.client.port).status == 200
+            }
+            let lines = site.gateways[0].log.split(separator: "\n")
+            let told = lines.filter { $0.contains("its master keys no longer fit") }
+            #expect(told.count == 1, "\(told.joined(separator: "\n"))")
+            #expect(told.first?.contains("running gateways have another master key 'k1': \(rival)") == true)
+            #expect(told.first?.contains("All gateways of a database need the same keys.") == true)
+            #expect(lines.contains { $0.contains("the master keys fit again") })
+            await session.close()
+        }
+    }
+
     @Test func `a locked ledger is named, and nothing is issued`() async throws {
         try await Deployment.with { site in
             try await expect(.ledgerLocked, at: site, try await makeUser(at: site))

@@ -2,14 +2,15 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import GatewayPostgres
 
-/// Random histories of gateways that start, stop, take other master keys and write secrets, and of rotations, with an
-/// independent account of the key that each row needs. A gateway lacks the key of no row, unless another gateway sealed
-/// the row after this one last checked its keys.
+/// Random histories of gateways that start, stop, take other master keys, write secrets, and are cut off from the
+/// database and come back, and of rotations, with an independent account of the key that each row needs. A gateway that
+/// is ready lacks the key of no row, unless another gateway sealed the row after this one last checked its keys.
 @Suite struct MasterKeyHistoryTests {
     @Test(.database(.migrated)) func `In every history secrets open with the keys that were checked`() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -52,6 +53,21 @@ extension MasterKeyRing {
     }
 }
 
+/// What a gateway found when it compared its keys after an absence.
+private final class Comparison: Sendable {
+    private let flaws = Mutex<[MasterKeyError]?>(nil)
+
+    func note(_ found: [MasterKeyError]?) { flaws.withLock { $0 = found } }
+
+    /// Returns what was found since the last call; `nil` if nothing was compared.
+    func take() -> [MasterKeyError]? {
+        flaws.withLock { flaws in
+            defer { flaws = nil }
+            return flaws
+        }
+    }
+}
+
 /// The database and the machines of all histories.
 private struct KeySite {
     /// One machine. A gateway on it has the keys, the stores and the policy source of its world.
@@ -66,12 +82,18 @@ private struct KeySite {
                 settings: Heartbeat.sessionSettings + [("role", "sluice_gateway")])
         }
 
-        func heartbeat(of id: UUID) -> Heartbeat {
-            let keys = world.keys
+        /// Makes the heartbeat of a gateway, which compares its keys as `MasterKeyWatch` does.
+        func heartbeat(of id: UUID, noting comparison: Comparison) -> Heartbeat {
+            let (keys, connection) = (world.keys, self.connection)
             return Heartbeat(
                 connection: connection,
                 identity: .init(id: id, version: "1.0.0", startedAt: Date(), masterKeys: { keys.announcement }),
-                logger: .silent, now: { Date() }, position: { nil })
+                logger: .silent, now: { Date() }, position: { nil },
+                keysFit: {
+                    let flaws = try? await keys.flaws(besides: id, over: connection)
+                    comparison.note(flaws)
+                    return flaws?.isEmpty == true
+                })
         }
     }
 
@@ -96,6 +118,7 @@ private struct KeyHistory {
         case lackedAKey, hadAnotherKey, clashed, oneOfTwoRefused
         case wrote, couldNotOpen
         case rotated, leftRows, namesakeRefused, rotationRefused, rotationHeldByReload, rotationHeldByTheDead
+        case wasCutOff, cameBack, cameBackUnfit
     }
 
     private struct Row {
@@ -115,13 +138,25 @@ private struct KeyHistory {
     }
 
     private struct Gateway {
-        let id = UUID()
+        let id: UUID
+        let heartbeat: Heartbeat
+        let comparison: Comparison
         /// The keys in force; empty while it starts.
         var keys: [ModelKey] = []
         /// The keys that it is about to take, if any. It looks, announces them and looks again.
         var next: [ModelKey] = []
         var hasAnnounced = false
         var checkedAt = 0
+        /// Whether it is cut off, for so long that it does not count as running.
+        var isAway = false
+        /// Whether it has been cut off, and has not found since that its keys fit. It is not ready then, so nobody has
+        /// it write.
+        var isUnchecked = false
+
+        init(on machine: KeySite.Machine) {
+            (id, comparison) = (UUID(), Comparison())
+            heartbeat = machine.heartbeat(of: id, noting: comparison)
+        }
 
         var isRunning: Bool { !keys.isEmpty }
         var announcement: Announcement {
@@ -154,7 +189,7 @@ private struct KeyHistory {
 
     mutating func run() async throws {
         try await site.owner.runScript("DELETE FROM gateways; DELETE FROM storage_credentials")
-        for _ in 0..<60 where faults.isEmpty {
+        for _ in 0..<72 where faults.isEmpty {
             let seen = story.count
             try await step(at: Int.random(in: 0..<gateways.count, using: &random))
             if story.count > seen { try await look() }
@@ -165,7 +200,8 @@ private struct KeyHistory {
     private mutating func step(at place: Int) async throws {
         now += 1
         if let gateway = gateways[place], !gateway.next.isEmpty, random.once(in: 3) { return try await advance(place) }
-        switch Int.random(in: 0..<24, using: &random) {
+        if let gateway = gateways[place], gateway.isAway, random.once(in: 4) { return await comeBack(place) }
+        switch Int.random(in: 0..<27, using: &random) {
         case 0..<6:
             let keys = list()
             try await begin(keys, at: place)
@@ -178,6 +214,7 @@ private struct KeyHistory {
         case 14: try await forgetDead()
         case 15: await beat(place)
         case 16, 17: plan()
+        case 18..<21: try await cutOff(place)
         default:
             var keys = list()
             if random.once(in: 3) { keys = [keys[0]] }
@@ -221,8 +258,8 @@ private struct KeyHistory {
 extension KeyHistory {
     /// Starts a gateway, or has the one that runs reload: the same steps as in `Reloading` and `DatabaseConnections`.
     private mutating func begin(_ keys: [ModelKey], at place: Int) async throws {
-        var gateway = gateways[place] ?? Gateway()
-        guard gateway.next.isEmpty else { return }
+        var gateway = gateways[place] ?? Gateway(on: site.machines[place])
+        guard gateway.next.isEmpty, !gateway.isAway else { return }
         guard keys != gateway.keys else { return count(.keptTheSame) }
         let (ring, next) = (site.machines[place].world.keys, try MasterKeyRing.of(keys))
         if gateway.isRunning { ring.announce(next) } else { ring.replace(with: next) }
@@ -241,7 +278,7 @@ extension KeyHistory {
     private mutating func advance(_ place: Int) async throws {
         guard var gateway = gateways[place] else { return }
         guard gateway.hasAnnounced else {
-            try await site.machines[place].heartbeat(of: gateway.id).announce()
+            try await gateway.heartbeat.announce()
             gateway.hasAnnounced = true
             gateways[place] = gateway
             told[gateway.id] = gateway.announcement
@@ -260,11 +297,8 @@ extension KeyHistory {
     private mutating func passes(_ place: Int) async throws -> Bool {
         guard let gateway = gateways[place] else { return false }
         let ring = try MasterKeyRing.of(gateway.next)
-        let flaws = try await MasterKeyCheck(connection: site.gateway, keys: ring).run().flaws
-        let others = try await DatabaseDiagnosis(connection: site.gateway).runningGateways()
-            .filter { $0.id != gateway.id }
-        let found = flaws.isEmpty ? ring.clashes(with: others) : flaws
-        let due = refusals(of: gateway)
+        let found = try await ring.flaws(besides: gateway.id, over: site.gateway)
+        let due = refusals(of: gateway.next, at: gateway.id)
         if found != due { faults.append("\(place) with \(gateway.next) finds \(found), not \(due)") }
         guard !due.isEmpty else { return true }
         count(gateway.isRunning ? .reloadRefused : .startRefused)
@@ -280,13 +314,14 @@ extension KeyHistory {
         return false
     }
 
-    private func refusals(of gateway: Gateway) -> [MasterKeyError] {
+    /// What stands against some keys of a gateway.
+    private func refusals(of keys: [ModelKey], at gateway: UUID) -> [MasterKeyError] {
         let needed = Set(rows.map(\.key)).sorted { $0.number < $1.number }
-        let lacking = needed.filter { !gateway.next.contains($0) }.map { $0.reason(among: gateway.next) }
+        let lacking = needed.filter { !keys.contains($0) }.map { $0.reason(among: keys) }
         guard lacking.isEmpty else { return lacking }
-        return gateway.next.sorted { $0.number < $1.number }.compactMap { key -> MasterKeyError? in
+        return keys.sorted { $0.number < $1.number }.compactMap { key -> MasterKeyError? in
             let holders = told.filter { entry in
-                entry.key != gateway.id && entry.value.keys.contains { $0.number == key.number && $0 != key }
+                entry.key != gateway && entry.value.keys.contains { $0.number == key.number && $0 != key }
             }
             return holders.isEmpty ? nil : .differs(keyID: key.id, gateways: Self.sorted(holders.keys))
         }
@@ -298,7 +333,7 @@ extension KeyHistory {
         guard gateway.isRunning else {
             gateways[place] = nil
             told[gateway.id] = nil
-            return await site.machines[place].heartbeat(of: gateway.id).end()
+            return await gateway.heartbeat.end()
         }
         gateways[place] = gateway
         site.machines[place].world.keys.withdraw()
@@ -306,14 +341,44 @@ extension KeyHistory {
     }
 
     private mutating func beat(_ place: Int) async {
-        guard let gateway = gateways[place], gateway.isRunning else { return }
-        await site.machines[place].heartbeat(of: gateway.id).beat()
+        guard var gateway = gateways[place], gateway.isRunning, !gateway.isAway else { return }
+        await gateway.heartbeat.beat()
         told[gateway.id] = gateway.announcement
+        let found = gateway.comparison.take()
+        let due = gateway.isUnchecked ? refusals(of: gateway.keys, at: gateway.id) : nil
+        if found != due {
+            let (told, expected) = (String(describing: found), String(describing: due))
+            faults.append("\(place) with \(gateway.keys) finds \(told), not \(expected)")
+        }
+        guard let due else { return }
+        gateway.isUnchecked = !due.isEmpty
+        if due.isEmpty { gateway.checkedAt = now }
+        gateways[place] = gateway
+        note("\(place) compares its keys: \(due)")
+    }
+
+    /// Cuts a gateway off for half a minute and more. A reload that is under way fails.
+    private mutating func cutOff(_ place: Int) async throws {
+        guard var gateway = gateways[place], gateway.isRunning, !gateway.isAway else { return }
+        (gateway.next, gateway.hasAnnounced, gateway.isAway) = ([], false, true)
+        gateways[place] = gateway
+        site.machines[place].world.keys.withdraw()
+        try await loseSight(of: gateway.id)
+        count(.wasCutOff)
+        note("\(place) is cut off")
+    }
+
+    private mutating func comeBack(_ place: Int) async {
+        gateways[place]?.isAway = false
+        gateways[place]?.isUnchecked = true
+        note("\(place) is back")
+        await beat(place)
+        count(gateways[place]?.isUnchecked == true ? .cameBackUnfit : .cameBack)
     }
 
     private mutating func stop(_ place: Int) async {
-        guard let gateway = gateways[place], gateway.isRunning else { return }
-        await site.machines[place].heartbeat(of: gateway.id).end()
+        guard let gateway = gateways[place], gateway.isRunning, !gateway.isAway else { return }
+        await gateway.heartbeat.end()
         told[gateway.id] = nil
         gateways[place] = nil
         note("\(place) stops")
@@ -327,11 +392,15 @@ extension KeyHistory {
     /// Lets half a minute pass for the gateways that were killed.
     private mutating func forgetDead() async throws {
         for id in told.keys where !gateways.contains(where: { $0?.id == id }) {
-            try await site.owner.runScript(
-                "UPDATE gateways SET last_seen_at = now() - interval '31 s' WHERE id = '\(id)'")
-            told[id] = nil
+            try await loseSight(of: id)
         }
         note("the dead are forgotten")
+    }
+
+    /// Lets half a minute pass since the last heartbeat of a gateway.
+    private mutating func loseSight(of id: UUID) async throws {
+        try await site.owner.runScript("UPDATE gateways SET last_seen_at = now() - interval '31 s' WHERE id = '\(id)'")
+        told[id] = nil
     }
 
     private static func sorted(_ ids: some Sequence<UUID>) -> [UUID] { ids.sorted { $0.uuidString < $1.uuidString } }
@@ -342,7 +411,7 @@ extension KeyHistory {
 extension KeyHistory {
     /// Adds a credential or gives one another secret, which takes a gateway that opens the row.
     private mutating func write(at place: Int) async throws {
-        guard let gateway = gateways[place], gateway.isRunning else { return }
+        guard let gateway = gateways[place], gateway.isRunning, !gateway.isAway, !gateway.isUnchecked else { return }
         let credentials = site.machines[place].world.stores.credentials
         let secret = "secret \(random.next())"
         if rows.isEmpty || rows.count < 7 && Bool.random(using: &random) {
@@ -420,7 +489,7 @@ extension KeyHistory {
         let keys = rows.sorted { $0.id.uuidString < $1.id.uuidString }.map(\.key.id)
         if ids != keys { faults.append("rows are sealed with \(ids), not \(keys)") }
         for (place, gateway) in gateways.enumerated() {
-            if let gateway, gateway.isRunning { try await read(as: gateway, at: place) }
+            if let gateway, gateway.isRunning, !gateway.isAway { try await read(as: gateway, at: place) }
         }
     }
 
@@ -439,6 +508,7 @@ extension KeyHistory {
             }
             guard !opens else { continue }
             count(.couldNotOpen)
+            if gateway.isUnchecked { continue }
             // The only way to this is that another gateway got its keys first, and wrote.
             let isExpected = row.sealer.map { $0 != gateway.id && row.sealedAt > gateway.checkedAt } ?? false
             if isOrderly || !isExpected || gateway.keys.contains(where: { $0.number == row.key.number }) {

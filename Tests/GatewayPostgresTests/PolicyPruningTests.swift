@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayPostgres
@@ -43,7 +44,7 @@ import Testing
             let heartbeat = Heartbeat(
                 connection: gateway,
                 identity: .init(id: id, version: "1.0.0", startedAt: Date(), masterKeys: { ["k1:01"] }),
-                logger: .silent, now: { Date() }, position: { position })
+                logger: .silent, now: { Date() }, position: { position }, keysFit: { true })
             await heartbeat.beat()
             try await admin.connection.runScript(
                 "UPDATE gateways SET last_seen_at = last_seen_at - interval '\(secondsAgo) s' WHERE id = '\(id)'")
@@ -256,8 +257,58 @@ import Testing
     }
 }
 
+/// Counts how often master keys were compared.
+private final class Comparisons: Sendable {
+    private let state = Mutex((count: 0, fit: true))
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// Decides whether the keys fit from now on.
+    func set(fit: Bool) { state.withLock { $0.fit = fit } }
+
+    func next() -> Bool {
+        state.withLock { state in
+            state.count += 1
+            return state.fit
+        }
+    }
+}
+
 /// Heartbeats, by which gateways register themselves.
 @Suite struct HeartbeatTests {
+    @Test(.database(.migrated))
+    func `a gateway that did not count as running compares its keys until they fit`() async throws {
+        let world = try AdminWorld()
+        let comparisons = Comparisons()
+        let heartbeat = Heartbeat(
+            connection: try PostgresConnection(
+                testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")]),
+            identity: .init(id: UUID(), version: "1.2.3", startedAt: Date(), masterKeys: { ["k1:01"] }),
+            logger: .silent, now: { Date() }, position: { nil }, keysFit: { comparisons.next() })
+        func beat(after change: String? = nil) async throws -> Int {
+            if let change { try await world.connection.runScript(change) }
+            await heartbeat.beat()
+            return comparisons.count
+        }
+        // At its start, it compares them otherwise.
+        #expect(try await beat() == 0)
+        #expect(try await beat(after: "UPDATE gateways SET last_seen_at = now() - interval '20 s'") == 0)
+        let absence = "UPDATE gateways SET last_seen_at = now() - interval '31 s'"
+        #expect(try await beat(after: absence) == 1)
+        #expect(try await beat() == 1)
+        comparisons.set(fit: false)
+        #expect(try await beat(after: absence) == 2)
+        #expect(try await beat() == 3)
+        comparisons.set(fit: true)
+        #expect(try await beat() == 4)
+        #expect(try await beat() == 4)
+        #expect(try await beat(after: "DELETE FROM gateways") == 5)
+        // Whoever announces it first, as a reload does, the next heartbeat compares.
+        try await world.connection.runScript(absence)
+        try await heartbeat.announce()
+        #expect(try await beat() == 6)
+    }
+
     @Test(.database(.migrated)) func aGatewayIsKnownWhileItRuns() async throws {
         let world = try AdminWorld()
         let gateway = try PostgresConnection(
@@ -269,7 +320,8 @@ import Testing
                 connection: gateway,
                 identity: .init(
                     id: id, version: "1.2.3", startedAt: started, masterKeys: { marks + ["k2:02", "k1:01"] }),
-                logger: .silent, now: { Date().addingTimeInterval(ahead) }, position: { position })
+                logger: .silent, now: { Date().addingTimeInterval(ahead) }, position: { position },
+                keysFit: { true })
         }
         let first = UUID.version7(at: started, randomBytes: [UInt8](repeating: 1, count: 10))
         let second = UUID.version7(at: started.addingTimeInterval(1), randomBytes: [UInt8](repeating: 0, count: 10))

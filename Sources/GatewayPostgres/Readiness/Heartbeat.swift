@@ -3,12 +3,17 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 public import ServiceLifecycle
+import Synchronization
 
 /// Announces a gateway in the database every few seconds, and removes its row when it stops.
 ///
 /// Pruning spares the lines of the policy log that a live gateway has yet to read. No proof rests on the heartbeat: if
 /// a gateway's row is missing, or its position was pruned, it starts anew before it records anything.
-public struct Heartbeat: Service {
+///
+/// A gateway that is cut off from PostgreSQL for 30 seconds does not count as running. Nobody asks for its master keys
+/// then: another gateway may start with others, or a rotation may seal with one that it lacks. So when it is back, it
+/// compares its keys, after every heartbeat until they fit.
+public final class Heartbeat: Service {
     /// Which gateway it is.
     public struct Identity: Sendable {
         /// Identifier of this run of the gateway.
@@ -31,14 +36,26 @@ public struct Heartbeat: Service {
         }
     }
 
-    /// Time between two heartbeats. A gateway counts as running for 30 seconds after each.
+    /// What others know of the gateway.
+    private struct Standing {
+        /// When the last heartbeat that is known to have succeeded was sent; `nil` before the first.
+        var lastSent: ContinuousClock.Instant?
+        /// Whether the gateway did not count as running, and has not found since that its keys fit.
+        var isUnchecked = false
+    }
+
+    /// Time between two heartbeats.
     private static let interval = Duration.seconds(5)
+    /// Time for which a gateway counts as running after a heartbeat: that of `is_live_gateway`.
+    private static let life = Duration.seconds(30)
 
     private let connection: PostgresConnection
     private let identity: Identity
     private let position: @Sendable () -> PolicyPosition?
+    private let keysFit: @Sendable () async -> Bool
     private let logger: Logger
     private let now: @Sendable () -> Date
+    private let standing = Mutex(Standing())
 
     /// Identifier of this run of the gateway.
     public var gateway: UUID { identity.id }
@@ -53,20 +70,24 @@ public struct Heartbeat: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway, with ``sessionSettings``. It must not be shared, because long work on
-    ///     it would make the gateway seem dead.
+    ///     it would make the gateway seem dead. The short work of `keysFit` may use it.
     ///   - identity: The gateway to announce.
     ///   - logger: Receives the reasons for failed heartbeats.
     ///   - now: Returns the gateway's current time.
     ///   - position: Returns the position up to which the gateway has read the policy log.
+    ///   - keysFit: Compares the gateway's master keys with the stored secrets and with the keys of the other gateways.
+    ///     Returns whether they are known to fit.
     public init(
         connection: PostgresConnection, identity: Identity, logger: Logger,
-        now: @escaping @Sendable () -> Date, position: @escaping @Sendable () -> PolicyPosition?
+        now: @escaping @Sendable () -> Date, position: @escaping @Sendable () -> PolicyPosition?,
+        keysFit: @escaping @Sendable () async -> Bool
     ) {
         self.connection = connection
         self.identity = identity
         self.logger = logger
         self.now = now
         self.position = position
+        self.keysFit = keysFit
     }
 
     /// Sends a heartbeat at once and then after every interval. Removes the gateway's row on shutdown.
@@ -79,19 +100,34 @@ public struct Heartbeat: Service {
         await end()
     }
 
-    /// Sends one heartbeat.
+    /// Sends one heartbeat, and compares the master keys if the gateway did not count as running before.
     public func beat() async {
         do throws(PostgresError) {
             try await announce()
         } catch {
             logger.report(error, "the gateway is not known to the database", in: connection.outage)
+            return
         }
+        let isUnchecked = standing.withLock { standing in
+            defer { standing.isUnchecked = false }
+            return standing.isUnchecked
+        }
+        guard isUnchecked, await !keysFit() else { return }
+        standing.withLock { $0.isUnchecked = true }
     }
 
     /// Sends one heartbeat, which whoever asks for the running gateways sees from then on.
     public func announce() async throws(PostgresError) {
+        let sent = ContinuousClock.now
         let message = Message(identity: identity, sentAt: now(), position: position())
-        try await connection.perform(Self.note, message, deadline: .now + .seconds(5))
+        let ran = try await connection.execute(Self.note, message, deadline: .now + .seconds(5)).first ?? false
+        standing.withLock { standing in
+            // Where the answer to the first heartbeat after an absence was lost, the second one finds no absence.
+            if let last = standing.lastSent, !ran || ContinuousClock.now - last > Self.life {
+                standing.isUnchecked = true
+            }
+            standing.lastSent = sent
+        }
     }
 
     /// Removes the gateway's row.
@@ -111,7 +147,13 @@ public struct Heartbeat: Service {
         var position: PolicyPosition?
     }
 
-    static let note = Statement<Message, Void>("SELECT note_gateway($1, $2, $3, $4, $5, $6, $7, $8, $9)") {
+    /// Writes the gateway's row. Returns whether the gateway counted as running before.
+    static let note = Statement<Message, Bool>(
+        """
+        SELECT EXISTS (SELECT FROM gateways g WHERE g.id = $1 AND is_live_gateway(g.last_seen_at)),
+            note_gateway($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """
+    ) {
         [
             $0.identity.id, $0.identity.version, $0.identity.startedAt, $0.sentAt, $0.position?.sequence,
             $0.position?.tag, $0.identity.masterKeys(), SchemaState.carried.version, SchemaState.carried.functionSet,

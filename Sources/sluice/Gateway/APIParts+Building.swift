@@ -13,7 +13,7 @@ extension APIParts {
     ) {
         let (connections, now, logger) = (parts.connections, parts.now, parts.logger)
         let (cache, watch, policy) = (parts.cache, parts.watch, parts.policyListener)
-        let (issuing, signer) = (parts.issuing, parts.signer)
+        let (issuing, signer, keyWatch) = (parts.issuing, parts.signer, parts.keyWatch)
         let stores = PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now)
             .all(grantBulk: PostgresGrantBulk(connections: connections.bulk, logger: logger))
         let presignedURLs = PresignedURLs(issuing, signer: signer)
@@ -59,7 +59,7 @@ extension APIParts {
                 client: parts.cloud, signer: signer, maxClockDifference: parts.clock.maxDifference, now: now),
             issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: logger, now: now),
-            readinessChecks: { watch.flaws().checks + [policy.readinessCheck, draining.check] },
+            readinessChecks: { watch.flaws().checks + [policy.readinessCheck, keyWatch.check, draining.check] },
             metricsText: { metrics.text() }, metrics: RequestMetrics(on: metrics), logger: logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
             refusals: parts.refusals,

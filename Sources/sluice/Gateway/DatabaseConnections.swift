@@ -206,11 +206,8 @@ struct DatabaseConnections {
     private static func judge(
         _ masterKeys: MasterKeyRing, besides gateway: UUID, over connection: PostgresConnection
     ) async throws {
-        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run().flaws
+        let flaws = try await masterKeys.flaws(besides: gateway, over: connection)
         guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
-        let others = try await DatabaseDiagnosis(connection: connection).runningGateways().filter { $0.id != gateway }
-        let clashes = masterKeys.clashes(with: others)
-        guard clashes.isEmpty else { throw SettingMistakes(masterKeys: clashes) }
     }
 
     /// Logs in one line what is wrong with the gateway's login, as `sluice doctor` says it.

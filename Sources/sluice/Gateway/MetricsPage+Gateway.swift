@@ -76,6 +76,7 @@ extension MetricsPage {
 
     private func addDatabase(_ parts: SharedParts) {
         let (outage, watch, policy) = (parts.connections.outage, parts.watch, parts.policyListener)
+        let keyWatch = parts.keyWatch
         addGauge("sluice_database_up", "0 during an outage of PostgreSQL, otherwise 1.") { outage.isUnderWay ? 0 : 1 }
         addCounter("sluice_database_outages_total", "Outages of PostgreSQL that began.", outage.begun)
         addCounter(
@@ -99,6 +100,7 @@ extension MetricsPage {
         addGauge("sluice_ready", help, labels: [("check", "clock")]) { watch.flaws().clock == nil ? 1 : 0 }
         addGauge("sluice_ready", help, labels: [("check", "schema")]) { watch.flaws().schema == nil ? 1 : 0 }
         addGauge("sluice_ready", help, labels: [("check", "policy")]) { policy.flaw == nil ? 1 : 0 }
+        addGauge("sluice_ready", help, labels: [("check", "masterKeys")]) { keyWatch.check.flaw == nil ? 1 : 0 }
     }
 
     private func addDatabaseReading(_ figures: DatabaseFigures) {

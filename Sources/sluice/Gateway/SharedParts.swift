@@ -25,6 +25,8 @@ struct SharedParts {
     let policyListener: PolicyListener
     /// Tells the other gateways and the admins that this gateway runs.
     let heartbeat: Heartbeat
+    /// Tells `/readyz` whether the master keys still fit.
+    let keyWatch: MasterKeyWatch
     /// Calls other servers.
     let cloud: OutboundClient
     /// Holds sessions in memory.
@@ -77,12 +79,15 @@ struct SharedParts {
             configuration: connections.configuration, schema: schema, logger: logger,
             servesSome: { [cache] in cache.holdsAnyone }
         ) { [cache] in try await cache.advanceWithAnyone() }
+        let id = UUID.version7(at: now(), randomBytes: try pool.bytes(count: 10))
+        keyWatch = MasterKeyWatch(masterKeys, of: id, over: connections.heartbeat, logger: logger)
         heartbeat = Heartbeat(
             connection: connections.heartbeat,
             identity: .init(
-                id: .version7(at: now(), randomBytes: try pool.bytes(count: 10)), version: ProgramVersion.current,
-                startedAt: now(), masterKeys: { [masterKeys] in masterKeys.announcement }),
-            logger: logger, now: now, position: { [cache] in cache.position })
+                id: id, version: ProgramVersion.current, startedAt: now(),
+                masterKeys: { [masterKeys] in masterKeys.announcement }),
+            logger: logger, now: now, position: { [cache] in cache.position },
+            keysFit: { [keyWatch] in await keyWatch.look() })
         cloud = OutboundClient(policy: settings.outbound)
         sessions = SessionCache(
             opener: SecurityTokenService(client: cloud, logger: logger, now: now, randomBytes: random),

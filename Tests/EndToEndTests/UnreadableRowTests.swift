@@ -1,6 +1,4 @@
-import ContractTesting
 import Foundation
-import HTTPTesting
 import LibPQ
 import TestSupport
 import Testing
@@ -28,8 +26,9 @@ import Testing
             try await session.runScript(Self.loosening)
             let stranger = try await site.makeUser("stranger")
             let nowhere = Asker(user: stranger, bucket: "no-such-bucket", endpoint: Self.endpoint)
-            var refusals: [Outcome] = []
-            for delivery in Delivery.withoutUpload { refusals.append(try await delivery.outcome(for: nowhere)) }
+            var refusals: [Delivery.Outcome] = []
+            let withoutUpload = Delivery.all.filter { !$0.needsUpload }
+            for delivery in withoutUpload { refusals.append(try await delivery.outcome(for: nowhere)) }
             #expect(!refusals.contains(.issued) && !refusals.contains(.unavailable), "\(refusals)")
             var neighbours: [Asker] = []
             for (number, row) in UnreadableRow.all.enumerated() {
@@ -41,7 +40,7 @@ import Testing
                 try await session.runScript("\(row.change(ground)); \(ground.announcement)")
                 try await check(row, at: ground, site, session)
                 let nearby = Asker(user: stranger, bucket: ground.bucket, endpoint: Self.endpoint)
-                for (delivery, refusal) in zip(Delivery.withoutUpload, refusals) {
+                for (delivery, refusal) in zip(withoutUpload, refusals) {
                     let found = try await delivery.outcome(for: nearby)
                     #expect(found == refusal, "\(row.name): \(delivery) for a stranger")
                 }
@@ -89,13 +88,13 @@ import Testing
         if Delivery.all.allSatisfy({ row.reach.concerns($0) }) { #expect(recorded == 1, "\(row.name)") }
 
         for delivery in [Delivery.way(.oneByOne), .way(.byCookies)] {
-            let expected: Outcome =
+            let expected: Delivery.Outcome =
                 row.reach.isOfBucket && row.reach.concerns(delivery) ? .unavailable : .issued
             let found = try await delivery.outcome(for: ground.neighbour)
             #expect(found == expected, "\(row.name): \(delivery) for a neighbour")
         }
         let elsewhere = Asker(user: asker.user, bucket: "open", endpoint: Self.endpoint)
-        let expected: Outcome = row.reach.isOfCaller ? .unavailable : .issued
+        let expected: Delivery.Outcome = row.reach.isOfCaller ? .unavailable : .issued
         let found = try await Delivery.way(.oneByOne).outcome(for: elsewhere)
         #expect(found == expected, "\(row.name): in another bucket")
         if row.reach == .key, let other = ground.otherKey {
@@ -137,14 +136,6 @@ import Testing
     }
 }
 
-/// What an answer says.
-private enum Outcome: Equatable {
-    case issued
-    /// 503; if the answer is for the whole request, for a minute.
-    case unavailable
-    case refused(Int)
-}
-
 /// Who is concerned by a row.
 private enum Reach {
     /// Whoever has a grant in the bucket and asks for something in it.
@@ -173,94 +164,6 @@ private enum Reach {
     }
 }
 
-/// The ways to ask, with those of other protocols.
-private enum Delivery: Equatable {
-    case way(Way)
-    case start, complete, container, credentialsURI, lfs
-    case companionForm, companionStart, companionPart, companionComplete, companionSession
-
-    /// Each of them. The first is recorded before a store is asked, and the last leave the upload no more parts.
-    static let all: [Delivery] = Way.allCases.map(Delivery.way) + others
-    private static let others: [Delivery] = [
-        .container, .credentialsURI, .lfs, .companionForm, .companionPart, .companionSession, .start, .companionStart,
-        .complete, .companionComplete,
-    ]
-
-    /// The ways that a caller without an upload can ask in.
-    static let withoutUpload = all.filter {
-        ![.way(.byPart), .complete, .companionPart, .companionComplete].contains($0)
-    }
-
-    /// Whether a store has to answer before the gateway does.
-    var needsStore: Bool {
-        switch self {
-        case .way(.bySession), .start, .complete, .container, .credentialsURI: true
-        case .companionStart, .companionComplete, .companionSession: true
-        default: false
-        }
-    }
-
-    private func request(for asker: Asker) throws -> RawRequest {
-        let (bucket, client) = (asker.bucket, asker.user.client)
-        let uploads = "/v1/multipart-uploads"
-        let upload = asker.upload?.id ?? ""
-        let part = "/companion/s3/multipart/\(upload)"
-        let place = [(name: "Sluice-Bucket", value: bucket), (name: "Sluice-Prefix", value: "own/")]
-        switch self {
-        case .way(let way): return try way.request(for: ["own/k"], by: asker)
-        case .start:
-            return try client.request(
-                "POST", uploads, ["bucket": "\(bucket)", "key": "own/k", "contentType": "text/plain"])
-        case .complete:
-            return try client.request(
-                "POST", "\(uploads)/\(upload):complete", ["parts": [["partNumber": 1, "etag": "e1"]]])
-        case .container: return try client.request("GET", "/v1/sts/aws/\(bucket)/own/?actions=GetObject")
-        case .credentialsURI:
-            return try client.request("GET", "/v1/sts/oss?bucket=\(bucket)&prefix=own%2F&actions=GetObject")
-        case .lfs:
-            let object: JSON = ["oid": .string(String(repeating: "ab", count: 32)), "size": 10]
-            var request = try client.request(
-                "POST", "/lfs/\(bucket)/own/objects/batch", ["operation": "download", "objects": [object]])
-            request.headers = request.headers.map {
-                $0.name == "Content-Type" ? (name: $0.name, value: "application/vnd.git-lfs+json") : $0
-            }
-            return request
-        case .companionForm:
-            return try client.request(
-                "GET", "/companion/s3/params?filename=a.txt&type=text%2Fplain", headers: place)
-        case .companionStart:
-            let file: JSON = ["filename": "a.txt", "type": "text/plain"]
-            return try client.request("POST", "/companion/s3/multipart", file, headers: place)
-        case .companionPart: return try client.request("GET", "\(part)/1?key=own%2Fupload", headers: place)
-        case .companionComplete:
-            let parts: JSON = ["parts": [["PartNumber": 1, "ETag": "e1"]]]
-            return try client.request("POST", "\(part)/complete?key=own%2Fupload", parts, headers: place)
-        case .companionSession: return try client.request("GET", "/companion/s3/sts", headers: place)
-        }
-    }
-
-    /// Asks, and reads what the answer says.
-    func outcome(for asker: Asker) async throws -> Outcome {
-        let request = try request(for: asker)
-        let raw = try await request.answer(fromPort: asker.user.client.port)
-        Deployment.keepSecrets(of: raw, from: asker.user.client.port)
-        expectContractKept(request.exchange(raw))
-        let answer = Answer(raw)
-        guard answer.status < 400 else {
-            return answer.status == 503 && answer["Retry-After"] == "60" ? .unavailable : .refused(answer.status)
-        }
-        let status: Int? =
-            switch self {
-            case .way(.inBatches), .way(.byPart): answer.json["results"].items.first?["status"].integer
-            case .lfs: answer.json["objects"].items.first?["error"]["code"].integer
-            case .credentialsURI: answer.json["StatusCode"].integer
-            default: nil
-            }
-        guard let status, status >= 400 else { return .issued }
-        return status == 503 ? .unavailable : .refused(status)
-    }
-}
-
 /// A bucket with its credentials, a caller with all kinds of rows, and a neighbour, all of one case alone.
 private struct Ground: Sendable {
     let credential: String
@@ -283,33 +186,7 @@ private struct Ground: Sendable {
 
     init(_ name: String, byToken: Bool, at site: Deployment, _ session: PostgresConnection) async throws {
         let endpoint = UnreadableRowTests.endpoint
-        let secret = "secret-\(UUID().uuidString)"
-        site.keepSecret(secret)
-        let role: JSON = [
-            "roleARN": "arn:aws:iam::123456789012:role/uploader", "service": "aws", "endpoint": "\(endpoint)",
-            "region": "eu-west-1",
-        ]
-        let signer = try await site.create(
-            "storage-credentials",
-            [
-                "name": "of \(name)", "accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "\(secret)",
-                "sessionRole": role,
-            ])
-        let keyPair: JSON = ["id": "K2JCJMDEHXQW5F", "privateKey": "\(TestKey.pem)"]
-        let signerOfCDN = try await site.create(
-            "storage-credentials", ["name": "of the CDN of \(name)", "keyPair": keyPair])
-        let signing: JSON = ["scheme": "cloudfront", "credentialID": signerOfCDN["id"]]
-        let protocols: JSON = ["aws-remote-signing", "aws-container-credentials", "git-lfs", "uppy-companion"]
-        try await site.create(
-            "buckets",
-            [
-                "name": "\(name)", "endpoint": "\(endpoint)", "region": "eu-west-1", "addressing": "path",
-                "credentialID": signer["id"], "allowsRedirects": true, "protocols": protocols,
-                "publicEndpoints": ["cdn": ["url": "https://cdn.example", "signing": signing]],
-            ])
-        credential = try #require(signer["id"].text)
-        cdnCredential = try #require(signerOfCDN["id"].text)
-
+        (credential, cdnCredential) = try await site.makeOpenBucket(name, endpoint: endpoint)
         let near = try await site.makeUser("near-\(name)")
         let user: User
         if byToken {
@@ -323,24 +200,14 @@ private struct Ground: Sendable {
             keyPrefix = try #require(prefixes.first)
         }
         let principal = user.principal
-        for caller in [principal, near.principal] {
-            try await site.create("grants", Deployment.askingGrant(caller, in: name))
-        }
+        for caller in [principal, near.principal] { try await site.allowEverything(to: caller, in: name) }
         try await site.grant(["GetObject"], to: principal, in: "open", prefix: "own/")
         grant = try await site.grant(["GetObject"], to: principal, in: "open", prefix: "elsewhere/")
         grantOfGroup = try await site.grant(["GetObject"], to: "group:\(name)", in: "open", prefix: "elsewhere/")
         quota = try await site.quota(1_000_000, for: principal)
 
-        let upload = UUID().uuidString.lowercased()
-        try await session.runScript(
-            """
-            INSERT INTO multipart_uploads
-                (id, principal, bucket, object_key, content_type, state, store_upload_id, expires_at, check_at)
-            VALUES ('\(upload)', '\(principal)', '\(name)', 'own/upload', 'text/plain', 'open', 'u1',
-                now() + interval '1 hour', now() + interval '1 hour')
-            """)
         var asking = Asker(user: user, bucket: name, endpoint: endpoint)
-        asking.upload = (upload, "own/upload")
+        asking.upload = try await session.addUpload(of: principal, in: name)
         asker = asking
         neighbour = Asker(user: near, bucket: name, endpoint: endpoint)
         announcement = """

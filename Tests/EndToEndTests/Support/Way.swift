@@ -107,6 +107,8 @@ struct Asker: Sendable {
     var region = "eu-west-1"
     /// The user's multipart upload; `nil` where no store runs.
     var upload: (id: String, key: String)?
+    /// A ticket of the user's for the prefix `own/`; `nil` where none was made.
+    var ticket: String?
 }
 
 /// The place where clients ask: a bucket at the store that issues sessions, where it runs, or at no store.

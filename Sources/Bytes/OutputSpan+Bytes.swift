@@ -63,13 +63,31 @@ extension OutputSpan where Element == UInt8 {
         }
         precondition(digits <= freeCapacity, "There is no room for so many digits")
         unsafe withUnsafeMutableBufferPointer { buffer, count in
-            for index in (count..<(count + digits)).reversed() {
-                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-                unsafe buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-                rest = quotient
-            }
+            guard let base = buffer.baseAddress else { return }
             count += digits
+            var place = unsafe base + count
+            while digits >= 2 {
+                let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+                unsafe place -= 2
+                unsafe UnsafeMutableRawPointer(place).storeBytes(of: Self.digits(of: pair), as: UInt16.self)
+                rest = quotient
+                digits -= 2
+            }
+            if digits == 1 { unsafe place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest) }
         }
+    }
+
+    /// Appends a number from 0 to 99 as two digits in decimal. The output needs room for them.
+    public mutating func append(twoDigits value: Int) {
+        precondition(0...99 ~= value, "The number has more digits")
+        append(inMemory: Self.digits(of: UInt64(truncatingIfNeeded: value)))
+    }
+
+    /// The two digits of a number below 100, as they lie in memory.
+    @inline(__always)
+    private static func digits(of value: UInt64) -> UInt16 {
+        let (tens, ones) = value.quotientAndRemainder(dividingBy: 10)
+        return UInt16(truncatingIfNeeded: tens << 8 | ones | 0x3030).bigEndian
     }
 
     /// Maximum length of a number in decimal, including its sign.

@@ -35,6 +35,44 @@ extension Span where Element == UInt8 {
         return false
     }
 
+    /// The index of the first byte that a quoted text cannot have as it is: a control character below U+0020, one of two
+    /// given ASCII characters and, if asked for, a byte beyond ASCII. It is `count` if there is none. It checks eight
+    /// bytes at a time.
+    ///
+    /// - Parameter start: The index of the first byte to look at.
+    public func firstIndex(
+        ofControlsAnd first: UInt8, _ second: UInt8, orBeyondASCII countsBeyondASCII: Bool = false, from start: Int = 0
+    ) -> Int {
+        // A byte becomes zero where it is the one that is looked for, and only a zero borrows from the bit above. A byte
+        // that borrowed may be taken for another one; it comes after one that is found.
+        @inline(__always) func marks(_ eight: UInt64) -> UInt64 {
+            func equal(_ byte: UInt8) -> UInt64 {
+                let difference = eight ^ (Self.each &* UInt64(byte))
+                return (difference &- Self.each) & ~difference
+            }
+            let controls = (eight &- Self.each &* 0x20) & ~eight
+            return (controls | equal(first) | equal(second) | (countsBeyondASCII ? eight : 0)) & Self.top
+        }
+        var place = start
+        while place + 8 <= count {
+            let found = marks(UInt64(littleEndian: eight(at: place)))
+            if found != 0 { return place + found.trailingZeroBitCount / 8 }
+            place += 8
+        }
+        guard place < count else { return count }
+        if start + 8 <= count {
+            // The last eight bytes, of which some were looked at before.
+            let found = marks(UInt64(littleEndian: eight(at: count - 8)))
+            return found == 0 ? count : count - 8 + found.trailingZeroBitCount / 8
+        }
+        while place < count {
+            let byte = self[place]
+            if byte < 0x20 || byte == first || byte == second || countsBeyondASCII && byte >= 0x80 { break }
+            place += 1
+        }
+        return place
+    }
+
     private static var each: UInt64 { 0x0101_0101_0101_0101 }
     private static var top: UInt64 { 0x8080_8080_8080_8080 }
 

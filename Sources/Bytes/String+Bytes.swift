@@ -32,10 +32,9 @@ extension String {
     }
 
     /// Whether the text contains neither control characters below U+0020 nor two given ASCII characters.
-    @inlinable
     public func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
         let isFree = unsafe utf8.withContiguousStorageIfAvailable { bytes in
-            unsafe bytes.isFree(ofControlsAnd: first, second)
+            unsafe bytes.span.firstIndex(ofControlsAnd: first, second) == bytes.count
         }
         return isFree ?? !utf8.contains { $0 < 0x20 || $0 == first || $0 == second }
     }
@@ -63,15 +62,5 @@ extension UnsafeBufferPointer<UInt8> {
         guard let left = baseAddress, let right = other.baseAddress else { return count < other.count }
         let order = unsafe memcmp(left, right, Swift.min(count, other.count))
         return order == 0 ? count < other.count : order < 0
-    }
-
-    @usableFromInline
-    func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
-        var flaws: UInt8 = 0
-        for index in indices {
-            let byte = unsafe self[index]
-            flaws |= (byte < 0x20 ? 1 : 0) | (byte == first ? 1 : 0) | (byte == second ? 1 : 0)
-        }
-        return flaws == 0
     }
 }

@@ -5,8 +5,9 @@ public struct JSONMembers: Sendable {
     /// Number of members, including those already taken.
     public let count: Int
     private let node: JSONNode
-    /// Place of the first member if the object is part of a text.
-    private let first: Int
+    /// The first member that has not been taken, and its place if the object is part of a text. Most are taken in the
+    /// order sent.
+    private var first: (index: Int, place: Int)
     /// The members already taken: one bit for each of the first 64, and a set for the rest.
     private var taken: UInt64 = 0
     private var takenBeyond: Set<Int> = []
@@ -18,10 +19,10 @@ public struct JSONMembers: Sendable {
         switch node {
         case .text(let text, let place) where text.kind(at: place) == .object:
             count = text.memberCount(at: place)
-            first = place + 1
+            first = (0, place + 1)
         case .tree(.object(let members)):
             count = members.count
-            first = 0
+            first = (0, 0)
         default:
             return nil
         }
@@ -43,22 +44,28 @@ public struct JSONMembers: Sendable {
     /// Takes a member; `nil` if it is absent, null or already taken.
     public mutating func take(_ name: String) -> JSONNode? {
         guard takenCount < count else { return nil }
-        let found: JSONNode? =
-            switch node {
-            case .text(let text, _): takePlace(of: name, in: text).map { .text(text, $0) }
-            case .tree(.object(let members)): takeMember(name, of: members).map { .tree($0) }
-            case .tree: nil
-            }
-        return found.flatMap { $0.isNull ? nil : $0 }
+        switch node {
+        case .text(let text, _):
+            guard let place = takePlace(of: name, in: text), text.kind(at: place) != .null else { return nil }
+            return .text(text, place)
+        case .tree(.object(let members)):
+            guard let value = takeMember(name, of: members), value != .null else { return nil }
+            return .tree(value)
+        case .tree: return nil
+        }
     }
 
     private mutating func takePlace(of name: String, in text: JSONText) -> Int? {
-        var place = first
-        for index in 0..<count {
+        var (index, place) = first
+        while index < count {
             if !isTaken(index), text.isName(name, at: place) {
                 setTaken(index)
+                while first.index < count, isTaken(first.index) {
+                    first = (first.index + 1, text.next(after: first.place + 1))
+                }
                 return place + 1
             }
+            index += 1
             place = text.next(after: place + 1)
         }
         return nil

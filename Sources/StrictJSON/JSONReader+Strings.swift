@@ -1,8 +1,12 @@
+import Bytes
+
 extension JSONReader {
     /// Reads a string or a member name, and adds its place.
     mutating func string() throws(JSONError) {
         let start = position + 1
-        let end = endOfPlain(from: start)
+        // The first byte that is not an unescaped ASCII character.
+        let end = bytes.span.firstIndex(
+            ofControlsAnd: UInt8(ascii: "\""), UInt8(ascii: "\\"), orBeyondASCII: true, from: start)
         if end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
             position = end + 1
             return found(.plainString, from: start, to: end)
@@ -10,18 +14,6 @@ extension JSONReader {
         position = start
         _ = try unescaped()
         found(.string, from: start, to: position - 1)
-    }
-
-    /// Returns the offset of the first byte that is not an unescaped ASCII character.
-    private func endOfPlain(from start: Int) -> Int {
-        let bytes = bytes.span
-        var index = start
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
-            index += 1
-        }
-        return index
     }
 
     /// Reads the rest of a string after its opening quote.

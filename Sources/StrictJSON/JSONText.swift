@@ -49,19 +49,19 @@ public final class JSONText: Sendable {
     func text(at place: Int) -> String {
         let found = places[place]
         if found.kind == .string { return JSONReader.text(in: bytes, from: Int(found.start)) }
-        return String(decoding: bytes[Int(found.start)..<Int(found.end)], as: UTF8.self)
+        // Numbers and plain strings are ASCII.
+        let ascii = bytes.span.extracting(Int(found.start)..<Int(found.end))
+        return String(copying: unsafe UTF8Span(unchecked: ascii, isKnownASCII: true))
     }
 
     /// Returns whether the name at a place consists of the same bytes as `name`.
+    @inline(__always)
     func isName(_ name: String, at place: Int) -> Bool {
         let found = places[place]
         guard found.kind == .plainString else { return text(at: place).isSameBytes(as: name) }
+        // Most names differ in length.
         guard Int(found.end - found.start) == name.utf8.count else { return false }
-        return Self.isSame(name, Int(found.start)..<Int(found.end), of: bytes)
-    }
-
-    private static func isSame(_ name: String, _ range: Range<Int>, of bytes: [UInt8]) -> Bool {
-        name.isSameBytes(as: bytes.span.extracting(range))
+        return name.isSameBytes(as: bytes.span.extracting(Int(found.start)..<Int(found.end)))
     }
 
     /// Decodes the value at a place, with everything inside it.

@@ -23,8 +23,12 @@ extension JSONWriter {
 
     /// Writes a string member with any name.
     public mutating func member(named name: String, _ text: String) {
-        self.name(name)
-        string(text)
+        let (name, text) = (QuotedText(name, escaping), QuotedText(text, escaping))
+        append(room: name.room + text.room + 1) { output in
+            name.append(to: &output)
+            output.append(UInt8(ascii: ":"))
+            text.append(to: &output)
+        }
     }
 
     /// Writes a string member that needs no escaping. A URL, for example, contains neither quotes nor backslashes.

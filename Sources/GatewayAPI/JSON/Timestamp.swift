@@ -21,20 +21,21 @@ enum Timestamp {
         let (day, time) = divide(milliseconds, by: 86_400_000)
         let date = CivilDate(dayNumber: day)
         let (second, fraction) = time.quotientAndRemainder(dividingBy: 1000)
-        append(max(0, date.year), 4, to: &output)
+        append(year: max(0, date.year), to: &output)
         output.append(UInt8(ascii: "-"))
-        append(date.month, 2, to: &output)
+        output.append(twoDigits: date.month)
         output.append(UInt8(ascii: "-"))
-        append(date.day, 2, to: &output)
+        output.append(twoDigits: date.day)
         output.append(UInt8(ascii: "T"))
-        append(second / 3600, 2, to: &output)
+        output.append(twoDigits: second / 3600)
         output.append(UInt8(ascii: ":"))
-        append(second / 60 % 60, 2, to: &output)
+        output.append(twoDigits: second / 60 % 60)
         output.append(UInt8(ascii: ":"))
-        append(second % 60, 2, to: &output)
+        output.append(twoDigits: second % 60)
         if fraction != 0 {
             output.append(UInt8(ascii: "."))
-            append(fraction, 3, to: &output)
+            output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: fraction / 100))
+            output.append(twoDigits: fraction % 100)
         }
         output.append(UInt8(ascii: "Z"))
     }
@@ -74,14 +75,14 @@ enum Timestamp {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Appends a number, padded with zeros on the left.
-    private static func append(_ value: Int, _ width: Int, to output: inout OutputSpan<UInt8>) {
-        var bound = 10
-        for _ in 1..<width {
-            if value < bound { output.append(UInt8(ascii: "0")) }
-            bound *= 10
+    /// Appends a year, in at least four digits.
+    private static func append(year: Int, to output: inout OutputSpan<UInt8>) {
+        if year < 10_000 {
+            output.append(twoDigits: year / 100)
+            output.append(twoDigits: year % 100)
+        } else {
+            output.append(decimal: Int64(year))
         }
-        output.append(decimal: Int64(value))
     }
 
     private static func divide(_ value: Int, by divisor: Int) -> (Int, Int) {

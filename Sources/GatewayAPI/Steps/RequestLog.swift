@@ -8,7 +8,9 @@ public protocol RequestLog: Sendable {
 
 /// The line of a request that was answered, or whose client had gone. It contains templates and ids, and nothing else
 /// that a client sent.
-public struct AnsweredRequest: Sendable {
+///
+/// A class for the reason that ``Caller`` gives.
+public final class AnsweredRequest: Sendable {
     /// The request's id.
     public let id: String
     /// Its method, or `other`, since clients may send any token.

@@ -168,6 +168,7 @@ public final class PolicyCache: Sendable {
         store.held.withLock { $0.policy(of: principal, groups: groups, to: bucket) }
     }
 
+    /// Returns the policies for questions about one caller.
     private func policies(
         for questions: [HeldPolicy.Question]
     ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
@@ -182,7 +183,13 @@ public final class PolicyCache: Sendable {
             var places: Set<GrantPlace> = []
             var rest: [Int] = []
             var isDoubtful = false
+            // The last policy that does not depend on the key.
+            var latest: (bucket: BucketName?, policy: AccessPolicy)?
             for (order, index) in pending.enumerated() {
+                if let latest, latest.bucket == questions[index].bucket {
+                    results[index] = .success(latest.policy)
+                    continue
+                }
                 guard places.count < Self.placesAtOnce else {
                     rest += pending[order...]
                     break
@@ -191,7 +198,9 @@ public final class PolicyCache: Sendable {
                 // tasks several turns before it polls its sockets, so each turn must be short.
                 if !places.isEmpty || asked > 0 { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
-                case .complete(let policy) where policy.bucketFlaw == nil || isFresh: results[index] = .success(policy)
+                case .complete(let policy) where policy.bucketFlaw == nil || isFresh:
+                    results[index] = .success(policy)
+                    if policy.isComplete { latest = (questions[index].bucket, policy) }
                 case .missing(let missing):
                     keys.formUnion(missing)
                     rest.append(index)

@@ -6,8 +6,8 @@ extension IssuedURL {
     /// Writes the members of the answer.
     func write(to json: inout JSONWriter) {
         json.member("id", id)
-        json.member("method", method.rawValue)
-        json.member("bucket", bucket.rawValue)
+        json.member("method", verbatim: method.rawValue)
+        json.member("bucket", verbatim: bucket.rawValue)
         if listing == nil {
             json.member("key", key.rawValue)
         } else {
@@ -20,6 +20,6 @@ extension IssuedURL {
         }
         json.member("expiresAt", expiresAt)
         json.member("expiresIn", expiresIn)
-        json.member("enforcedBy", enforcedBy.rawValue)
+        json.member("enforcedBy", verbatim: enforcedBy.rawValue)
     }
 }

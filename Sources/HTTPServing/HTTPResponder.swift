@@ -1,9 +1,9 @@
-/// Answers the requests of an HTTP server: one asynchronous function from request to response, and two that the server
-/// calls on the way.
+/// Answers the requests of an HTTP server: one asynchronous function from request to response, and others that the
+/// server calls on the way.
 ///
 /// It needs no socket, so tests can run every route without one.
 ///
-/// A server may call all three functions inside a callback of its library, on a thread that serves many connections.
+/// A server may call all these functions inside a callback of its library, on a thread that serves many connections.
 /// Slow code there delays all these connections, so each requirement states what it may do.
 public protocol HTTPResponder: AnyObject, Sendable {
     /// Inspects the head of a request. The server calls this once per request, before it reads any byte of the body.
@@ -26,6 +26,10 @@ public protocol HTTPResponder: AnyObject, Sendable {
     /// ``begin(_:)`` apply, except that it may count and log if that does not wait. It must not call the server.
     func response(to failure: ServerFailure) -> ServerResponse
 
+    /// Returns the response to a request whose head the server refuses, but whose target it has read. Without an
+    /// implementation, it is ``response(to:)``, whose rules apply.
+    func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse
+
     /// Returns the response to a request that the server refuses after ``begin(_:)``, or whose answer it gives up.
     /// Without an implementation, it is ``response(to:)``, whose rules apply.
     func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse
@@ -33,8 +37,27 @@ public protocol HTTPResponder: AnyObject, Sendable {
 
 extension HTTPResponder {
     /// Returns ``response(to:)``.
+    public func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
+        response(to: failure)
+    }
+
+    /// Returns ``response(to:)``.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         response(to: failure)
+    }
+}
+
+/// What the server could read of a head that it refuses.
+public struct RefusedHead: Sendable, Equatable {
+    /// The request target as sent, including the query.
+    public var target: String
+    /// The value of `Origin`; `nil` if the part that the server has read does not have that field.
+    public var origin: String?
+
+    /// Describes a head.
+    public init(target: String, origin: String? = nil) {
+        self.target = target
+        self.origin = origin
     }
 }
 

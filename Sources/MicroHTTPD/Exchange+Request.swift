@@ -263,8 +263,19 @@ extension Exchange {
         answerUnread(refusal(failure))
     }
 
-    private func refusal(_ failure: ServerFailure) -> ServerResponse {
-        state.withLock { refusal(failure, of: &$0.request) }
+    /// Returns the server's own answer: to the request, or to what is known of it while its head is read.
+    func refusal(_ failure: ServerFailure) -> ServerResponse {
+        if let head = refusedHead { return core.responder.response(to: failure, of: head) }
+        return state.withLock { refusal(failure, of: &$0.request) }
+    }
+
+    /// What is known of a request whose head was not accepted; `nil` if not even its target is.
+    private var refusedHead: RefusedHead? {
+        guard let text = target.text, state.withLock({ $0.request == nil }) else { return nil }
+        guard let origin = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Origin") else {
+            return RefusedHead(target: text)
+        }
+        return RefusedHead(target: text, origin: unsafe String(cString: origin))
     }
 
     /// Returns the server's own answer, and notes that the request is counted. The caller holds the lock.

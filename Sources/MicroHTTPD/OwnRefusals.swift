@@ -27,7 +27,7 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
                 .badRequest("The request is malformed.")
             }
         }
-    let response = client.core.responder.response(to: failure)
+    let response = exchange?.refusal(failure) ?? client.core.responder.response(to: failure)
     // If the head is complete and new, libmicrohttpd continues as if nothing had happened, and would send the head of
     // the answer twice.
     if isHeadNew, unsafe sluice_head_size(connection) > 0 { client.answerAtOnce(response) }

@@ -16,6 +16,9 @@ struct WebExampleTests {
         func response(to failure: ServerFailure) -> ServerResponse {
             ServerResponse(head: ResponseHead(status: .accepted))
         }
+        func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
+            ServerResponse(head: ResponseHead(status: .created))
+        }
     }
 
     private let example = WebExample(before: Gateway(), store: "http://127.0.0.1:9000")
@@ -65,5 +68,6 @@ struct WebExampleTests {
         ] as [(HTTPRequest.Method, String)])
     func `the gateway answers everything else`(_ method: HTTPRequest.Method, _ target: String) async {
         #expect(await send(method, target).head.status == .accepted)
+        #expect(example.response(to: .uriTooLong, of: RefusedHead(target: target)).head.status == .created)
     }
 }

@@ -155,6 +155,36 @@ struct EdgeTests {
         #expect(refusal(busy, gateway, .options, "/nosuch", preflight).status == 503)
     }
 
+    @Test func `a page of an allowed origin reads why the server refused its head`() {
+        let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
+        let failures: [ServerFailure] = [.headerFieldsTooLarge(maxBytes: 9), .uriTooLong, .badRequest("Malformed.")]
+        func refusal(_ failure: ServerFailure, _ target: String, _ origin: String?) -> TestAnswer {
+            TestAnswer(gateway.responder.response(to: failure, of: RefusedHead(target: target, origin: origin)))
+        }
+        let query = "?a=" + String(repeating: "b", count: 9_000)
+        for failure in failures {
+            for target in ["/v1/access", "/v1/access" + query, "/v1/issuances/a:confirm"] {
+                let answer = refusal(failure, target, "https://app.example")
+                #expect(answer.status == failure.status.code && answer.string("code") != nil)
+                #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example", "\(target.prefix(30))")
+                #expect(answer.headers[.accessControlExposeHeaders]?.contains("X-Request-Id") == true)
+                #expect(answer.headers[.vary] == "Origin" && answer.headers[.requestID] != nil)
+            }
+            for origin in ["https://evil.example", nil] {
+                let other = refusal(failure, "/v1/access", origin)
+                #expect(other.headers[.accessControlAllowOrigin] == nil && other.headers[.vary] == "Origin")
+            }
+            for target in ["/admin/v1/grants", "/nosuch", "/v1/access?a=%zz", "*"] {
+                let other = refusal(failure, target, "https://app.example")
+                #expect(other.status == failure.status.code, "\(target)")
+                #expect(other.headers[.accessControlAllowOrigin] == nil && other.headers[.vary] == nil, "\(target)")
+            }
+        }
+        let open = TestGateway(APISettings(allowedOrigins: ["*"]))
+        let answer = TestAnswer(open.responder.response(to: .uriTooLong, of: RefusedHead(target: "/v1/access")))
+        #expect(answer.status == 414 && answer.headers[.accessControlAllowOrigin] == "*")
+    }
+
     @Test func `a request that the server itself refuses has the id and the client that a trusted proxy tells`() throws
     {
         let network = try #require(IPNetwork("10.0.0.0/8"))

@@ -160,6 +160,42 @@ import Testing
         }
     }
 
+    private static let fields = "HTTP/1.1\r\nHost: a\r\nOrigin: https://b\r\n"
+    /// Each request, the status of its refusal, and what the service learns of its head.
+    private static let readInPart: [(request: String, status: Int, known: String?)] = [
+        // The guard refuses these.
+        ("GET /\(longer(than: 100)) \(fields)\r\n", 414, "/aaaaaaaaaaaaaaaaaaa from https://b"),
+        ("GET /b \(fields)X: \(longer(than: 4_000))\r\n\r\n", 431, "/b from https://b"),
+        ("GET /b \(fields)Host: c\r\n\r\n", 400, "/b from https://b"),
+        ("GET /b HTTP/1.1\r\nHost: a\r\nHost: c\r\n\r\n", 400, "/b from nowhere"),
+        ("GET b \(fields)\r\n", 400, nil),
+        // libmicrohttpd refuses these by itself. It has a field only once it has read the next line.
+        ("GET /b \(fields)nonsense\r\n\r\n", 400, "/b from https://b"),
+        ("POST /b \(fields)Content-Length: 0x5\r\n\r\n", 400, "/b from https://b"),
+        ("GET /b \(fields)X: c\r\nY: \(longer(than: 16_384))", 431, "/b from https://b"),
+        ("GET /\(longer(than: 16_384))", 414, nil),
+    ]
+
+    private static func longer(than length: Int) -> String { String(repeating: "a", count: length + 1) }
+
+    @Test(arguments: readInPart)
+    func `the service learns what could be read of a head that is refused`(
+        request: String, status: Int, known: String?
+    ) async throws {
+        try await TestServer.with(Self.responder) {
+            $0.maxTargetBytes = 100
+            $0.maxHeadBytes = 4_096
+        } body: { server in
+            let client = try server.client()
+            try await client.send(request)
+            var rest: [UInt8] = []
+            let response = try await client.response(rest: &rest)
+            #expect(response.status == status)
+            #expect(response.fields["x-head"] == known)
+            #expect(response.text.hasPrefix("refused: "))
+        }
+    }
+
     @Test func `a malformed length is answered on its own connection, also where others are amid their heads`()
         async throws
     {

@@ -31,6 +31,15 @@ final class TestResponder: HTTPResponder {
         return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
     }
 
+    /// Names, besides, what is known of the head.
+    func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
+        var response = response(to: failure)
+        if let name = HTTPField.Name("X-Head") {
+            response.head.headerFields[name] = "\(head.target.prefix(20)) from \(head.origin ?? "nowhere")"
+        }
+        return response
+    }
+
     /// Names, besides, the client and the target in the context, and says whether the request was counted before.
     func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         var response = response(to: failure)

@@ -47,6 +47,11 @@ public final class WebExample: HTTPResponder {
     public func response(to failure: ServerFailure) -> ServerResponse { gateway.response(to: failure) }
 
     /// Answers as the gateway does.
+    public func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
+        gateway.response(to: failure, of: head)
+    }
+
+    /// Answers as the gateway does.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {
         gateway.response(to: failure, of: request)
     }

@@ -138,6 +138,17 @@ public final class APIResponder: HTTPResponder {
         observe.response(to: failure, requestID: makeID())
     }
 
+    /// Answers a request whose head the server refuses. A page of an allowed origin may read why, if the target leads to
+    /// a path that it may use.
+    public func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
+        var response = response(to: failure)
+        var headers = HeaderFields()
+        headers[.origin] = head.origin
+        // The method would matter to the answer to a preflight request only.
+        crossOrigin.allow(&response, to: .get, headers, router.match(.get, head.target))
+        return response
+    }
+
     /// Answers a request that the server refuses or gives up, in the form of its route, and counts it among the route's
     /// requests.
     public func response(to failure: ServerFailure, of request: RefusedRequest) -> ServerResponse {

@@ -261,17 +261,16 @@ import Synchronization
 
     /// Ends the request, however it went. libmicrohttpd calls it once.
     func complete() {
-        let (task, reader, writer, abandoned) = state.withLock { state in
+        let (task, reader, writer) = state.withLock { state in
             state.isComplete = true
             endTurns(&state)
             state.pause = nil
             state.isSuspended = false
+            // A reader that learns of the end learns who made it.
+            noteAbandoned(&state)
             defer { state.task = nil }
-            return (
-                state.task, state.incoming?.fail(.disconnected), state.outgoing?.close(), takeAbandoned(&state)
-            )
+            return (state.task, state.incoming?.fail(.disconnected), state.outgoing?.close())
         }
-        abandoned?.abandon()
         reader?.resume(throwing: RequestBodyError.disconnected)
         writer?.resume()
         task?.cancel()
@@ -279,11 +278,11 @@ import Synchronization
         core.openExchanges.subtract(1, ordering: .relaxed)
     }
 
-    /// Returns the request if its client has gone while the task made its answer. The caller holds the lock.
-    private func takeAbandoned(_ state: inout State) -> ServerRequest? {
+    /// Notes with the request that its client has gone, if the task still makes its answer. The caller holds the lock.
+    private func noteAbandoned(_ state: inout State) {
         let asked = state.asked.take()
-        guard !state.isGivenUp, !core.isStopping.load(ordering: .sequentiallyConsistent) else { return nil }
-        return asked
+        guard !state.isGivenUp, !core.isStopping.load(ordering: .sequentiallyConsistent) else { return }
+        asked?.abandon()
     }
 
     /// Gives up what the connection waits for.

@@ -267,6 +267,28 @@ import Testing
         #expect(try kept(told, in: gateway).note.reason == .failed)
     }
 
+    @Test func `a client that leaves amid its body is not refused`() async throws {
+        let gateway = TestGateway()
+        func send(isAbandoned: Bool, _ error: RequestBodyError) async -> TestAnswer {
+            let fields: HeaderFields = [.authorization: "Bearer user-token", .contentType: "application/json"]
+            let request = ServerRequest(
+                head: RequestHead(method: .post, target: Self.path, headerFields: fields),
+                body: .stream(RequestBodyStream { throw error }))
+            if isAbandoned { request.abandon() }
+            return await TestAnswer(collecting: gateway.responder.respond(to: request))
+        }
+        #expect(await send(isAbandoned: true, .disconnected).status == 400)
+        let line = try #require(gateway.requestLog.requests.withLock { $0.last })
+        #expect(line.status == nil && line.code == nil && line.refusals.isEmpty)
+        #expect(counted("gone", in: gateway) && !counted("4xx", in: gateway))
+        let text = String(decoding: gateway.metrics.text(), as: UTF8.self)
+        #expect(text.contains("\nsluice_refused_total{code=\"MalformedRequest\"} 0\n"))
+        // What the gateway had refused before stays refused.
+        #expect(await send(isAbandoned: true, .tooLarge).status == 413 && counted("4xx", in: gateway))
+        // The server is stopping, so it was not the client that left.
+        #expect(await send(isAbandoned: false, .disconnected).status == 400 && counted("gone", in: gateway))
+    }
+
     /// Otherwise, whoever guesses credentials would only have to hang up.
     @Test func `a refusal is kept and counted whether or not the client waits for it`() async throws {
         let gateway = TestGateway()

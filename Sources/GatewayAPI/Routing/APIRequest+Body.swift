@@ -45,10 +45,13 @@ extension HeaderFields {
 }
 
 extension ServerFailure {
+    /// The failure for a body that its sender did not finish.
+    static let earlyEnd = ServerFailure.badRequest("The body ended early.")
+
     /// The failure for a body that ended early.
     init(_ error: RequestBodyError, maxBytes: Int64) {
         switch error {
-        case .disconnected: self = .badRequest("The body ended early.")
+        case .disconnected: self = .earlyEnd
         case .timedOut: self = .requestTimeout
         case .tooLarge: self = .contentTooLarge(maxBytes: maxBytes)
         case .noMemory: self = .unavailable(retryAfter: 1, lacking: .memory)

@@ -28,8 +28,12 @@ final class RequestNotes: RefusalNotes {
         /// Number of all refusals.
         var refusalCount = 0
 
-        /// Whether the request ended with 503, as one that is cancelled does, and the server gave no answer of its own.
-        var isGivenUp: Bool { statusInstead == nil && problem?.status == 503 }
+        /// Whether the body ended before its declared end.
+        var hasEarlyEnd = false
+
+        /// Whether the request ended with 503, as one that is cancelled does, or for want of the rest of its body, and
+        /// the server gave no answer of its own.
+        var isGivenUp: Bool { statusInstead == nil && (hasEarlyEnd || problem?.status == 503) }
     }
 
     /// The route to which method and target lead.
@@ -64,6 +68,10 @@ final class RequestNotes: RefusalNotes {
 
     func note(cause: Cause) {
         facts.withLock { $0.cause = cause }
+    }
+
+    func noteEarlyEnd() {
+        facts.withLock { $0.hasEarlyEnd = true }
     }
 
     func note(gap: ProofGap) {

@@ -33,6 +33,7 @@ struct RenderProblems: Sendable {
         if let error = error as? APIError { return Problem(error) }
         if let failure = error as? ServerFailure {
             if let cause = failure.cause { request.notes.note(cause: cause) }
+            if failure == .earlyEnd { request.notes.noteEarlyEnd() }
             return Problem(failure)
         }
         // The server or the client gave up the request; hardly anybody reads this answer.

@@ -213,7 +213,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "AdminCommandsTests",
-            dependencies: ["AdminCommands", "ContractModel", "GatewayTransport", "LibCurl", "Terminal"],
+            dependencies: ["AdminCommands", "ContractModel", "GatewayTransport", "LibCurl", "StrictJSON", "Terminal"],
             swiftSettings: strict),
         .testTarget(
             name: "ObjectClientTests",

@@ -8,6 +8,11 @@ extension ContractValue {
         self.init(try JSONReader.read(bytes))
     }
 
+    /// Takes the value of a JSON document.
+    public init(_ text: JSONText) {
+        self.init(text.root.value)
+    }
+
     private init(_ value: JSONValue) {
         switch value {
         case .null: self = .null

@@ -105,3 +105,38 @@ public final class JSONText: Sendable {
         return names
     }
 }
+
+extension JSONText {
+    /// Returns the line, from 1, on which a value begins; `nil` if the text has no such value.
+    ///
+    /// - Parameter field: The names and indices that lead to it, such as `conditions.maxBytes` or `items[2].key`.
+    public func line(of field: String) -> Int? {
+        guard let place = find(Substring(field).utf8, below: 0) else { return nil }
+        return 1 + bytes[..<Int(places[place].start)].count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// Returns the place of a value below that at another place. Names may contain dots and brackets themselves.
+    private func find(_ path: Substring.UTF8View, below place: Int) -> Int? {
+        guard let first = path.first else { return place }
+        switch kind(at: place) {
+        case .array:
+            guard first == UInt8(ascii: "["), let end = path.firstIndex(of: UInt8(ascii: "]")),
+                let index = Int(String(decoding: path[..<end].dropFirst(), as: UTF8.self))
+            else { return nil }
+            let found = items(at: place)
+            guard found.indices.contains(index) else { return nil }
+            return find(path[end...].dropFirst(), below: found[index])
+        case .object:
+            let names = first == UInt8(ascii: ".") ? path.dropFirst() : path
+            for name in memberNames(at: place) {
+                let known = text(at: name).utf8
+                guard names.starts(with: known) else { continue }
+                let rest = names.dropFirst(known.count)
+                guard [nil, UInt8(ascii: "."), UInt8(ascii: "[")].contains(rest.first) else { continue }
+                if let found = find(rest, below: name + 1) { return found }
+            }
+            return nil
+        default: return nil
+        }
+    }
+}

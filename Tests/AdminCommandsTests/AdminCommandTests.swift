@@ -1,4 +1,5 @@
 import ContractModel
+import StrictJSON
 import Terminal
 import Testing
 
@@ -146,6 +147,27 @@ import Testing
         let codes =
             [400: 2, 401: 3, 403: 3, 404: 4, 409: 5, 412: 5, 428: 5, 422: 2, 429: 6, 500: 6, 503: 6] as [Int: Int32]
         for (status, code) in codes { #expect(AdminFailure.refused(status: status, problem: .null).exitCode == code) }
+    }
+
+    @Test func `a refusal of a member names the line of the file from which it comes, or the option that sets it`()
+        throws
+    {
+        let text = try JSONText(
+            reading: Array("{\"limit\": 1,\n\"conditions\": {\n\"sourceCIDRs\": [\"10.0.0.0/8\",\n\"x\"]}}".utf8))
+        let file = AdminJSONFile(name: "body.json", text: text)
+        func told(_ field: String, _ arguments: [String] = []) throws -> String {
+            let invocation = try read("grants update", ["some-id", "--file", "body.json"] + arguments)
+            let problem = ContractValue.object([.init("code", .string("C")), .init("field", .string(field))])
+            return AdminFailure.refused(status: 400, problem: problem)
+                .located { invocation.setsMember($0) ? nil : file.place(of: $0) }
+                .naming([AdminNames.option(field)]).message(on: nil)
+        }
+        #expect(try told("limit") == "error: C (400): \n  field: limit\n  file: body.json, line 1")
+        let third = "conditions.sourceCIDRs[1]"
+        #expect(try told(third) == "error: C (400): \n  field: \(third)\n  file: body.json, line 4")
+        #expect(try !told(third, ["--conditions.sourceCIDRs", "x"]).contains("file:"))
+        #expect(try told("conditions.maxTTL") == "error: C (400): \n  option: --conditions.max-ttl")
+        #expect(AdminJSONFile(name: "-", text: text).place(of: "limit") == "standard input, line 1")
     }
 
     @Test func `a refusal that is not a gateway's has a code, and tells where its URL comes from`() throws {

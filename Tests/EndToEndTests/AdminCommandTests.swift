@@ -272,6 +272,17 @@ import Testing
         }
     }
 
+    @Test func `what is wrong in a file is told with its member and its line`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "quota-\(UUID().uuidString).json")
+        let quota = "{\"principal\": \"user:filed\", \"metric\": \"urls\",\n \"period\": \"day\", \"limit\": 1e9}\n"
+        try Data(quota.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await admin(["quotas", "create", "--file", file.path()])
+        #expect(run.status == 2 && run.output == "")
+        #expect(run.errors.contains("InvalidArgument (400): The value must be a 64-bit integer"), "\(run.errors)")
+        #expect(run.errors.contains("\n  field: limit\n  file: \(file.path()), line 2\n"), "\(run.errors)")
+    }
+
     @Test func `help of the whole and of each part needs neither key nor gateway`() async throws {
         for arguments in [["--help"], ["grants", "--help"], ["grants", "create", "--help"], ["help", "grants"]] {
             let run = try await admin(arguments, key: "none-needed", at: 1)

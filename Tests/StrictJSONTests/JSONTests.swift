@@ -24,6 +24,30 @@ struct JSONTests {
                 ]))
     }
 
+    @Test("tells on which line a value begins")
+    func lines() throws {
+        let text = try JSONText(
+            reading: Array(
+                """
+                {"a": 1,
+                 "b": {"c.d": 2, "c": {"d": 3,
+                  "e": "é"}},
+                 "f": [{"g": 1e9},
+
+                  {"g": [0, 4]}],
+                 "h":
+                  null}
+                """.utf8))
+        let lines = [
+            "": 1, "a": 1, "b": 2, "b.c.d": 2, "b.c": 2, "b.c.e": 3, "f": 4, "f[0].g": 4, "f[1]": 6, "f[1].g[1]": 6,
+            "h": 8,
+        ]
+        for (field, line) in lines { #expect(text.line(of: field) == line, "\(field)") }
+        for field in ["body", "a.b", "b.", "b.x", "f[2]", "f[-1]", "f[", "f[x]", "f.g", "h.i", "b.c.d.e", "ab"] {
+            #expect(text.line(of: field) == nil, "\(field)")
+        }
+    }
+
     @Test(
         "refuses what two parsers could read differently, or at great cost",
         arguments: [

@@ -47,7 +47,17 @@ struct AdminCall {
             try list(to: output)
             return 0
         }
-        let sent = try value()
+        let file = try jsonFile()
+        do throws(AdminFailure) {
+            return try act(file, writingTo: output)
+        } catch {
+            throw error.located { invocation.setsMember($0) ? nil : file?.place(of: $0) }
+        }
+    }
+
+    /// Sends a body, or nothing, and shows the answer.
+    private func act(_ file: AdminJSONFile?, writingTo output: AdminOutputFile) throws(AdminFailure) -> Int32 {
+        let sent = try value(file)
         let rehearsal = try rehearse(sent)
         if asks(sent), rehearsal?.count != 0 { try confirm(question(rehearsal)) }
         let body = try body(sent)
@@ -164,15 +174,22 @@ struct AdminCall {
         return invocation.headers + [("If-Match", tag)]
     }
 
+    /// Whether the command sends a JSON body.
+    private var sendsJSON: Bool { command.fileTypes.isEmpty && command.json != nil }
+
+    /// Reads the file with the JSON body; `nil` if there is none.
+    private func jsonFile() throws(AdminFailure) -> AdminJSONFile? {
+        guard sendsJSON, let name = invocation.file else { return nil }
+        return try AdminFiles.json(name)
+    }
+
     /// Returns the JSON body; `nil` if the command sends none.
-    private func value() throws(AdminFailure) -> ContractValue? {
-        guard command.fileTypes.isEmpty, command.json != nil else { return nil }
-        var value = invocation.body
-        if let name = invocation.file {
-            value = invocation.changed(try AdminFiles.json(name))
-            let missing = AdminRequirements(of: command, model).missing(in: value)
-            guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
-        }
+    private func value(_ file: AdminJSONFile?) throws(AdminFailure) -> ContractValue? {
+        guard sendsJSON else { return nil }
+        guard let file else { return invocation.body }
+        let value = invocation.changed(file.value)
+        let missing = AdminRequirements(of: command, model).missing(in: value)
+        guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
         return value
     }
 

@@ -28,11 +28,11 @@ enum AdminFiles {
     }
 
     /// Reads a file that is one JSON value, perhaps with the byte order mark that some editors write.
-    static func json(_ name: String) throws(AdminFailure) -> ContractValue {
+    static func json(_ name: String) throws(AdminFailure) -> AdminJSONFile {
         var content = try content(name)
         if content.starts(with: byteOrderMark) { content.removeFirst(byteOrderMark.count) }
         do throws(JSONError) {
-            return try ContractValue(json: content)
+            return AdminJSONFile(name: name, text: try JSONText(reading: content))
         } catch {
             throw .file("'\(name)' is not valid JSON. \(error).")
         }
@@ -70,5 +70,20 @@ enum AdminFiles {
             throw .usage(
                 "'\(name)' ends neither with '.csv' nor with '.ndjson'. Name the format with '\(option)'.")
         }
+    }
+}
+
+/// A file that is one JSON value.
+struct AdminJSONFile {
+    let name: String
+    let text: JSONText
+
+    var value: ContractValue { ContractValue(text) }
+
+    /// Where in the file the value of a member is; `nil` if the file does not have that member.
+    ///
+    /// - Parameter field: The member as the gateway names it, such as `conditions.maxBytes`.
+    func place(of field: String) -> String? {
+        text.line(of: field).map { "\(name == "-" ? "standard input" : name), line \($0)" }
     }
 }

@@ -82,6 +82,16 @@ struct AdminInvocation: Sendable {
         changes.reduce(body) { $0.setting($1.names, to: $1.value) }
     }
 
+    /// Whether an option sets a member of the body, or one that contains it.
+    ///
+    /// - Parameter field: The member as the gateway names it, such as `conditions.sourceCIDRs[0]`.
+    func setsMember(_ field: String) -> Bool {
+        changes.contains { change in
+            let name = change.names.joined(separator: ".")
+            return field == name || field.hasPrefix(name + ".") || field.hasPrefix(name + "[")
+        }
+    }
+
     private func wrongPath() -> [String] {
         let wanted = command.path.map { "<\(AdminNames.option($0.name))>" }
         let excess = path.dropFirst(wanted.count).map { "Unexpected argument '\($0)'." }

@@ -9,14 +9,22 @@ enum AdminFailure: Error, Sendable {
     case misuse([String], seeing: [String]?)
     /// A file cannot be read or written.
     case file(String)
-    /// The gateway refused the request with this problem; `option` sets the member that the problem is about.
-    case refused(status: Int, problem: ContractValue, advice: String? = nil, option: String? = nil)
+    /// The gateway refused the request with this problem; `origin` set the member that the problem is about.
+    case refused(status: Int, problem: ContractValue, advice: String? = nil, origin: Origin? = nil)
     /// The answer is missing or incomplete.
     case unreachable(String, advice: String? = nil)
     /// The user answered a question with no.
     case declined
     /// A signal ended the command.
     case interrupted
+
+    /// Where a member of the request comes from.
+    enum Origin: Sendable, Equatable {
+        /// An option, without dashes in front.
+        case option(String)
+        /// A file, with the line.
+        case file(String)
+    }
 
     /// A command line with one mistake.
     static func usage(_ text: String) -> AdminFailure { .misuse([text], seeing: nil) }
@@ -77,17 +85,18 @@ enum AdminFailure: Error, Sendable {
         case .declined: return ["Nothing was changed."]
         case .interrupted: return ["Interrupted. The answer is not complete."]
         case .unreachable(let text, let advice): return [text] + (advice.map { ["  " + $0] } ?? [])
-        case .refused(let status, let problem, let advice, let option):
+        case .refused(let status, let problem, let advice, let origin):
             let code = problem["code"]?.text ?? RemoteGateway.unknownAnswerCode
             var lines = ["\(code) (\(status)): \(problem["detail"]?.text ?? problem["title"]?.text ?? "")"]
             var known: Set<String> = ["type", "title", "status", "detail", "code", "requestID"]
-            if let option {
+            if case .option(let name) = origin {
                 known.insert("field")
-                lines.append("  option: --\(option)")
+                lines.append("  option: --\(name)")
             }
             for member in problem.members where !known.contains(member.name) {
                 lines.append("  \(member.name): \(member.value.cell)")
             }
+            if case .file(let place) = origin { lines.append("  file: \(place)") }
             if let id = problem["requestID"]?.text { lines.append("  request id: \(id)") }
             if let advice { lines.append("  " + advice) }
             return lines
@@ -98,12 +107,22 @@ enum AdminFailure: Error, Sendable {
     ///
     /// - Parameter options: The names of the command's options, without dashes in front.
     func naming(_ options: Set<String>) -> AdminFailure {
-        guard case .refused(let status, let problem, let advice, _) = self, let field = problem["field"]?.text else {
-            return self
-        }
+        guard case .refused(let status, let problem, let advice, let origin) = self, origin == nil,
+            let field = problem["field"]?.text
+        else { return self }
         let option = AdminNames.option(field)
         guard options.contains(option) else { return self }
-        return .refused(status: status, problem: problem, advice: advice, option: option)
+        return .refused(status: status, problem: problem, advice: advice, origin: .option(option))
+    }
+
+    /// The failure with the place in a file from which the member comes that the problem is about.
+    ///
+    /// - Parameter find: Returns the place of a member; `nil` if it does not come from the file.
+    func located(_ find: (_ field: String) -> String?) -> AdminFailure {
+        guard case .refused(let status, let problem, let advice, _) = self, let field = problem["field"]?.text,
+            let place = find(field)
+        else { return self }
+        return .refused(status: status, problem: problem, advice: advice, origin: .file(place))
     }
 
     /// The failure as a JSON document: the gateway's problem, or one of the same shape.

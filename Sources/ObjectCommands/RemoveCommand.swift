@@ -14,9 +14,10 @@ struct RemoveCommand: AsyncParsableCommand {
             newest version becomes hidden. The command asks first if a person is at a
             terminal, unless '--yes' says not to. With '--recursive', an address ends with
             '/', and all objects below it are listed and then deleted, which takes grants
-            for ListObjects and DeleteObject. If an object is refused, the others are still
-            deleted, and the status is that of the first refusal. Overload ends the
-            command.
+            for ListObjects and DeleteObject. Markers of folders, which some programs make
+            and whose keys end with '/', are refused: no grant can be for them. If an
+            object is refused, the others are still deleted, and the status is that of the
+            first refusal. Overload ends the command.
 
             \(GatewayOptions.environmentHelp)
 

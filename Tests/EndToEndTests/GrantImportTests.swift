@@ -89,6 +89,48 @@ import Testing
         }
     }
 
+    /// The same grants in both forms, none of which has an identifier.
+    private static let unnamed = [
+        (
+            "application/x-ndjson",
+            #"""
+            {"principal":"user:é","bucket":"bulk","prefix":"a,\"b\"/","actions":["PutObject","GetObject"],\#
+            "conditions":{"contentTypes":["Text/Plain","image/*"],"maxBytes":5,"sourceCIDRs":["10.0.0.1"]},\#
+            "notAfter":"2100-01-01T00:00:00.123456Z","note":"one\ntwo, \"q\""}
+            {"principal":"*","bucket":"bulk","template":"u/${sub}/","actions":["GetObject"],"effect":"deny"}
+            {"principal":"user:é","bucket":"bulk","prefix":"a,\"b\"/","actions":["ListObjects"]}
+            """#
+        ),
+        (
+            "text/csv",
+            """
+            principal,bucket,kind,prefix,actions,effect,contentTypes,maxBytes,sourceCIDRs,notAfter,note
+            user:é,bulk,prefix,"a,""b""/",GetObject PutObject,allow,image/* text/plain,5,10.0.0.1/32,\
+            2100-01-01T00:00:00.123Z,"one
+            two, ""q""\"
+            *,bulk,template,u/${sub}/,GetObject,deny,,,,,
+            user:é,bulk,prefix,"a,""b""/",ListObjects,allow,,,,,
+            """
+        ),
+    ]
+
+    @Test func `a file without identifiers that is sent again makes no second grant`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("bulk")
+            var outcome = "created"
+            for (type, text) in Self.unnamed + Self.unnamed {
+                var request = head(site, length: text.utf8.count, query: "")
+                request.headers.removeAll { $0.name == "Content-Type" }
+                request.headers.append(("Content-Type", type))
+                request.body = Array(text.utf8)
+                let answer = Answer(try await request.answer(fromPort: site.admin.port))
+                #expect(answer.status == 200 && answer.json[outcome] == .number(3), "\(type): \(answer.text)")
+                #expect(try await site.number("SELECT count(*) FROM grants WHERE removed_at IS NULL") == 3)
+                outcome = "unchanged"
+            }
+        }
+    }
+
     private func waitForEnd(at site: Deployment) async throws {
         try await waitUntil("the sessions of the gateway are gone") {
             try await site.number(

@@ -209,7 +209,8 @@ let package = Package(
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
         // The built program, run by its command line, and what the documents say of its parts.
         .testTarget(
-            name: "CommandTests", dependencies: ["GatewayCore", "LibPQ", "sluice", logging, serviceLifecycle],
+            name: "CommandTests",
+            dependencies: ["GatewayCore", "LibPQ", "LineLogging", "sluice", logging, serviceLifecycle],
             swiftSettings: strict),
         .testTarget(
             name: "AdminCommandsTests",

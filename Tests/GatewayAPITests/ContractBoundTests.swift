@@ -120,10 +120,10 @@ import Testing
         guard isMeant(field) else { return "what is beyond it is refused as '\(field)'" }
         guard let value = bound.at else { return nil }
         let right = Self.setting(bound.path[...], of: example, to: value)
-        guard contract.schemas.flaws(of: right, against: schema).isEmpty, let field = try await refused(right) else {
+        guard contract.schemas.flaws(of: right, against: schema).isEmpty, let other = try await refused(right) else {
             return nil
         }
-        return isMeant(field) ? "what is at it is refused" : nil
+        return isMeant(other) ? "what is at it is refused" : nil
     }
 
     /// The bounds that a schema states for an example and what is in it.

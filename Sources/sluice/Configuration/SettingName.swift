@@ -106,7 +106,7 @@ enum SettingName: String, CaseIterable {
         case .httpDrainDelay:
             "Seconds for which a gateway that stops says so in /readyz, before it closes its listeners. Default 0."
         case .httpDrainDeadline: "Seconds that running requests have to finish when the gateway stops. Default 20."
-        case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: forever."
+        case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: for ever."
         case .ledgerDaysAhead: "Days for which partitions of the ledger are created in advance. Default 7."
         case .refusalsKeepDays: "Days that single refusals are kept, at most a million of them. Default 30."
         case .multipartMaxAge:

@@ -138,7 +138,7 @@ public final class APIResponder: HTTPResponder {
         observe.response(to: failure, requestID: makeID())
     }
 
-    /// Answers a request whose head the server refuses. A page of an allowed origin may read why, if the target leads to
+    /// Answers a request whose head the server refuses. A page of an allowed origin may read why if the target leads to
     /// a path that it may use.
     public func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
         var response = response(to: failure)

@@ -50,6 +50,7 @@ public final class JSONText: Sendable {
         let found = places[place]
         if found.kind == .string { return JSONReader.text(in: bytes, from: Int(found.start)) }
         // Numbers and plain strings are ASCII.
+        let bytes = bytes
         let ascii = bytes.span.extracting(Int(found.start)..<Int(found.end))
         return String(copying: unsafe UTF8Span(unchecked: ascii, isKnownASCII: true))
     }
@@ -61,6 +62,7 @@ public final class JSONText: Sendable {
         guard found.kind == .plainString else { return text(at: place).isSameBytes(as: name) }
         // Most names differ in length.
         guard Int(found.end - found.start) == name.utf8.count else { return false }
+        let bytes = bytes
         return name.isSameBytes(as: bytes.span.extracting(Int(found.start)..<Int(found.end)))
     }
 

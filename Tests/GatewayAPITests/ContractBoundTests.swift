@@ -47,7 +47,7 @@ import Testing
         // An answer for each item.
         "/v1/presigned-urls/batch items[0]",
         // An upload must be there.
-        "/v1/multipart-uploads/{id}/parts parts[0]", "/v1/multipart-uploads/{id}/parts expiresIn",
+        "/v1/multipart-uploads/{id}/parts",
         // They require or exclude other members.
         "/v1/presigned-urls process", "/v1/post-policies keyExtension", "/v1/multipart-uploads key minLength",
         "/admin/v1/buckets publicEndpoints", "/admin/v1/buckets encryption", "/admin/v1/buckets callback",
@@ -55,9 +55,9 @@ import Testing
         "/admin/v1/storage-credentials keyPair", "/admin/v1/storage-credentials serviceAccount",
         "/admin/v1/storage-credentials sessionRole", "/admin/v1/issuers keys.secret", "/admin/v1/explain list",
         "/admin/v1/explain response", "/admin/v1/simulate add[0].conditions.maxBytes",
-        // Their items differ.
+        // Their items differ, or one of them is required.
         "/v1/post-policies contentTypes maxItems", "/v1/multipart-uploads/{id}:complete parts maxItems",
-        "/admin/v1/issuers console.scopes maxItems",
+        "/admin/v1/issuers console.scopes",
         // Their texts have forms of their own.
         "/v1/signatures/",
         // Ten thousand take long.

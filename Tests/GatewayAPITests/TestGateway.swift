@@ -117,7 +117,9 @@ struct TestGateway {
     /// Everything that was logged, as one text.
     var logLines: String {
         (logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }
-            + requestLog.requests.withLock { $0 }.map { "\($0)" }).joined(separator: "\n")
+            + requestLog.requests.withLock { $0 }.map { line in
+                Mirror(reflecting: line).children.map { "\($0.value)" }.joined(separator: " ")
+            }).joined(separator: "\n")
     }
 
     /// Sends a request. Checks the answer against the contract.

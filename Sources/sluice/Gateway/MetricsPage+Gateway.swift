@@ -1,4 +1,5 @@
 import Figures
+import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres

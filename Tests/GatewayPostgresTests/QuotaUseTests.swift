@@ -120,10 +120,41 @@ import Testing
         let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'reservations'"
         try await connection.runScript("BEGIN")
         let before = try await connection.number(reads)
-        try await connection.runScript("SELECT reset_quota_usage('\(quota.id)', NULL)")
+        try await connection.runScript("SELECT reset_quota_usage('\(quota.id)', NULL, NULL)")
         #expect(try await connection.number(reads) - before < 100)
         try await connection.runScript("COMMIT")
         #expect(try await connection.number("SELECT count(*) FROM reservations") == 3000)
+    }
+
+    /// There may be a million of them. Neither recordings nor admins who revoke something wait for their deletion.
+    @Test(.database(.migrated)) func `a reset deletes reservations before it locks policy and counters`() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        for user in ["user:alice", "user:bob"] { try await reserve(3, of: quota, by: user, in: world) }
+        try await world.connection.runScript(
+            """
+            CREATE TABLE reset_steps (held text);
+            CREATE FUNCTION note_reset_step() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+            BEGIN
+                INSERT INTO reset_steps
+                SELECT format(
+                    'counters %s, advisory locks %s, time %s',
+                    (SELECT count(*) FROM quota_usage u WHERE u.xmax = pg_current_xact_id()::xid),
+                    (SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid()),
+                    current_setting('statement_timeout'));
+                RETURN NULL;
+            END
+            $$;
+            CREATE TRIGGER reset_steps_are_noted AFTER DELETE ON reservations
+            FOR EACH ROW EXECUTE FUNCTION note_reset_step()
+            """)
+        var change = AdminWorld.change
+        change.proof = CredentialProof(position: try await world.connection.position(), scopes: [])
+        let reset = try await world.stores.quotaCounters.reset(quota.id, of: .all, by: change)
+        #expect(reset == QuotaReset(holders: 2, released: 600))
+        #expect(
+            try await world.connection.texts("SELECT s.held FROM reset_steps s")
+                == Array(repeating: "counters 0, advisory locks 0, time 30s", count: 6))
     }
 
     @Test(.database(.migrated)) func whatWasReservedBeforeAResetIsNotGivenBackAfterIt() async throws {

@@ -6,7 +6,7 @@
 --            bootstrap key
 -- Result: true. Locks: the policy lock, shared, until the transaction ends. Whoever also locks what changes of policy
 -- lock calls it after that; whoever locks counters, before.
--- Callers: write_policy_log, which holds that lock exclusively; reset_quota; the gateway's role, in a change that
+-- Callers: write_policy_log, which holds that lock exclusively; reset_quota_usage; the gateway's role, in a change that
 -- policy_log does not tell.
 -- Errors: SL001 where the credential may not stand any more.
 CREATE OR REPLACE FUNCTION prove_actor(p_proof jsonb) RETURNS boolean

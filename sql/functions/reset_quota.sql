@@ -1,4 +1,4 @@
--- Sets the counters of a quota to zero for an admin, and writes that into the audit. It is one statement, since
+-- Sets the counters of a quota to zero for an admin, and writes that into the audit. Both are one statement, since
 -- recordings wait for the counters.
 --
 --   p_quota_id           the quota
@@ -10,8 +10,8 @@
 -- Result
 --   is_claimed          whether the claim still holds; else nothing was done
 --   holders, released   those of reset_quota_usage
--- Locks: the key's row; the policy lock, shared; then those of reset_quota_usage. Callers: the gateway's role.
--- Errors: those of prove_actor and reset_quota_usage.
+-- Locks: the key's row; then those of reset_quota_usage. Callers: the gateway's role, last in its transaction.
+-- Errors: those of reset_quota_usage.
 CREATE OR REPLACE FUNCTION reset_quota(
     p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid,
     p_credential text, p_proof jsonb,
@@ -25,8 +25,7 @@ BEGIN
     IF NOT is_claimed THEN
         RETURN;
     END IF;
-    PERFORM prove_actor(p_proof);
-    SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder) AS r;
+    SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder, p_proof) AS r;
     IF holders IS NULL THEN
         RETURN;
     END IF;

@@ -6,6 +6,9 @@ import Logging
 /// Reads and resets the counters of quotas in PostgreSQL, for admins.
 struct PostgresQuotaCounters: QuotaCounterStore {
     private static let maxAttempts = 5
+    /// Time for a reset. A quota may have reserved bytes for a million uploads, so it may take as long as a connection
+    /// waits for an answer. Recordings wait only for the last few milliseconds of it.
+    private static let statementTimeout = "30s"
 
     private let pool: PostgresPool
     private let logger: Logger
@@ -51,14 +54,20 @@ struct PostgresQuotaCounters: QuotaCounterStore {
 
     /// Tries to reset once. Returns `nil` if a settlement locks the quota's reservations at this moment.
     private func attempt(_ call: QuotaResetCall) async throws(GatewayError) -> QuotaResetCall.Outcome? {
-        do throws(PostgresError) {
-            guard let outcome = try await pool.execute(Self.resetUsage, call).first else {
-                throw .decoding(column: 0, reason: "no answer")
+        do {
+            return try await pool.withTransaction { transaction in
+                try transaction.runScript("SET LOCAL statement_timeout = '\(Self.statementTimeout)'")
+                guard let outcome = try transaction.execute(Self.resetUsage, call).first else {
+                    throw PostgresError.decoding(column: 0, reason: "no answer")
+                }
+                return outcome
             }
-            return outcome
-        } catch {
-            guard error.sqlState == "40001" else { throw refusal(error, call.change.requestID) }
+        } catch let error as PostgresError where error.sqlState == "40001" {
             return nil
+        } catch let error as PostgresError {
+            throw refusal(error, call.change.requestID)
+        } catch {
+            throw .unexpected(error)
         }
     }
 

@@ -243,14 +243,35 @@ import Testing
         #expect(try await report(1000, "after", after: 1900) == [1043])
     }
 
-    @Test(.database(.migrated)) func eventsWaitForLinksOfSlowClocks() async throws {
+    /// An app asks for its next link once it has saved something, and may never use it.
+    @Test(.database(.migrated)) func `what was reported before a link was issued is not the link's`() async throws {
+        let now = Date()
+        let used = try await upload("a", at: now.addingTimeInterval(-20))
+        let made = MadeObject(
+            key: try ObjectKey("a"), madeAt: now.addingTimeInterval(-1), size: 4, etag: "e", callbackID: nil)
+        _ = try await events.note([made], in: bucket)
+        let unused = try await upload("a", at: Date())
+        // Another report of the same object changes nothing.
+        #expect(try await events.note([made], in: bucket) == 0)
+        try await sumUp()
+        #expect(try await landed().map(\.bytesLanded) == [4])
+        let states = "SELECT id::text || ' ' || state FROM uploads ORDER BY issued_at"
+        let told = ["\(used.lowercaseText) landed", "\(unused.lowercaseText) issued"]
+        #expect(try await world.connection.texts(states) == told)
+    }
+
+    @Test(.database(.migrated)) func eventsWaitForLinksThatAreBeingRecorded() async throws {
         let now = Date()
         let made = MadeObject(key: try ObjectKey("a"), madeAt: now, size: 7, etag: "e", callbackID: nil)
         _ = try await events.note([made], in: bucket)
         try await sumUp(eventSeconds: 60)
-        // By the database's clock, the link was recorded after its object was made.
+        // By the database's clock, the link was recorded after its object was made, and before that was reported.
         _ = try await upload("a", at: now.addingTimeInterval(20))
-        try await world.connection.runScript("UPDATE landing_changes SET noted_at = noted_at - interval '121 s'")
+        try await world.connection.runScript(
+            """
+            UPDATE store_events SET received_at = received_at + interval '21 s';
+            UPDATE landing_changes SET noted_at = noted_at - interval '121 s'
+            """)
         try await sumUp(eventSeconds: 60)
         #expect(try await landed().map(\.bytesLanded) == [7])
     }
@@ -281,7 +302,11 @@ import Testing
             "UPDATE landing_changes SET noted_at = clock_timestamp() + interval '30 s'")
         try await sumUp(eventSeconds: 60)
         _ = try await upload("a", at: now.addingTimeInterval(20))
-        try await world.connection.runScript("UPDATE landing_changes SET noted_at = noted_at - interval '151 s'")
+        try await world.connection.runScript(
+            """
+            UPDATE store_events SET received_at = received_at + interval '21 s';
+            UPDATE landing_changes SET noted_at = noted_at - interval '151 s'
+            """)
         try await sumUp(eventSeconds: 60)
         #expect(try await landed().map(\.bytesLanded) == [7])
     }

@@ -6,8 +6,8 @@
 -- deleted, whether it came before or after: landed_uploads keeps that it landed once the store's report is pruned.
 --
 -- Uploads cannot be found by the key of an event. So events are gathered, and one scan of the links that were alive
--- finds the uploads of all. Each waits at least a minute: by the clocks, which may differ, a link may be issued after
--- its object was made.
+-- finds the uploads of all. Each waits at least a minute, so that links whose recording was under way when it came, and
+-- for which it counts in the view, are there.
 --
 --   p_most      how many changes of each kind to take at most
 --   p_patience  how long an event waits at least; at most it waits twice as long, or three times if the clock was ahead
@@ -73,7 +73,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- No link lives longer than a week, and clocks differ by half a minute at most. The view decides which are meant.
+    -- No link lives longer than a week, and the store's clock differs by half a minute at most. The view decides which
+    -- are meant, and knows when each event came.
     IF v_times IS NOT NULL THEN
         v_ids := v_ids || ARRAY(
             SELECT i.id

@@ -50,14 +50,15 @@ CROSS JOIN LATERAL (SELECT coalesce(m.expires_at, i.expires_at) AS expires_at) e
 CROSS JOIN LATERAL (SELECT greatest(e.expires_at, i.issued_at + (e.expires_at - uuid_instant(i.id))) AS dead_at) d
 LEFT JOIN landings l ON l.issuance_id = i.id
 LEFT JOIN landed_uploads k ON k.issuance_id = i.id AND l.issuance_id IS NULL
--- Clocks may differ by half a minute, and an upload may end a quarter of an hour after its link. The gateway itself
--- completes uploads in parts, and knows the object by its entity tag. Other reports are about another upload or, at old
--- releases of Ceph, about a part.
+-- A link is on record before anybody has it: what was reported earlier, by the same clock, another upload made. The
+-- store's clock may differ by half a minute, and an upload may end a quarter of an hour after its link. The gateway
+-- itself completes uploads in parts, and knows the object by its entity tag. Other reports are about another upload or,
+-- at old releases of Ceph, about a part.
 LEFT JOIN LATERAL (
     SELECT s.made_at, s.size, s.etag
     FROM store_events s
-    WHERE s.bucket = i.bucket AND s.object_key = i.object_key AND s.made_at > i.issued_at - interval '30 seconds'
-        AND s.made_at < d.dead_at + interval '15 minutes'
+    WHERE s.bucket = i.bucket AND s.object_key = i.object_key AND s.received_at >= i.issued_at
+        AND s.made_at > i.issued_at - interval '30 seconds' AND s.made_at < d.dead_at + interval '15 minutes'
         AND (m.id IS NULL OR m.state = 'completed' AND lower(s.etag) = lower(m.etag))
     ORDER BY s.made_at DESC LIMIT 1
 ) t ON true

@@ -24,7 +24,7 @@ public struct UsageUpkeep: Service {
 
     /// How many landings one step takes.
     private static let landingsAtOnce: Int32 = 5000
-    /// How long what stores report waits at least. Half as long would miss links that a slow clock issued later.
+    /// How long what stores report waits at least. By then, links whose recording was under way are on record.
     private static let eventSeconds: Double = 60
 
     /// Creates the service.

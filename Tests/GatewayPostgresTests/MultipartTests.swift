@@ -18,11 +18,12 @@ import Testing
     }
 
     private func upload(
-        _ number: Int = 1, of user: String = "alice", contentLength: Int64? = nil, expiresIn: TimeInterval = 3600
+        _ number: Int = 1, of user: String = "alice", in bucket: String = "demo", contentLength: Int64? = nil,
+        expiresIn: TimeInterval = 3600
     ) throws -> MultipartUpload {
         MultipartUpload(
             id: .version7(at: Date(timeIntervalSince1970: 1_900_000_000 + Double(number)), randomBytes: []),
-            principal: try .user(user), bucket: try BucketName("demo"), key: try ObjectKey("a/large.bin"),
+            principal: try .user(user), bucket: try BucketName(bucket), key: try ObjectKey("a/large.bin"),
             contentType: try #require(MediaType("image/png")), contentLength: contentLength, state: .starting,
             createdAt: Date(), expiresAt: Date().addingTimeInterval(expiresIn))
     }
@@ -511,6 +512,69 @@ import Testing
         try await owner.runScript("UPDATE multipart_uploads SET expires_at = now() - interval '34 days'")
         await upkeep.runRound()
         #expect(try await connection.number("SELECT count(*) FROM multipart_uploads") == 1)
+    }
+
+    /// By the time a store has not answered about many uploads, the first of them are due again.
+    @Test(.database(.migrated), .timeLimit(.minutes(1)))
+    func `a store that hangs keeps no round from its end, nor others from their turn`() async throws {
+        let (rows, connection) = try rows()
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        for number in 1...40 {
+            let isSilent = number <= 30
+            let upload = try upload(
+                number, in: isSilent ? "silent" : "demo", expiresIn: isSilent ? -100 - Double(number) : -1)
+            try await rows.insert(upload)
+            _ = try await rows.open(upload.id, as: "store-\(number)")
+        }
+        let unissued = ReservedPart(
+            issuance: .version7(at: Date().addingTimeInterval(-3660), randomBytes: []), number: 1, contentLength: 1)
+        #expect(try await rows.reserve([unissued], of: upload(1).id) == .reserved(objectLength: 1))
+        let asked = Mutex<[String: Int]>([:])
+        let late = Mutex<Int64>(0)
+        let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) {
+            (upload: MultipartUpload) async throws(GatewayError) in
+            asked.withLock { $0[upload.bucket.rawValue, default: 0] += 1 }
+            // What costs no question to a store comes first.
+            let parts = (try? await owner.number("SELECT count(*) FROM multipart_parts")) ?? 1
+            late.withLock { $0 += parts }
+            guard upload.bucket.rawValue == "demo" else {
+                try? await owner.runScript(
+                    "UPDATE multipart_uploads SET check_at = now() - interval '1 second' WHERE id = '\(upload.id)'")
+                throw .unavailable(retryAfter: 1)
+            }
+            _ = try await rows.move(
+                upload.id, from: [.open], to: .aborted(as: upload.storeUploadID, mayBeComplete: false))
+        }
+        await upkeep.runRound()
+        let counts = asked.withLock { $0 }
+        #expect(counts["demo"] == 10)
+        // Three without an answer suffice; others were asked at the same time.
+        #expect((3...10).contains(counts["silent"] ?? 0), "\(counts)")
+        #expect(late.withLock { $0 } == 0)
+        #expect(
+            try await owner.texts("SELECT DISTINCT bucket || ' ' || state FROM multipart_uploads ORDER BY 1")
+                == ["demo aborted", "silent open"])
+    }
+
+    /// As the bytes that its parts reserved.
+    @Test(.database(.migrated)) func `an upload that its store never ends is given up after 24 days`() async throws {
+        let (rows, connection) = try rows()
+        for (number, days) in [(1, 23.9), (2, 24.1), (3, 24.1)] {
+            let upload = try upload(number, expiresIn: -days * 86_400)
+            try await rows.insert(upload)
+            _ = try await rows.open(upload.id, as: "store-\(number)")
+        }
+        let ended = try upload(3).id
+        let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) {
+            (upload: MultipartUpload) async throws(GatewayError) in
+            guard upload.id == ended else { throw .storeRefused(status: 403, code: "AccessDenied") }
+            _ = try await rows.move(upload.id, from: [.open], to: .aborted(as: "store-3", mayBeComplete: false))
+        }
+        await upkeep.runRound()
+        #expect(
+            try await connection.texts(
+                "SELECT concat_ws(' ', store_upload_id, state, may_be_complete) FROM multipart_uploads ORDER BY 1")
+                == ["store-1 open f", "store-2 aborted t", "store-3 aborted f"])
     }
 
     @Test(.database(.migrated), arguments: ["open", "aborted", "completed"])

@@ -93,6 +93,15 @@ import Testing
                 """
             ),
             (
+                "an upload in parts that was given up", .object(5, age: 60),
+                """
+                INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at,
+                    check_at, may_be_complete)
+                VALUES (gen_random_uuid(), 'user:bob', 'demo', 'users/alice/photo é.jpg', 'a/b', 'aborted',
+                    now() - interval '25 days', now(), true)
+                """
+            ),
+            (
                 "an upload in parts by signatures", .object(5, age: 60),
                 "SELECT begin_remote_upload('user:bob', 'demo', 'users/alice/photo é.jpg', 'a/b')"
             ),

@@ -34,7 +34,7 @@ enum StatementLists {
             MultipartUploadTable.move.text, MultipartUploadTable.reserve.text, MultipartUploadTable.release.text,
             MultipartUploadTable.forgetUnissued.text,
             MultipartUploadTable.abort.text, MultipartUploadTable.page.text,
-            MultipartUploadTable.takeDue.text, MultipartUploadTable.prune.text,
+            MultipartUploadTable.takeDue.text, MultipartUploadTable.giveUp.text, MultipartUploadTable.prune.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
             PolicyStatements.firstGrants.text, PolicyStatements.changes.text,
             PostgresIssuances.page.text, PostgresIssuances.newest.text,

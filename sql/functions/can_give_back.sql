@@ -58,6 +58,8 @@ AS $$
                     AND u.created_at < p_held.dead_at + interval '1 hour'
                     AND (
                         u.state NOT IN ('completed', 'aborted')
+                        -- Among them are those that were given up, which the store may still have.
+                        OR u.state = 'aborted' AND u.may_be_complete
                         OR u.expires_at > p_held.issued_at - interval '1 hour'
                     )
             )

@@ -716,8 +716,8 @@ COMMENT ON COLUMN multipart_uploads.parts_length IS
     'Bytes of the longest known length of each part in multipart_parts, all parts together.';
 COMMENT ON COLUMN multipart_uploads.parts_of_unknown_length IS 'Parts with a row there that has no length.';
 COMMENT ON COLUMN multipart_uploads.may_be_complete IS
-    'The store did not know the upload when it was to be completed or aborted, or could not be asked any more: somebody '
-    'may have completed it, with any parts.';
+    'The store did not know the upload when it was to be completed or aborted, or did not end it in time, or could not '
+    'be asked any more: somebody may have completed it, with any parts.';
 
 CREATE TABLE multipart_parts (
     issuance_id uuid NOT NULL,

@@ -189,15 +189,16 @@ enum MultipartUploadTable {
         try MultipartUpload(&row)
     }
 
-    /// Takes uploads that are due, and reserves them for some minutes so that no other gateway handles them at the same
-    /// time.
-    static let takeDue = Statement<(most: Int32, now: Date), MultipartUpload>(
+    /// Takes uploads that are due, but none of some buckets, and reserves them until the end of the lease, so that no
+    /// other gateway handles them at the same time.
+    static let takeDue = Statement<(most: Int32, now: Date, lease: Double, buckets: Set<String>), MultipartUpload>(
         """
         UPDATE multipart_uploads u
-        SET check_at = clock_timestamp() + interval '5 minutes'
+        SET check_at = clock_timestamp() + make_interval(secs => $3)
         WHERE u.id = ANY (ARRAY(
             SELECT d.id FROM multipart_uploads d
-            WHERE d.state IN ('starting', 'open', 'completing', 'aborting') AND d.check_at < least(clock_timestamp(), $2)
+            WHERE d.state IN ('starting', 'open', 'completing', 'aborting')
+                AND d.check_at < (SELECT least(clock_timestamp(), $2)) AND d.bucket <> ALL ($4)
             ORDER BY d.check_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED
@@ -205,9 +206,34 @@ enum MultipartUploadTable {
         RETURNING \(columns.selected(of: "u"))
         """
     ) {
-        [$0.most, $0.now]
+        [$0.most, $0.now, $0.lease, Array($0.buckets)]
     } decode: { row throws(PostgresError) in
         try MultipartUpload(&row)
+    }
+
+    /// Gives up uploads that were taken and could not be ended, once they expired long enough ago. The store may still
+    /// have their parts, or have made an object of them. The answer is how many there were.
+    static let giveUp = Statement<(now: Date, lease: Double, patience: Double, most: Int32), Int32>(
+        """
+        WITH given_up AS (
+            UPDATE multipart_uploads u
+            SET state = 'aborted', may_be_complete = true
+            WHERE u.id = ANY (ARRAY(
+                SELECT d.id FROM multipart_uploads d
+                WHERE d.state IN ('starting', 'open', 'completing', 'aborting')
+                    AND d.check_at > (SELECT clock_timestamp())
+                    AND d.check_at <= (SELECT clock_timestamp()) + make_interval(secs => $2)
+                    AND d.expires_at < (SELECT least(clock_timestamp(), $1)) - make_interval(secs => $3)
+                ORDER BY d.check_at
+                LIMIT $4
+                FOR UPDATE SKIP LOCKED
+            ))
+            RETURNING 1
+        )
+        SELECT count(*)::integer FROM given_up
+        """
+    ) {
+        [$0.now, $0.lease, $0.patience, $0.most]
     }
 
     static let prune = Statement<(keepDays: Int32, now: Date, most: Int32), Int32>(

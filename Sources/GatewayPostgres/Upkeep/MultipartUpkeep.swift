@@ -7,6 +7,8 @@ import Synchronization
 
 /// Aborts multipart uploads that were not completed in time, and those whose start or end was interrupted. Also forgets
 /// parts that were reserved and never issued.
+///
+/// Gateways share the work: each takes uploads for some minutes, in which no other gateway ends them.
 public struct MultipartUpkeep: Service {
     /// Time between two rounds.
     private static let interval = Duration.seconds(60)
@@ -17,8 +19,13 @@ public struct MultipartUpkeep: Service {
     private let logger: Logger
     private let unissuedParts = UnissuedParts()
 
-    /// Uploads that are taken at once, for five minutes. Each is two questions to a store, of five seconds at most.
+    /// Time for which uploads are taken. A round takes none for longer, because by then the first of those that failed
+    /// are due again.
+    private static let lease = Duration.seconds(300)
+    /// Uploads that are taken at once. Each is two questions to a store, of five seconds at most.
     private static let batch: Int32 = 25
+    /// Maximum number of uploads that are ended at the same time.
+    private static let maxQuestions = 8
     private static let keepDays: Int32 = 33
     /// Uploads that one statement prunes.
     static let step: Int32 = 1000
@@ -45,16 +52,9 @@ public struct MultipartUpkeep: Service {
         await doRounds(every: Self.interval) { await self.runRound() }
     }
 
-    /// Ends all uploads that are due, and removes those that ended long ago, and parts that were never issued. Uploads
-    /// that fail are due again some minutes later.
+    /// Removes uploads that ended long ago and parts that were never issued, and ends all uploads that are due. Uploads
+    /// that fail are due again some minutes later, until they are given up.
     func runRound() async {
-        await logger.attempt("uploads in parts not looked after", in: connection.outage) { () throws(PostgresError) in
-            while !Task.isCancelled {
-                let due = try await connection.execute(MultipartUploadTable.takeDue, (Self.batch, clock.time))
-                guard !due.isEmpty else { break }
-                for upload in due { await end(upload) }
-            }
-        }
         await logger.attempt("ended uploads in parts not removed", in: connection.outage) { () throws(PostgresError) in
             try await inSteps(of: Self.step) { (step) throws(PostgresError) in
                 try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, clock.time, step)).first
@@ -63,6 +63,43 @@ public struct MultipartUpkeep: Service {
         await logger.attempt("parts that were not issued stay reserved", in: connection.outage) {
             () throws(PostgresError) in
             try await forgetUnissuedParts()
+        }
+        await logger.attempt("uploads in parts not looked after", in: connection.outage) { () throws(PostgresError) in
+            try await endDue()
+            try await giveUp()
+        }
+    }
+
+    /// Ends uploads until none is due that can be ended, but for no longer than they are taken for. Stores that hang
+    /// delay no others.
+    private func endDue() async throws(PostgresError) {
+        var round = StoreRound<UUID>(logger: logger)
+        let end = ContinuousClock.now + Self.lease
+        while !Task.isCancelled, ContinuousClock.now < end {
+            let due = try await connection.execute(
+                MultipartUploadTable.takeDue, (Self.batch, clock.time, Self.lease.seconds, round.passedOver))
+            if due.isEmpty {
+                guard round.returnToSlow() else { return }
+                continue
+            }
+            await round.ask(due, about: \.bucket.rawValue, atOnce: Self.maxQuestions) { await self.end($0) }
+            round.closeBatch()
+        }
+    }
+
+    /// Gives up uploads that were not ended for as long as reserved bytes wait for a store. What their parts reserved
+    /// stays counted.
+    private func giveUp() async throws(PostgresError) {
+        try await inSteps(of: Self.step) { (step) throws(PostgresError) in
+            let patience = ReservationSweeper.utmostPatience.seconds
+            let request = (now: clock.time, lease: Self.lease.seconds, patience: patience, most: step)
+            let count = try await connection.execute(MultipartUploadTable.giveUp, request).first ?? 0
+            if count > 0 {
+                logger.warning(
+                    "uploads in parts given up, because their stores did not end them in time",
+                    metadata: ["count": "\(count)"])
+            }
+            return count
         }
     }
 
@@ -79,13 +116,34 @@ public struct MultipartUpkeep: Service {
         }
     }
 
-    private func end(_ upload: MultipartUpload) async {
+    private func end(_ upload: MultipartUpload) async -> StoreAnswer<UUID> {
+        let start = ContinuousClock.now
+        var answer = StoreAnswer<UUID>(bucket: upload.bucket.rawValue)
         do throws(GatewayError) {
             try await clean(upload)
             logger.info("upload in parts ended", metadata: ["upload": "\(upload.id)", "bucket": "\(upload.bucket)"])
+            // An upload that the store has not named yet ends without a question.
+            if upload.storeUploadID != nil { answer.findings = [upload.id] }
         } catch {
+            // A gateway that stops has not asked.
+            if Task.isCancelled { return answer }
             logger.warning(
                 "upload in parts not ended yet", metadata: ["upload": "\(upload.id)", "code": "\(error.code)"])
+            answer.failure = StoreFailure(ofEnding: error)
+        }
+        answer.duration = ContinuousClock.now - start
+        return answer
+    }
+}
+
+extension StoreFailure {
+    /// Why a store has not ended an upload.
+    fileprivate init(ofEnding error: GatewayError) {
+        let unasked = StoreFailure(unasked: error)
+        switch error {
+        case .storeRefused: self = .unclear(unasked.cause)
+        case .unavailable: self = .silent(unasked.cause)
+        default: self = unasked
         }
     }
 }

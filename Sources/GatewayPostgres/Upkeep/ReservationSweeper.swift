@@ -129,20 +129,8 @@ extension ReservationSweeper {
     /// - Returns: What is known now. A reservation about which nobody was asked is not in it: it stays taken until the
     ///   end of the lease, and can then be looked at by a gateway that can ask.
     private func verify(_ due: [Reservation], in round: inout SettlingRound) async -> [Finding] {
-        await withTaskGroup(of: SettlingAnswer.self) { group in
-            var running = 0
-            for question in questions(about: due) {
-                if running >= schedule.maxQuestions, let answer = await group.next() {
-                    running -= 1
-                    round.note(answer)
-                }
-                guard !round.passedOver.contains(question.bucket) else { continue }
-                running += 1
-                group.addTask { await self.ask(question) }
-            }
-            for await answer in group { round.note(answer) }
-            return due.compactMap { findingWithoutAsking($0) } + round.endBatch()
-        }
+        await round.ask(questions(about: due), about: \.bucket, atOnce: schedule.maxQuestions) { await self.ask($0) }
+        return due.compactMap { findingWithoutAsking($0) } + round.endBatch()
     }
 
     private func questions(about due: [Reservation]) -> [Question] {

@@ -15,7 +15,8 @@ public struct MultipartUpload: Sendable, Equatable {
         case completed
         /// The store is being asked to discard the parts.
         case aborting
-        /// The store has discarded the parts, or cannot be asked to, because the bucket was removed.
+        /// The store has discarded the parts, or has not done so for weeks, or cannot be asked to, because the bucket
+        /// was removed.
         case aborted
 
         /// The states in which the store may still hold parts.

@@ -120,6 +120,52 @@ import Testing
         }
     }
 
+    /// Starts of uploads write rows, and users may start many at once. Admins have connections of their own.
+    @Test func `an admin changes grants while starts of uploads wait on all their connections`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("fair", options: ["protocols": ["aws-remote-signing"]])
+            let alice = try await site.makeUser("alice")
+            try await site.grant(["PutObject"], to: alice.principal, in: "fair")
+            let start: JSON = [
+                "region": "eu-west-1", "method": "POST", "uri": "https://store.example/fair/a?uploads", "headers": [:],
+            ]
+            let request = try alice.client.request("POST", "/v1/aws/s3/sign", start, keepsConnection: false)
+            let port = site.gateways[0].port
+            let (holder, observer) = (try site.session(), try site.session())
+            try await holder.runScript("BEGIN; LOCK TABLE remote_uploads IN ACCESS EXCLUSIVE MODE")
+            /// The transactions of starts that wait. Each is refused after a while, and another one takes its place.
+            func waiting() async throws -> [String] {
+                try await observer.texts(
+                    """
+                    SELECT virtualtransaction FROM pg_locks
+                    WHERE NOT granted AND relation = to_regclass('public.remote_uploads') ORDER BY 1
+                    """)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        while !Task.isCancelled { _ = try await request.answer(fromPort: port) }
+                    }
+                }
+                var number = 0
+                try await waitUntil("a grant is made while the same starts wait") {
+                    let before = try await waiting()
+                    guard before.count == 4 else { return false }
+                    number += 1
+                    let grant: JSON = [
+                        "principal": "user:\(number)", "bucket": "fair", "prefix": "", "actions": ["GetObject"],
+                    ]
+                    let status = try await site.admin.call("POST", "/admin/v1/grants", grant).status
+                    return try await waiting() == before && status == 201
+                }
+                group.cancelAll()
+                await holder.close()
+            }
+            await observer.close()
+            #expect(try await request.answer(fromPort: port).status == 200)
+        }
+    }
+
     @Test func `gateways are listed while they run, and gone when they stop`() async throws {
         try await Deployment.with(gateways: 2) { site in
             func listed() async throws -> [JSON] {

@@ -21,6 +21,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_after timestamptz := clock_timestamp() - interval '7 days';
     v_upload remote_uploads;
 BEGIN
     IF EXISTS (
@@ -40,7 +41,7 @@ BEGIN
             WHERE u.id = (
                 SELECT o.id FROM remote_uploads o
                 WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
+                    AND o.upload_id IS NULL AND o.started_at > v_after
                 ORDER BY o.started_at DESC LIMIT 1
                 FOR UPDATE SKIP LOCKED
             )
@@ -50,9 +51,7 @@ BEGIN
             NULL;
         END;
     END LOOP;
-    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-        AND v_upload.started_at > clock_timestamp() - interval '7 days'
-    THEN
+    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key AND v_upload.started_at > v_after THEN
         -- Each type is a look-up of its own, however many starts there are.
         RETURN array_prepend(v_upload.content_type, ARRAY(
             WITH RECURSIVE types (content_type) AS (

@@ -43,7 +43,7 @@ extension APIParts {
             sessions: Sessions(issuing, sessions: parts.sessions),
             remoteSignatures: RemoteSignatures(
                 issuing, cache: cache,
-                uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger)),
+                uploads: PostgresRemoteUploads(pool: connections.queryPool, logger: logger)),
             issuances: parts.issuances,
             reports: PostgresLedgerReports(pool: connections.ledgerPool, logger: logger, now: now),
             accessReview: AccessReview(

@@ -30,7 +30,7 @@ struct DatabaseConnections {
     let policyPool: PostgresPool
     /// Reads the grants below a prefix, which may be thousands for one request.
     let areaPool: PostgresPool
-    /// Keeps uploads in parts and reads counters of quotas, for app users.
+    /// Keeps uploads in parts, also those that clients start themselves, and reads counters of quotas, for app users.
     let queryPool: PostgresPool
     /// Reads and changes rows for admins.
     let adminPool: PostgresPool

@@ -10,12 +10,13 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - interval '33 days';
     v_count integer;
 BEGIN
     DELETE FROM deletions d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM deletions o
-        WHERE o.dead_at < least(p_now, clock_timestamp()) - interval '33 days'
+        WHERE o.dead_at < v_before
         ORDER BY o.dead_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED

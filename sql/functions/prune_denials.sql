@@ -10,12 +10,14 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1));
     v_count integer;
 BEGIN
     DELETE FROM denials d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM denials o
-        WHERE o.minute < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1))
+        WHERE o.minute < v_before
+        ORDER BY o.minute
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

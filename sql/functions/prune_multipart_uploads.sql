@@ -13,13 +13,13 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33));
     v_count integer;
 BEGIN
     DELETE FROM multipart_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
-        WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33))
+        WHERE o.state IN ('completed', 'aborted') AND o.expires_at < v_before
         ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED

@@ -9,12 +9,14 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
 AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - interval '1 day';
     v_count integer;
 BEGIN
     DELETE FROM tickets t
     WHERE t.id = ANY (ARRAY(
         SELECT o.id FROM tickets o
-        WHERE o.expires_at < least(p_now, clock_timestamp()) - interval '1 day'
+        WHERE o.expires_at < v_before
+        ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));

@@ -95,7 +95,8 @@ enum IdempotencyKeyTable {
         DELETE FROM idempotency_keys k
         WHERE k.id = ANY (ARRAY(
             SELECT o.id FROM idempotency_keys o
-            WHERE o.created_at < least($1, clock_timestamp()) - \(life)
+            WHERE o.created_at < (SELECT least($1, clock_timestamp()) - \(life))
+            ORDER BY o.created_at
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         ))

@@ -60,6 +60,10 @@ static const char forget_sums[] = {
 #embed "../../sql/functions/forget_sums.sql" suffix(, 0)
 };
 
+static const char forget_sums_since[] = {
+#embed "../../sql/functions/forget_sums_since.sql" suffix(, 0)
+};
+
 static const char forget_unissued_parts[] = {
 #embed "../../sql/functions/forget_unissued_parts.sql" suffix(, 0)
 };
@@ -290,6 +294,7 @@ static const struct {
     {"expired_issuances_days.sql", expired_issuances_days},
     {"forget_gateway.sql", forget_gateway},
     {"forget_sums.sql", forget_sums},
+    {"forget_sums_since.sql", forget_sums_since},
     {"forget_unissued_parts.sql", forget_unissued_parts},
     {"grant_document.sql", grant_document},
     {"grant_fingerprint.sql", grant_fingerprint},

@@ -47,6 +47,7 @@ import Testing
             "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",
             "DELETE FROM issuance_sums", "UPDATE issuance_sums SET urls = 0", "UPDATE summed_days SET pages = 0",
             "INSERT INTO summed_days VALUES (now(), now() + interval '1 hour', 1)", "SELECT forget_sums(now())",
+            "SELECT forget_sums_since(now())",
             "DELETE FROM caller_sums", "INSERT INTO summed_hours VALUES (now())", "DELETE FROM caller_landings",
             "DELETE FROM caller_days", "INSERT INTO summed_caller_days VALUES (now())", "DELETE FROM grant_uses",
             "DELETE FROM caller_landing_days",

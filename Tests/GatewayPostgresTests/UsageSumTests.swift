@@ -389,6 +389,60 @@ import Testing
                 "SELECT count(*) FROM summed_days WHERE summed_to < now() - interval '1 day'") == 1)
     }
 
+    /// Reports trust the sums: without this, what was recorded since would be missing until midnight.
+    @Test(.database(.migrated)) func `What was summed up ahead of a clock that was set back is summed up anew`()
+        async throws
+    {
+        let world = try LedgerWorld()
+        let day = LedgerWorld.noon.addingTimeInterval(-43_200)
+        let function = try #require(
+            await world.connection.texts("SELECT pg_get_functiondef('sum_issuances(integer)'::regprocedure)").first)
+        func time(_ hour: Int, _ minute: Int, _ second: Int = 0) -> Date {
+            day.addingTimeInterval(TimeInterval(hour * 3600 + minute * 60 + second))
+        }
+        func sumUp(at time: Date) async throws {
+            let now = "to_timestamp(\(time.timeIntervalSince1970))"
+            try await world.connection.runScript(function.replacing("clock_timestamp()", with: now))
+            // A call that reaches the present reports that nothing is left for now. The next call turns to older days.
+            for _ in 0..<2 {
+                while try await world.connection.execute(UsageUpkeep.sum, 1) == [true] {}
+            }
+            while try await world.connection.execute(UsageUpkeep.sumCallers) == [true] {}
+            let (from, to) = (time.addingTimeInterval(-86_400), time.addingTimeInterval(2 * 86_400))
+            let (summed, counted) = try await answers(
+                UsageQuery(IssuanceFilter(), by: .hour), from: from, to: to, world.connection)
+            #expect(summed == counted, "\(time)")
+            let request = UsageRequest(
+                query: UsageQuery(IssuanceFilter(), by: .day, [.principal]), from: PostgresTimestamp(from),
+                to: PostgresTimestamp(to), limit: 1000)
+            let byCaller = try await world.connection.execute(UsageRequest.summedByCaller, request)
+            #expect(try await byCaller == world.connection.execute(UsageRequest.counted, request), "\(time)")
+        }
+        func number(_ sql: String) async throws -> Int64 { try await world.connection.number(sql) }
+
+        try await world.write([Row(at: time(3, 0)), Row(at: time(9, 40)), Row(at: time(9, 59))])
+        try await sumUp(at: time(10, 5))
+        #expect(try await number("SELECT count(*) FROM summed_hours") == 10)
+        // The clock is set back to 9:20.
+        try await world.write([Row(at: time(9, 20, 10))])
+        try await sumUp(at: time(9, 21, 10))
+        // What was summed up long before stays.
+        #expect(try await number("SELECT count(*) FROM summed_hours") == 9)
+        try await world.write([Row(at: time(9, 50, 10))])
+        try await sumUp(at: time(10, 10))
+        #expect(try await number("SELECT sum(urls) FROM issuance_sums") == 5)
+
+        try await world.write([Row(at: time(24, 3))])
+        try await sumUp(at: time(24, 5))
+        #expect(try await number("SELECT count(*) FROM summed_caller_days") == 1)
+        // It is set back to 23:59:50 of the day before, and nobody notices until after midnight.
+        try await world.write([Row(at: time(23, 59, 55))])
+        try await sumUp(at: time(24, 1, 30))
+        try await sumUp(at: time(24, 20))
+        #expect(try await number("SELECT sum(urls) FROM issuance_sums") == 7)
+        #expect(try await number("SELECT sum(urls) FROM caller_days") == 6)
+    }
+
     @Test(.database(.migrated)) func `A day whose end a clock has just passed may still get rows`() async throws {
         let world = try LedgerWorld()
         let end = LedgerWorld.noon.addingTimeInterval(43_200)

@@ -5,6 +5,10 @@
 -- shares the lock, and waits until those have ended: all rows up to that time are visible then. Nobody waits for this
 -- function.
 --
+-- Where the clock was set back behind what is summed up, rows appear that the sums lack. What was summed up since an
+-- hour before is then summed up anew. A clock that has caught up before the next call goes unnoticed until the end of
+-- the day: its rows are counted then, and the day begins anew if its sums have others.
+--
 --   p_least_pages  a day that is not over is left until it has grown by so many pages, or for ten minutes if it has any
 -- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
 -- gateway's role.
@@ -41,9 +45,10 @@ BEGIN
     v_now := clock_timestamp();
     v_recording := ARRAY(SELECT policy_lock_sharers());
 
-    -- Where the clock was set back, a day that was over goes on, and is summed up anew.
-    PERFORM forget_sums(d.starts_at)
-    FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
+    -- The clock was set back some time ago, and rows were recorded since.
+    IF EXISTS (SELECT FROM summed_days d WHERE d.starts_at > v_now - interval '24 hours' AND d.summed_to > v_now) THEN
+        PERFORM forget_sums_since(date_trunc('hour', v_now) - interval '1 hour');
+    END IF;
 
     SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages,
         d.pages
@@ -127,7 +132,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
     SET summed_to = excluded.summed_to, pages = excluded.pages;
 
-    -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
+    -- Where the clock was set back and nobody noticed, rows appeared before the time up to which all was summed up.
     IF v_to = v_end AND (
         SELECT count(*) FROM issuances i WHERE i.issued_at >= v_day AND i.issued_at < v_end
     ) <> (

@@ -487,6 +487,29 @@ import Testing
         #expect(try await world.connection.texts(to) == ["1220"])
     }
 
+    /// They are looked for every two seconds, and there are as many as the ledger is old.
+    @Test(.database(.migrated)) func `Hours of days that are summed up are not looked at again`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript(
+            """
+            INSERT INTO summed_days
+            SELECT d, d + interval '24 hours', 0
+            FROM generate_series(
+                date_trunc('day', now(), 'UTC') - interval '400 days', now() - interval '2 days', interval '24 hours'
+            ) d;
+            INSERT INTO summed_hours
+            SELECT d.starts_at + h * interval '1 hour' FROM summed_days d, generate_series(0, 23) h;
+            INSERT INTO summed_caller_days SELECT d.starts_at FROM summed_days d;
+            ANALYZE summed_days, summed_hours, summed_caller_days
+            """)
+        let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'summed_hours'"
+        try await connection.runScript("BEGIN")
+        let before = try await connection.number(reads)
+        #expect(try await connection.execute(UsageUpkeep.sumCallers) == [false])
+        #expect(try await connection.number(reads) - before < 100)
+        try await connection.runScript("COMMIT")
+    }
+
     /// A day without rows needs no sums.
     @Test(.database(.migrated)) func aDayWithoutRowsIsLeft() async throws {
         let world = try LedgerWorld()

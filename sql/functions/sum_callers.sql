@@ -32,7 +32,9 @@ BEGIN
     CROSS JOIN LATERAL generate_series(
         d.starts_at, d.summed_to - interval '1 hour', interval '1 hour'
     ) AS h (starts_at)
-    WHERE NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
+    -- Of a day that is summed up, all hours are: only those of other days are looked at.
+    WHERE d.starts_at NOT IN (SELECT s.starts_at FROM summed_caller_days s)
+        AND NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
     ORDER BY h.starts_at DESC
     LIMIT 1;
     IF v_from IS NULL THEN
@@ -40,7 +42,7 @@ BEGIN
         INTO v_from
         FROM summed_days d
         WHERE d.summed_to = d.starts_at + interval '24 hours'
-            AND NOT EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.starts_at)
+            AND d.starts_at NOT IN (SELECT s.starts_at FROM summed_caller_days s)
         ORDER BY d.starts_at DESC
         LIMIT 1;
         IF v_from IS NULL THEN

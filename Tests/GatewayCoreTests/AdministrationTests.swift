@@ -186,6 +186,22 @@ import Testing
         #expect(try await makes(issuedAt: -1, told: nil, nil))
     }
 
+    /// So the store keeps revocations for good.
+    @Test func `a revocation holds for as long as a token from before it lives, however long that is`() async throws {
+        let revokedAt = Self.now.addingTimeInterval(-10 * 365 * 86_400)
+        let caller = try caller(
+            "alice", issuedAt: revokedAt, expiresAt: Self.now.addingTimeInterval(60),
+            scope: .issuer("https://idp.example"))
+        let error = await #expect(throws: GatewayError.self) {
+            try await useCase(revocation: Revocations(revokedAt)).create(request(), for: caller, by: change())
+        }
+        guard case .conflict? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(tickets.count == 0)
+    }
+
     @Test func `the bootstrap key makes no tickets, because nothing would end them`() async throws {
         let root = try caller("root", scope: nil)
         let error = await #expect(throws: GatewayError.self) {

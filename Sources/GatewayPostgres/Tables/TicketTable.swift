@@ -110,6 +110,8 @@ struct TicketTable: Sendable {
     }
 
     /// Notes that all tickets of a principal are revoked. Committed before they are looked up.
+    ///
+    /// The row stays: a token from before may be valid for as long as its issuer likes.
     static let noteRevocation = Statement<(principal: Principal, change: ChangeContext), Void>(
         """
         INSERT INTO ticket_revocations AS r (principal, revoked_at)

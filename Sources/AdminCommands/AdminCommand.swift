@@ -28,10 +28,26 @@ public struct AdminCommand: AsyncParsableCommand {
             let status = try AdminRun(environment: environment).run(arguments)
             if status != 0 { throw ExitCode(status) }
         } catch let failure as AdminFailure {
-            // The line may be wrong, so it is not parsed for this.
-            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            failure.tell(asJSON: isJSON, on: TerminalStream(STDERR_FILENO, environment: environment))
-            throw ExitCode(failure.exitCode)
+            throw Self.tell(failure, of: arguments, environment)
         }
+    }
+
+    /// Writes what is wrong with a command line to standard error, as JSON if the line asks for it.
+    ///
+    /// - Parameters:
+    ///   - mistake: What is wrong.
+    ///   - arguments: The arguments after `admin`.
+    /// - Returns: The exit status, to throw.
+    public static func refusal(_ mistake: String, of arguments: [String]) -> ExitCode {
+        tell(.usage(mistake), of: arguments, ProcessInfo.processInfo.environment)
+    }
+
+    private static func tell(
+        _ failure: AdminFailure, of arguments: [String], _ environment: [String: String]
+    ) -> ExitCode {
+        // The line may be wrong, so it is not parsed for this.
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        failure.tell(asJSON: isJSON, on: TerminalStream(STDERR_FILENO, environment: environment))
+        return ExitCode(failure.exitCode)
     }
 }

@@ -319,6 +319,30 @@ import Testing
         #expect(result.output == "")
     }
 
+    /// Repaired, both names of a key would be one. The gateway that the environment names would not answer.
+    @Test(arguments: [
+        ("put one", 3), ("get --json", 3), ("rm --yes", 3), ("admin grants get", 4), ("admin --json grants get", 5),
+        ("sign", 2), ("complete-words --", 3), ("", 1),
+    ])
+    func `an argument that is not UTF-8 is refused`(line: String, number: Int) throws {
+        let script = #"program=$1; shift; exec "$program" "$@" "$(printf 'demo/r\351sum\351.txt')""#
+        let run = try Command.run(
+            ["-c", script, "sh", Command.program.path] + line.split(separator: " ").map(String.init),
+            of: URL(fileURLWithPath: "/bin/sh"),
+            environment: [
+                "SLUICE_URL": "http://127.0.0.1:1", "SLUICE_KEY": "made-up", "SLUICE_ADMIN_URL": "http://127.0.0.1:1",
+                "SLUICE_ADMIN_KEY": "made-up", "PATH": "/usr/bin:/bin",
+            ])
+        let mistake = "Argument \(number) is not UTF-8: 'demo/r\u{FFFD}sum\u{FFFD}.txt'."
+        #expect(run.status == 64 && run.output == "", "\(run.status) \(run.output)")
+        guard line.contains("--json") else {
+            #expect(run.errors == "error: \(mistake)\n")
+            return
+        }
+        #expect(run.errors.contains(mistake) && run.errors.contains("CommandLine"), "\(run.errors)")
+        _ = try JSONSerialization.jsonObject(with: Data(run.errors.utf8))
+    }
+
     @Test(arguments: [
         ("--timeout", "601", "'--timeout' takes 1 to 600 seconds."),
         ("--patience", "90000", "'--patience' takes 1 to 86400 seconds."), ("--timeout", "0", "1 to 600 seconds."),

@@ -5,6 +5,7 @@ import Glibc
 import LocalFiles
 import ObjectCommands
 import SigningCommands
+import Terminal
 
 /// The command line.
 @main
@@ -31,11 +32,26 @@ struct Sluice: AsyncParsableCommand {
     static func main() async {
         endOnSignals()
         let arguments = Array(CommandLine.arguments.dropFirst())
+        if let number = CommandLine.firstArgumentNotUTF8 { exit(withError: refusal(ofArgument: number, in: arguments)) }
         if let word = arguments.first, complaint(about: word) != nil { exit(withError: refusal(of: word)) }
         if ObjectCommandLine.asksForJSON(arguments), let mistake = mistake(in: arguments) {
             exit(withError: ObjectCommandLine.refusal(mistake))
         }
         await main(arguments)
+    }
+
+    /// Writes to standard error that an argument is not UTF-8. Repaired, it could name another object, file or row.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the argument, counted from 1.
+    ///   - arguments: The arguments, repaired.
+    /// - Returns: The exit status, to throw.
+    private static func refusal(ofArgument number: Int, in arguments: [String]) -> ExitCode {
+        let mistake = "Argument \(number) is not UTF-8: '\(arguments[number - 1])'."
+        if ObjectCommandLine.asksForJSON(arguments) { return ObjectCommandLine.refusal(mistake) }
+        if arguments.first == "admin" { return AdminCommand.refusal(mistake, of: Array(arguments.dropFirst())) }
+        writeToStandardError("error: \(mistake.visible)\n")
+        return .validationFailure
     }
 
     /// What the parser says is wrong with a command line; `nil` if nothing is.

@@ -25,11 +25,11 @@ struct AdminRun {
         let screen = AdminScreen(environment: environment)
         let help = AdminHelp(model: model, screen.output)
         guard let command = line.command else {
-            print(try groupHelp(line, help))
+            try write(groupHelp(line, help))
             return 0
         }
         if line.asksForHelp {
-            print(help.text(on: command))
+            try write(help.text(on: command))
             return 0
         }
         let invocation = try AdminInvocation(line.rest, of: command, model) { name throws(AdminFailure) in
@@ -42,6 +42,13 @@ struct AdminRun {
         let call = AdminCall(command: command, invocation: invocation, model: model, client: client, screen: screen)
         do throws(AdminFailure) { return try call.run() } catch {
             throw error.naming(Set(command.options(model).map(\.name)))
+        }
+    }
+
+    /// Writes a text of help to standard output.
+    private func write(_ text: String) throws(AdminFailure) {
+        do throws(FileError) { try OpenFile.standardOutput.write((text + "\n").utf8) } catch {
+            throw .file("Standard output cannot be written: \(error).")
         }
     }
 

@@ -18,4 +18,18 @@ import Testing
         }
         #expect(try paragraphs(80) == paragraphs(200))
     }
+
+    @Test(arguments: [
+        "", "--help", "--version", "version", "help", "help get", "help --man", "help admin",
+        "help admin grants create", "get --help", "serve --help", "admin --help", "admin grants list --help",
+        "completion bash", "completion fish",
+    ])
+    func `a text that cannot be written gives a status`(line: String) throws {
+        let run = try Command.run(
+            ["-c", "exec \"$0\" \"$@\" >/dev/full", Command.program.path]
+                + line.split(separator: " ").map(String.init),
+            of: URL(fileURLWithPath: "/bin/sh"), environment: ["PATH": "/usr/bin:/bin"])
+        #expect(run.status == 1, "\(run.status)")
+        #expect(run.errors == "error: Standard output cannot be written: No space left on device.\n")
+    }
 }

@@ -43,10 +43,10 @@ struct AuditQuotasCommand: AsyncParsableCommand {
                 "\(wrong.used)", "\(wrong.charged)",
             ]
             if repair { line.append("now \(try await auditor.repair(wrong))") }
-            print(line.joined(separator: "\t"))
+            try writeLine(line.joined(separator: "\t"))
         }
         await connection.close()
-        if found.isEmpty { print("All counters agree with the ledger.") }
+        if found.isEmpty { try writeLine("All counters agree with the ledger.") }
         if !found.isEmpty && !repair { throw ExitCode(1) }
     }
 }

@@ -3,6 +3,7 @@ import ArgumentParser
 import Dispatch
 import EventLoops
 import FoundationEssentials
+import LocalFiles
 import Synchronization
 
 /// `sluice complete-words`: what the scripts of `sluice completion` ask for. It prints the words that fit at the place
@@ -21,7 +22,7 @@ struct CompleteWordsCommand: ParsableCommand {
         guard let tree = try? Sluice.tree() else { return }
         let completion = Completion(of: Array(words.first == "--" ? words.dropFirst() : words[...]), in: tree)
         let lines = completion.lines(with: Self.names(for: completion))
-        if !lines.isEmpty { print(lines.joined(separator: "\n")) }
+        if !lines.isEmpty { try? OpenFile.standardOutput.write((lines.joined(separator: "\n") + "\n").utf8) }
     }
 
     /// Asks the gateway. A name server that hangs would outlast the client's own time, so the thread is left behind.

@@ -21,5 +21,5 @@ struct CompletionCommand: ParsableCommand {
     @Argument(help: "The shell.")
     var shell: CompletionScript
 
-    func run() { print(shell.text) }
+    func run() throws { try writeLine(shell.text) }
 }

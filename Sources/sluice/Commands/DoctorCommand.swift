@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         var doctor = Doctor()
         try await doctor.examine(options)
-        print(json ? try doctor.report.json() : doctor.report.text)
+        try writeLine(json ? doctor.report.json() : doctor.report.text)
         if doctor.report.hasFailed { throw ExitCode(1) }
     }
 }

@@ -17,14 +17,14 @@ struct HelpCommand: AsyncParsableCommand {
     func run() async throws {
         if man {
             let page = ManualPage(of: try Sluice.tree(), version: ProgramVersion.current)
-            return print(try page.text(), terminator: "")
+            return try writeToStandardOutput(page.text())
         }
         if words.first == "admin" { return try await AdminCommand.printHelp(on: Array(words.dropFirst())) }
-        guard let word = words.first else { return print(Sluice.helpMessage()) }
+        guard let word = words.first else { return try writeLine(Sluice.helpMessage()) }
         let commands = Sluice.configuration.subcommands
         guard let command = commands.first(where: { $0.configuration.commandName == word }) else {
             throw Sluice.refusal(of: word)
         }
-        print(Sluice.helpMessage(for: command))
+        try writeLine(Sluice.helpMessage(for: command))
     }
 }

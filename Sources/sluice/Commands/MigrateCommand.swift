@@ -45,10 +45,10 @@ struct MigrateCommand: AsyncParsableCommand {
             await other.close()
             let migrator = Migrator(connection: connection, program: ProgramVersion.current, logger: logger)
             if finish {
-                tell(finished: try await migrator.finish())
+                try tell(finished: await migrator.finish())
             } else {
                 let outcome = try await migrator.migrate()
-                tell(outcome)
+                try tell(outcome)
                 if !outcome.gatewayRoleIsReady { throw ExitCode.failure }
             }
             await connection.close()
@@ -57,27 +57,29 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    private func tell(finished: Migrator.Leftovers) {
-        if finished.isEmpty { print("Nothing was left to finish.") }
-        if !finished.migrations.isEmpty { print("Applied migrations \(Self.list(finished.migrations)).") }
-        if !finished.functions.isEmpty { print("Dropped functions: \(finished.functions.joined(separator: ", ")).") }
+    private func tell(finished: Migrator.Leftovers) throws {
+        if finished.isEmpty { try writeLine("Nothing was left to finish.") }
+        if !finished.migrations.isEmpty { try writeLine("Applied migrations \(Self.list(finished.migrations)).") }
+        if !finished.functions.isEmpty {
+            try writeLine("Dropped functions: \(finished.functions.joined(separator: ", ")).")
+        }
     }
 
-    private func tell(_ outcome: Migrator.Outcome) {
+    private func tell(_ outcome: Migrator.Outcome) throws {
         let functions =
             outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
         if let newer = outcome.newer {
-            print(
+            try writeLine(
                 """
                 The database was migrated by \(newer). Gateways of this program can serve from it, so its tables and \
                 functions stay as they are.
                 """)
         }
-        if outcome.applied.isEmpty, functions.isEmpty, outcome.newer == nil { print("The schema is current.") }
-        if !outcome.applied.isEmpty { print("Applied migrations \(Self.list(outcome.applied)).") }
-        if !functions.isEmpty { print("Applied functions: \(functions).") }
+        if outcome.applied.isEmpty, functions.isEmpty, outcome.newer == nil { try writeLine("The schema is current.") }
+        if !outcome.applied.isEmpty { try writeLine("Applied migrations \(Self.list(outcome.applied)).") }
+        if !functions.isEmpty { try writeLine("Applied functions: \(functions).") }
         if !outcome.leftovers.isEmpty {
-            print(
+            try writeLine(
                 """
                 Gateways of the version before can go on. Once they are replaced, run 'sluice migrate --finish': \
                 \(outcome.leftovers) wait for it.

@@ -100,7 +100,8 @@ struct QualifyCommand: AsyncParsableCommand {
         }
         let report = await qualification.run(allSchemes ? qualification.schemes : [place.bucket.scheme])
         interrupts.end()
-        print(json ? QualificationText.json(report, of: place.bucket) : QualificationText.table(report, all: verbose))
+        try writeLine(
+            json ? QualificationText.json(report, of: place.bucket) : QualificationText.table(report, all: verbose))
         let isComplete = !report.isCutShort && !report.isInconclusive
         if report.isBroken || !isComplete || !report.leftBehind.isEmpty { throw ExitCode(1) }
     }

@@ -44,9 +44,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         let outcome = try await MasterKeyRotation(connection: connection, keys: keys, now: { .now })
             .run(requestID: requestID)
         await connection.close()
-        print("Sealed \(outcome.resealed) rows again.")
+        try writeLine("Sealed \(outcome.resealed) rows again.")
         for row in outcome.unopened {
-            print("Not changed: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
+            try writeLine("Not changed: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
         }
         if !outcome.unopened.isEmpty { throw ExitCode(1) }
     }

@@ -37,7 +37,24 @@ struct Sluice: AsyncParsableCommand {
         if ObjectCommandLine.asksForJSON(arguments), let mistake = mistake(in: arguments) {
             exit(withError: ObjectCommandLine.refusal(mistake))
         }
-        await main(arguments)
+        await run(arguments)
+    }
+
+    /// Runs a command. The parser's own `main` would not tell that a text, such as that of `--help`, cannot be written.
+    private static func run(_ arguments: [String]) async {
+        do {
+            var command = try await asyncParseAsRoot(arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error).isSuccess else { exit(withError: error) }
+            let text = fullMessage(for: error)
+            do { if !text.isEmpty { try writeLine(text) } } catch { exit(withError: error) }
+            exit(withError: ExitCode.success)
+        }
     }
 
     /// Writes to standard error that an argument is not UTF-8. Repaired, it could name another object, file or row.

@@ -4,5 +4,5 @@ import ArgumentParser
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Show the version.")
 
-    func run() { print(ProgramVersion.current) }
+    func run() throws { try writeLine(ProgramVersion.current) }
 }

@@ -63,6 +63,30 @@ import Testing
         #expect(written.contains("--yes") == (answer.status == 64), "\(written)")
     }
 
+    /// Standard input is the file. A yes, or no question, gives the status of a gateway that is not there.
+    @Test(arguments: [
+        (Answer(typed: "n", isOwn: true, status: 1), ""), (Answer(typed: "y", isOwn: true, status: 7), ""),
+        (Answer(typed: "y", isOwn: false, status: 64), ""), (Answer(typed: "n", isOwn: true, status: 7), "--yes"),
+        (Answer(typed: "n", isOwn: true, status: 7), "--dry-run"),
+    ])
+    func `a person is asked before a deletion, also if standard input is the file`(
+        answer: Answer, option: String
+    ) throws {
+        let file = "\(folder)/grants.csv"
+        try Data("principal,bucket,kind,actions\nuser:a,photos,bucket,GetObject\n".utf8)
+            .write(to: URL(fileURLWithPath: file))
+        let line = "exec \(answer.isOwn ? "" : "/usr/bin/setsid --wait ")\"$@\" \(option) <\"$0\""
+        let run = try Command.run(
+            [
+                "-c", Self.terminal, answer.typed, "/bin/sh", "-c", line, file, Command.program.path, "admin", "grants",
+                "import", "--prune", "--bucket", "photos", "--file-type", "csv",
+            ], of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
+        #expect(run.status == answer.status, "\(run.output) \(run.errors)")
+        #expect(run.output.contains("[y/N]") == (answer.isOwn && option.isEmpty), "\(run.output)")
+        #expect(run.output.contains("Nothing was changed.") == (answer.status == 1), "\(run.output)")
+        #expect(run.output.contains("/dev/tty cannot be opened") == (answer.status == 64), "\(run.output)")
+    }
+
     /// Arguments before a command that keep it from reading and writing what its user may not. Root may do that to
     /// every file, unless it lacks these capabilities.
     private static let bounded: [String] = {

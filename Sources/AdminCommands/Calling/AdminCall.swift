@@ -116,9 +116,11 @@ struct AdminCall {
             || invocation.query.contains { $0.name == AdminOperation.dryRun && $0.value == "true" }
     }
 
-    /// Whether a person is asked before the command is done.
+    /// Whether a person is asked before the command is done. Where standard input holds the body, standard error tells
+    /// whether there is one.
     private func asks(_ value: ContractValue?) -> Bool {
-        command.deletes(invocation.query, value) && !isDryRun(value) && !invocation.isSure && screen.isInteractive
+        let isAttended = screen.isInteractive || (invocation.readsStandardInput && screen.errors.isTerminal)
+        return command.deletes(invocation.query, value) && !isDryRun(value) && !invocation.isSure && isAttended
     }
 
     /// Asks the person at the terminal.

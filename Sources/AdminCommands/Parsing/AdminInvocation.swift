@@ -25,6 +25,8 @@ struct AdminInvocation: Sendable {
     private(set) var isSure = false
     private(set) var url: String?
     private(set) var timeout: Int?
+    /// Whether an option takes its value from standard input.
+    private var hasStandardInputMember = false
 
     private let command: AdminOperation
     private let model: ContractModel
@@ -72,6 +74,11 @@ struct AdminInvocation: Sendable {
             mistakes.append("Nothing to change: set members with options, '--unset' or '--file'.")
         }
         guard mistakes.isEmpty else { throw .misuse(mistakes, seeing: command.words) }
+    }
+
+    /// Whether the body, or a member of it, comes from standard input.
+    var readsStandardInput: Bool {
+        hasStandardInputMember || file == "-" || (file == nil && !command.fileTypes.isEmpty)
     }
 
     /// The body that options make.
@@ -146,6 +153,7 @@ struct AdminInvocation: Sendable {
         case .query(let parameter): try set(parameter, to: value, option, in: &query)
         case .header(let parameter): try set(parameter, to: value, option, in: &headers)
         case .member(let place):
+            if value == "@-" { hasStandardInputMember = true }
             let old = place.names.reduce(Optional(body)) { $0?[$1] }
             // A repeated option adds to a list.
             let new = try place.value(value, behind: old, option: option.name, read)

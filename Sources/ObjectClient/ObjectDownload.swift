@@ -45,7 +45,7 @@ public struct ObjectDownload: Sendable {
         let kept = TransferMemory.name("get", part.place)
         let source = TransferMemory.name(client.origin, address.bucket, address.key)
         let sink = DownloadSink(part.file, startsOver: true, meter: transfer.meter)
-        if let begun = memory.read(kept, as: BegunDownload.self), begun.source == source, begun.inode == part.inode {
+        if let begun = begun(kept, of: source, in: part) {
             try await sink.takeUp(etag: begun.etag, stop: transfer.stop)
         } else {
             memory.forget(kept)
@@ -59,6 +59,10 @@ public struct ObjectDownload: Sendable {
         } catch {
             switch error {
             case .stopped where !sink.fields.isEmpty:
+                guard begun(kept, of: source, in: part) != nil else {
+                    part.remove()
+                    throw .stopped("Interrupted. Nothing was kept, because '\(memory.directory)' cannot be written.")
+                }
                 throw .stopped(
                     "Interrupted. \(sink.bytes) bytes are in '\(part.path)'. Run the same command again to go on.")
             case .stopped, .different:
@@ -72,6 +76,13 @@ public struct ObjectDownload: Sendable {
         try part.finish()
         memory.forget(kept)
         return outcome
+    }
+
+    /// Returns what was kept of the download to a file; `nil` if a later run could not go on with it.
+    private func begun(_ kept: String, of source: String, in part: PartFile) -> BegunDownload? {
+        guard let begun = memory.read(kept, as: BegunDownload.self), begun.source == source, begun.inode == part.inode
+        else { return nil }
+        return begun
     }
 
     /// Downloads an object to an open file, such as standard output.

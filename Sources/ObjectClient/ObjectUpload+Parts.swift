@@ -76,10 +76,16 @@ extension ObjectUpload {
         } catch {
             switch error {
             case .stopped:
-                let arrived = memory.read(name, as: BegunUpload.self)?.tags.count ?? 0
+                guard let kept = memory.read(name, as: BegunUpload.self), kept.id == begun.id else {
+                    throw .stopped(
+                        "Interrupted. The same command cannot go on, because '\(memory.directory)' cannot be written. "
+                            + "The gateway removes the parts that have arrived when the upload expires. "
+                            + "'DELETE /v1/multipart-uploads/\(begun.id)' with your key, or "
+                            + "'sluice admin multipart-uploads delete \(begun.id)' with an admin's, does so at once.")
+                }
                 let count = Partition(of: file.size, partSize: begun.partSize).count
                 throw .stopped(
-                    "Interrupted. \(arrived) of \(count) parts have arrived. "
+                    "Interrupted. \(kept.tags.count) of \(count) parts have arrived. "
                         + "Run the same command again to go on, or with --abort to give up.")
             case .file where !file.isReplaced: throw error
             case .file, .different:

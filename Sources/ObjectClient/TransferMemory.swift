@@ -4,18 +4,22 @@ import LibCrypto
 /// What a transfer that was interrupted needs to go on: small JSON files in a directory that only its owner can read.
 /// They hold no link and no key.
 public struct TransferMemory: Sendable {
-    private let directory: String
+    /// The directory of the files.
+    let directory: String
 
     /// Keeps the files in a directory, which is made when it is needed.
     public init(directory: String) { self.directory = directory }
 
-    /// The directory for a user: below `XDG_STATE_HOME`, or `~/.local/state`.
+    /// The directory for a user: below `XDG_STATE_HOME`, or `~/.local/state`. As for a shell, `~` is `HOME`; the user's
+    /// entry in the password file counts where that is not set.
     public static func standard(environment: [String: String]) -> TransferMemory {
         // The XDG specification requires that relative paths be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
             return TransferMemory(directory: "\(state)/sluice/transfers")
         }
-        let home = FileManager.default.homeDirectoryForCurrentUser.path
+        let home =
+            environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? FileManager.default.homeDirectoryForCurrentUser.path
         return TransferMemory(directory: "\(home)/.local/state/sluice/transfers")
     }
 
@@ -25,7 +29,8 @@ public struct TransferMemory: Sendable {
         return try? JSONDecoder().decode(Kept.self, from: data)
     }
 
-    /// Keeps a value under a name. A value that cannot be kept costs nothing but the possibility to go on.
+    /// Keeps a value under a name. A value that cannot be kept costs nothing but the possibility to go on: before
+    /// somebody is promised that, ``read(_:as:)`` tells what a later run will find.
     func keep(_ name: String, _ value: some Encodable) {
         guard let data = try? JSONEncoder().encode(value) else { return }
         let files = FileManager.default

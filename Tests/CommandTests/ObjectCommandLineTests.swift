@@ -330,6 +330,8 @@ import Testing
         let text: String
         /// The files that are there at the end.
         var files: [String] = []
+        /// Whether a later run can know of it.
+        var isRemembered = true
     }
 
     @Test(arguments: [
@@ -343,6 +345,9 @@ import Testing
         Fault(
             name: "kept", target: "new", status: 130, text: "Run the same command again to go on.",
             files: ["new.sluice-part"]),
+        Fault(
+            name: "kept", target: "new", status: 130, text: "'/proc/nothing/sluice/transfers' cannot be written.",
+            isRemembered: false),
         // The bytes cannot be taken back, and without an entity tag the store cannot be asked for the rest.
         Fault(name: "cut", target: "-", status: 7, text: "error: "),
     ])
@@ -350,7 +355,8 @@ import Testing
         let target = fault.target == "-" ? "-" : "\(folder)/\(fault.target)"
         let run = try Command.run(
             ["-c", Self.store, fault.name, target, Command.program.path, "get", "demo/k", target],
-            of: URL(fileURLWithPath: "/usr/bin/python3"), environment: environment)
+            of: URL(fileURLWithPath: "/usr/bin/python3"),
+            environment: environment.merging(fault.isRemembered ? [:] : ["XDG_STATE_HOME": "/proc/nothing"]) { $1 })
         #expect(run.status == fault.status && run.errors.contains(fault.text), "\(run.status) \(run.errors)")
         #expect(run.errors.contains("sluice-part") == fault.files.contains("new.sluice-part"), "\(run.errors)")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "state" }

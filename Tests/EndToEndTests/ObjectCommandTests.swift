@@ -248,6 +248,29 @@ import Testing
         }
     }
 
+    @Test func `an interrupted upload that cannot be kept in mind does not promise to go on`() async throws {
+        let folder = try Folder()
+        try await behind { line, _ in
+            Self.isPart(line) ? .hold : .pass
+        } _: { bench, proxy in
+            let target = "\(bench.bucket)/\(bench.freshKey("large.bin"))"
+            _ = try folder.write("large.bin", Self.bytes(11 * Self.mebibyte))
+            let put = try start(
+                bench, folder,
+                [
+                    "/usr/bin/env", "XDG_STATE_HOME=/proc/nothing", Program.path, "put", "large.bin", target,
+                    "--part-size", "5M",
+                ])
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.contains { Self.isPart($0) } }
+            put.signal(SIGINT)
+            #expect(await put.exitStatus() == 130, "\(put.errors)")
+            let ids = try await bench.deployment.session().texts("SELECT id::text FROM multipart_uploads")
+            let id = try #require(ids.first)
+            #expect(put.errors.contains("'sluice admin multipart-uploads delete \(id)'"), "\(put.errors)")
+            #expect(!put.errors.contains("--abort") && !put.errors.contains("to go on"), "\(put.errors)")
+        }
+    }
+
     @Test func `the copy of standard input has no name, and waiting for more of it ends at once`() async throws {
         let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
         // A pipe that has some bytes and does not end.

@@ -23,6 +23,18 @@ import Testing
         }
     }
 
+    @Test func `what a transfer needs to go on is kept in the home that the environment names`() {
+        func directory(_ environment: [String: String]) -> String {
+            TransferMemory.standard(environment: environment).directory
+        }
+        #expect(directory(["HOME": "/elsewhere"]) == "/elsewhere/.local/state/sluice/transfers")
+        #expect(directory(["HOME": "/h", "XDG_STATE_HOME": "/state"]) == "/state/sluice/transfers")
+        #expect(directory(["HOME": "/h", "XDG_STATE_HOME": "state"]) == "/h/.local/state/sluice/transfers")
+        for unset in [[:], ["HOME": ""], ["HOME": "h"]] as [[String: String]] {
+            #expect(directory(unset).hasPrefix("/") && directory(unset).hasSuffix("/.local/state/sluice/transfers"))
+        }
+    }
+
     @Test func `parts cover a file, without gap or overlap, and are never too many`() {
         for size in [1, 5 << 20, (5 << 20) + 1, 100 << 20, 1 << 40, 5 << 43] as [Int64] {
             let parts = ObjectUpload.Partition(of: size, partSize: 5 << 20)

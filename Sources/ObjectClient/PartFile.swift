@@ -25,7 +25,11 @@ struct PartFile: Sendable {
         let path = Self.path(for: target)
         // Another download may move or remove the file after it was opened and before it is reserved.
         for _ in 0..<10 {
-            guard let file = Self.opened(path) else { throw .file("'\(path)' cannot be written.") }
+            let file: OpenFile
+            do throws(FileError) { file = try Self.opened(path) } catch {
+                // A file that is there is the reason. Otherwise it would have been made for the one that was named.
+                throw .file("'\(FileStatus.isTaken(path) ? path : name)' cannot be written: \(error).")
+            }
             // Some file systems have no locks, and are used without.
             guard (try? file.lock()) != false else {
                 throw .file("'\(path)' is in use. Another download writes to this file.")
@@ -44,18 +48,18 @@ struct PartFile: Sendable {
                 path: path, place: FileName.located(path), file: file, inode: status.inode, target: target,
                 replaces: replaces)
         }
-        throw .file("'\(path)' cannot be written.")
+        throw .file("'\(path)' cannot be written: other downloads keep moving it.")
     }
 
     /// Opens the file. A run that ended before it gave a file its name may have left it read-only.
-    private static func opened(_ path: String) -> OpenFile? {
+    private static func opened(_ path: String) throws(FileError) -> OpenFile {
         do throws(FileError) { return try OpenFile(path, for: .updating) } catch {
             guard error.number == EACCES, (try? FileStatus(path))?.kind == .regular,
                 let left = try? OpenFile(path, for: .reading), left.hasName(path)
-            else { return nil }
+            else { throw error }
             // Only the file's owner may do this.
             try? left.permit(0o600)
-            return try? OpenFile(path, for: .updating)
+            return try OpenFile(path, for: .updating)
         }
     }
 
@@ -71,7 +75,7 @@ struct PartFile: Sendable {
 
     /// Drops what an earlier run left.
     func empty() throws(ClientFailure) {
-        do throws(FileError) { try file.empty() } catch { throw .file("'\(path)' cannot be written.") }
+        do throws(FileError) { try file.empty() } catch { throw .file("'\(path)' cannot be written: \(error).") }
     }
 
     /// Gives the file the name of the target, which is never half of each, and the permissions of the file that it
@@ -89,7 +93,7 @@ struct PartFile: Sendable {
             try file.move(from: path, to: target, replaces: replaces)
         } catch {
             try? file.permit(0o600)
-            guard error.number == EEXIST, !replaces else { throw .file("'\(target)' cannot be written.") }
+            guard error.number == EEXIST, !replaces else { throw .file("'\(target)' cannot be written: \(error).") }
             throw .file("'\(target)' exists now and was not replaced. The object is in '\(path)'.")
         }
     }

@@ -211,6 +211,20 @@ import Testing
         #expect(try Command.run(["-p", pipe], of: URL(fileURLWithPath: "/usr/bin/test")).status == 0)
     }
 
+    @Test func `a file that cannot be written is named as the line names it, with the reason`() throws {
+        let taken = "\(folder)/taken"
+        try FileManager.default.createDirectory(
+            atPath: "\(taken).sluice-part", withIntermediateDirectories: false)
+        for (name, told) in [
+            ("\(folder)/nodir/x", "'\(folder)/nodir/x' cannot be written: No such file or directory."),
+            ("/dev/null/x", "'/dev/null/x' cannot be written: Not a directory."),
+            (taken, "'\(taken).sluice-part' cannot be written: Is a directory."),
+        ] {
+            let run = try Command.run(["get", "--retries", "0", "demo/k", name], environment: environment)
+            #expect(run.status == 1 && run.errors == "error: \(told)\n", "\(run.status) \(run.errors)")
+        }
+    }
+
     private static let longName = String(repeating: "x", count: 256)
 
     @Test(arguments: [

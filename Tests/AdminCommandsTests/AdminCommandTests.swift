@@ -92,6 +92,23 @@ import Testing
     }
 
     @Test(arguments: [
+        ("quotas list", "near-limit", ["0.8", "1", "1.0", "8e-1", "-2"], ["0x1p-1", "nan", "inf", "1e999", ".8", ""]),
+        ("grants import", "samples", ["0", "10"], ["0.5", "1e1", "many", " 1", ""]),
+    ])
+    func `a parameter takes the numbers that the contract gives it`(
+        words: String, option: String, right: [String], wrong: [String]
+    ) throws {
+        for value in right {
+            #expect(try read(words, ["--\(option)=\(value)"]).query.map(\.value) == [value], "\(value)")
+        }
+        for value in wrong {
+            let failure = #expect(throws: AdminFailure.self) { try read(words, ["--\(option)", value]) }
+            #expect(failure?.message(on: nil).contains("'--\(option)' takes a ") == true, "\(value)")
+            #expect(failure?.exitCode == 64)
+        }
+    }
+
+    @Test(arguments: [
         ("maxTTL", "max-ttl"), ("credentialID", "credential-id"), ("requireContentMD5", "require-content-md5"),
         ("sourceCIDRs", "source-cidrs"), ("checksumSHA256", "checksum-sha256"), ("bucket", "bucket"),
         ("roleARN", "role-arn"), ("Idempotency-Key", "idempotency-key"),

@@ -95,6 +95,12 @@ import Testing
             See 'sluice admin grants list --help'.
             """#),
         Mistake(
+            #"admin quotas list --near-limit much"#, 64,
+            #"""
+            error: '--near-limit' takes a number, such as 0.8.
+            See 'sluice admin quotas list --help'.
+            """#),
+        Mistake(
             #"admin grants list --effect forbid"#, 64,
             #"""
             error: '--effect' takes 'allow' or 'deny', not 'forbid'.

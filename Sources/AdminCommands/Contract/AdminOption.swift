@@ -10,6 +10,32 @@ struct AdminOption: Sendable {
         case member(AdminPlace)
     }
 
+    /// Numbers that a parameter takes.
+    enum Number: String, Sendable {
+        /// Whole numbers.
+        case integer
+        /// Any numbers.
+        case number
+
+        /// Tests whether a text is such a number, in the form that JSON has for it.
+        func admits(_ text: String) -> Bool {
+            switch self {
+            case .integer: Int(text) != nil
+            case .number:
+                text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil
+                    && Double(text)?.isFinite == true
+            }
+        }
+
+        /// What an option says that it takes.
+        var text: String {
+            switch self {
+            case .integer: "a whole number"
+            case .number: "a number, such as 0.8"
+            }
+        }
+    }
+
     /// The name without dashes in front, such as `conditions.max-bytes`.
     let name: String
     let meaning: Meaning
@@ -21,6 +47,8 @@ struct AdminOption: Sendable {
     let choices: [String]
     /// Whether the value is a list with commas.
     let isList: Bool
+    /// The numbers that it takes, of a parameter; `nil` if it takes other values.
+    let number: Number?
     /// The value that applies without the option.
     let standard: String?
 
@@ -33,6 +61,7 @@ struct AdminOption: Sendable {
         text = general.text
         choices = general == .fileType ? ["ndjson", "csv"] : []
         isList = [.columns, .unset, .print].contains(general)
+        number = nil
         standard = nil
     }
 
@@ -41,6 +70,7 @@ struct AdminOption: Sendable {
         name = AdminNames.option(parameter.name)
         meaning = parameter.place == "query" ? .query(parameter.name) : .header(parameter.name)
         choices = (schema["enum"]?.items ?? []).compactMap(\.text)
+        number = schema["type"]?.text.flatMap { Number(rawValue: $0) }
         hint =
             switch schema["type"]?.text {
             case "boolean": ""
@@ -61,6 +91,7 @@ struct AdminOption: Sendable {
         self.text = text.isEmpty ? place.help : text
         choices = place.choices
         isList = place.isList
+        number = nil
         standard = place.standard
     }
 }

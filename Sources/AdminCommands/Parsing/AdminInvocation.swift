@@ -182,7 +182,9 @@ struct AdminInvocation: Sendable {
         _ parameter: String, to value: String, _ option: AdminOption, in list: inout [(name: String, value: String)]
     ) throws(AdminFailure) {
         if option.isFlag { try AdminPlace.check(value, among: ["true", "false"], option.name) }
-        if option.hint == "<number>", Int(value) == nil { throw .usage("'--\(option.name)' takes a whole number.") }
+        if let number = option.number, !number.admits(value) {
+            throw .usage("'--\(option.name)' takes \(number.text).")
+        }
         try AdminPlace.check(value, among: option.choices, option.name)
         list.removeAll { $0.name == parameter }
         list.append((parameter, value))

@@ -154,9 +154,11 @@ export function adminLine(contract, id, { path = {}, query = {}, body, ifMatch, 
 
 function option(name, value) {
   if (value === true) return `--${name}`;
-  const text = String(value);
-  return `--${name}${value === false ? "=" : " "}${quote(text.startsWith("@") ? `@${text}` : text)}`;
+  return `--${name}${value === false ? "=" : " "}${quote(value)}`;
 }
+
+/** Returns a value of a member as an option takes it: with `@` alone in front, it would be the name of a file. */
+const literal = (value) => (typeof value === "string" && value.startsWith("@") ? `@${value}` : value);
 
 function memberOptions(contract, operation, schema, body) {
   const members = new Map(contract.members(schema).map((member) => [member.name, member]));
@@ -187,9 +189,9 @@ function memberOption(name, member, value) {
   if (Array.isArray(value)) {
     const isPlain =
       value.length > 0 && value.every((item) => typeof item === "string" && item !== "" && !item.includes(","));
-    return option(dashed, isPlain && !value[0].startsWith("[") ? value.join(",") : json(value));
+    return option(dashed, isPlain && !value[0].startsWith("[") ? literal(value.join(",")) : json(value));
   }
-  return option(dashed, isObject(value) ? json(value) : value);
+  return option(dashed, isObject(value) ? json(value) : literal(value));
 }
 
 function wrapped(parts) {

@@ -84,6 +84,9 @@ import Testing
         let list = try read("issuances list", ["--principal", "user:a b", "--alive", "--limit", "3", "--json"])
         #expect(list.query.map(\.name) == ["principal", "alive"] && list.query.map(\.value) == ["user:a b", "true"])
         #expect(list.limit == 3 && list.isJSON)
+        // Only a member of a body is read from a file.
+        let filtered = try read("grants list", ["--prefix", "@x/", "--principal=@@y"])
+        #expect(filtered.query.map(\.value) == ["@x/", "@@y"])
         // `limit` is a list's page size everywhere except in a quota.
         #expect(
             try read(

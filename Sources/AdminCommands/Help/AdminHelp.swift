@@ -67,11 +67,15 @@ struct AdminHelp {
         Answers are printed as tables, or as JSON with '--json'. Options may be
         anywhere on the line. A command that changes a row reads it first; the change
         is refused if somebody else changed the row in between. '--if-match' names the
-        version that you saw, '--if-match "*"' accepts any. A value '@file' is read
-        from that file ('@-' from standard input), which keeps secrets off the command
-        line. Commands that delete ask first if a person is at a terminal, unless
-        '--yes' says not to. The file of '--output' is replaced when the answer is
-        complete. If the answer shows a secret, only you can read the file.
+        version that you saw, '--if-match "*"' accepts any. Commands that delete ask
+        first if a person is at a terminal, unless '--yes' says not to. The file of
+        '--output' is replaced when the answer is complete. If the answer shows a
+        secret, only you can read the file.
+
+        Where an option sets a member of the body, the value '@file' is read from that
+        file ('@-' from standard input), which keeps secrets off the command line, and
+        '@@' begins a value with '@'. All other values, such as those of filters, are
+        taken as they are.
         """
 
     static let examples = [

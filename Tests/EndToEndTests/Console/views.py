@@ -267,6 +267,12 @@ def each_page_shows_its_commands(walk):
     visit.judge("the commands")
     visit.page.keyboard.press("c")
     expect(panel).to_be_hidden()
+    # Unlike a member of a body, a filter is never the name of a file.
+    visit.go("#/grants?prefix=%40x%2F")
+    visit.page.keyboard.press("c")
+    expect(panel).to_contain_text("sluice admin grants list --prefix @x/")
+    visit.page.keyboard.press("c")
+    expect(panel).to_be_hidden()
 
 
 @step

@@ -302,6 +302,36 @@ struct GrantFileTests {
         #expect(lines.map(\.id) == [nil])
     }
 
+    @Test("in a file without the column 'kind', the text tells a prefix from a template")
+    func withoutKind() async throws {
+        let file = """
+            principal,bucket,prefix,actions
+            user:b,photos,a/,PutObject
+            *,photos,u/${sub}/,GetObject
+            user:b,photos,$x,GetObject
+            """
+        let answer = await send(file, "text/csv")
+        #expect(answer.status == 200, "\(answer.text)")
+        let expected = [
+            try KeyPrefix(literal: "a/"), try KeyPrefix(template: "u/${sub}/"), try KeyPrefix(literal: "$x"),
+        ]
+        #expect(lines.map(\.grant.prefix) == expected)
+    }
+
+    @Test(
+        "a file without the column 'kind' opens no whole bucket",
+        arguments: [
+            ("principal,bucket,actions\n", 1, "prefix"), ("principal,bucket,prefix\n", 1, "actions"),
+            ("principal,bucket,prefix,actions\nuser:b,photos,,PutObject\n", 2, "prefix"),
+            ("principal,bucket,prefix,actions\nuser:b,photos,u/${me}/,PutObject\n", 2, "template"),
+        ])
+    func withoutKindOrPrefix(body: String, line: Int, field: String) async {
+        let answer = await send(body, "text/csv")
+        #expect(answer.status == 400 && answer.string("code") == "InvalidArgument", "\(answer.text)")
+        #expect(answer.number("line") == line && answer.string("field") == field, "\(answer.text)")
+        #expect(lines.isEmpty)
+    }
+
     private static let rule = [
         "effect", "contentTypes", "maxBytes", "requireContentMD5", "maxTTL", "sourceCIDRs", "forceDownload",
         "allowResponseContentType", "allowVersions", "notBefore", "notAfter",

@@ -8,8 +8,10 @@ struct GrantColumns: CSVColumns {
         case id
         case principal
         case bucket
-        /// `bucket` for the whole bucket, `prefix` or `template`. An empty cell must not open a bucket.
+        /// `bucket` for the whole bucket, `prefix` or `template`. An empty cell must not open a bucket. In a file
+        /// without the column, the text of `prefix` tells, which therefore must not be empty.
         case kind
+        /// The prefix or the template.
         case prefix
         /// Separated by spaces, like all lists.
         case actions
@@ -37,7 +39,7 @@ struct GrantColumns: CSVColumns {
         case template
     }
 
-    private static let required: [Column] = [.principal, .bucket, .kind, .actions]
+    private static let required: [Column] = [.principal, .bucket, .actions]
     /// Required where lines name the grants that they replace: a column that was left out must not widen a grant.
     private static let rule: [Column] = [
         .effect, .contentTypes, .maxBytes, .requireContentMD5, .maxTTL, .sourceCIDRs, .forceDownload,
@@ -59,7 +61,8 @@ struct GrantColumns: CSVColumns {
             }
             columns.append(column)
         }
-        if let missing = Self.required.first(where: { !columns.contains($0) }) {
+        let telling: [Column] = columns.contains(.kind) ? [] : [.prefix]
+        if let missing = (Self.required + telling).first(where: { !columns.contains($0) }) {
             throw .invalidArgument(field: missing.rawValue, reason: "The column is missing.")
         }
         if columns.contains(.id), let missing = Self.rule.first(where: { !columns.contains($0) }) {
@@ -90,6 +93,7 @@ struct GrantColumns: CSVColumns {
                 conditions.append(.init(name: column.rawValue, value: .bool(try Self.flag(text, column))))
             }
         }
+        if kind == nil { kind = try Self.kind(ofPrefix: prefix) }
         members.append(try Self.member(kind, prefix))
         members.append(.init(name: "conditions", value: .object(conditions)))
         return .object(members)
@@ -101,6 +105,19 @@ struct GrantColumns: CSVColumns {
                 field: "kind", reason: "The value must be 'bucket' (the whole bucket), 'prefix' or 'template'.")
         }
         return kind
+    }
+
+    private static func kind(ofPrefix text: String) throws(GatewayError) -> Kind {
+        guard !text.isEmpty else {
+            throw .invalidArgument(
+                field: "prefix",
+                reason: "A prefix or template is required. For a whole bucket, add the column 'kind' with 'bucket'.")
+        }
+        // No prefix contains `${`.
+        let isTemplate = zip(text.utf8, text.utf8.dropFirst()).contains { pair in
+            pair.0 == UInt8(ascii: "$") && pair.1 == UInt8(ascii: "{")
+        }
+        return isTemplate ? .template : .prefix
     }
 
     private static func member(_ kind: Kind?, _ prefix: String) throws(GatewayError) -> JSONValue.Member {

@@ -328,7 +328,10 @@ import Testing
             ),
             (
                 .tokenIssuedAt,
-                [([:], .skipped), (["iat": "\(start + 59)"], .warned), (["iat": "\(start + 90)"], .failed)]
+                [
+                    (["iat": "\(start)"], .passed), ([:], .warned), (["iat": "\(start + 59)"], .warned),
+                    (["iat": "\(start + 90)"], .failed),
+                ]
             ),
             (
                 .tokenSubject,
@@ -410,6 +413,15 @@ import Testing
             let finding = try #require(found.findings.first { $0.step == .tokenAudience })
             #expect(finding.advice?.contains(text) == true, "\(finding)")
         }
+    }
+
+    @Test func `a token that does not say when it was issued is accepted, and what that costs is told`() async throws {
+        let signer = TokenSigner()
+        let issuer = IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))
+        let token = signer.token(IssuerFixture.claims(["iat": nil]))
+        let found = await examine(issuer, StubIssuerDocuments(), token: token)
+        let finding = try #require(found.findings.first { $0.step == .tokenIssuedAt })
+        #expect(found.isValid && finding.outcome == .warned && finding.advice?.contains("tickets") == true)
     }
 
     /// The authenticator accepts the token, and no request with it is permitted.

@@ -202,6 +202,43 @@ import Testing
         #expect(tickets.count == 0)
     }
 
+    @Test(arguments: [
+        // Seconds since the revocation, seconds from the revocation to the token, and what the answer says of both.
+        (600, -1, "revoked after the token was issued. Sign in again, or ask"),
+        (600, 60, "within a minute of a revocation of the user's tickets, and counts as older. Sign in again, or ask"),
+        (600, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
+        (59.5, -1, "revoked after the token was issued. Sign in again in 2 s, or ask"),
+        (1, 1, "and counts as older. Sign in again in 60 s, or ask"),
+        (60, 1, "and counts as older. Sign in again in 1 s, or ask"),
+        (60.5, 1, "and counts as older. Sign in again in 1 s, or ask"),
+        (61, 1, "and counts as older. Sign in again, or ask"),
+        (1, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
+    ] as [(TimeInterval, TimeInterval?, String)])
+    func `whose token counts as older than a revocation learns which token does not`(
+        age: TimeInterval, issuedAfter: TimeInterval?, detail: String
+    ) async throws {
+        let revokedAt = Self.now.addingTimeInterval(-age)
+        func caller(issuedAt: Date?) throws -> Caller {
+            try self.caller(
+                "alice", issuedAt: issuedAt, expiresAt: Self.now.addingTimeInterval(1800),
+                scope: .issuer("https://idp.example"))
+        }
+        let token = try caller(issuedAt: issuedAfter.map { revokedAt.addingTimeInterval($0) })
+        let error = await #expect(throws: GatewayError.self) {
+            try await useCase(revocation: Revocations(revokedAt)).create(request(), for: token, by: change())
+        }
+        guard case .conflict(let reason)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains(detail))
+        // A token of the moment that the answer names makes the ticket, with an `iat` of whole seconds.
+        guard let wait = reason.firstMatch(of: /in ([0-9]+) s,/).flatMap({ TimeInterval($0.1) }) else { return }
+        let later = Date(timeIntervalSince1970: (Self.now.timeIntervalSince1970 + wait).rounded(.down))
+        _ = try await useCase(revocation: Revocations(revokedAt)).create(
+            request(), for: caller(issuedAt: later), by: change())
+    }
+
     @Test func `the bootstrap key makes no tickets, because nothing would end them`() async throws {
         let root = try caller("root", scope: nil)
         let error = await #expect(throws: GatewayError.self) {

@@ -158,7 +158,9 @@ struct TokenExamination {
         }
         for (name, step) in [("nbf", Step.tokenNotBefore), ("iat", .tokenIssuedAt)] {
             guard let value = payload[name] else {
-                note(step, .skipped)
+                // After a revocation, nothing tells that the token is from later.
+                let isCostly = step == .tokenIssuedAt
+                note(step, isCostly ? .warned : .skipped, advice: isCostly ? Self.missingIssuedAt : nil)
                 continue
             }
             guard let time = value.numericDate else {
@@ -172,6 +174,10 @@ struct TokenExamination {
                 advice: ahead > 0 ? advice : nil)
         }
     }
+
+    private static let missingIssuedAt =
+        "The token has no 'iat'. Once all tickets of a user have been revoked, the user's tokens make only tickets "
+        + "that end no later than the token, for ever. Have the issuer send 'iat'."
 
     /// Reads subject, groups, roles and claims by ``VerifiedToken``, as if the token were in time and for this gateway.
     private mutating func judgeIdentity(_ payload: JSONValue) {

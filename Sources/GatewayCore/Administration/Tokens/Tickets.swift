@@ -113,9 +113,24 @@ public struct Tickets: Sendable {
             end > tokenEnd, let revokedAt = try await revocation.lastRevocation(of: caller.principal),
             (caller.issuedAt ?? .distantPast) <= revokedAt.addingTimeInterval(Self.tolerance)
         else { return }
-        throw .conflict(
-            reason: "The user's tickets were revoked after the token was issued. "
-                + "Sign in again, or ask for a ticket that ends no later than the token.")
+        throw .conflict(reason: refusal(ofTokenFrom: caller.issuedAt, revokedAt: revokedAt))
+    }
+
+    /// Says why a token counts as one from before a revocation, and which token does not.
+    private func refusal(ofTokenFrom issuedAt: Date?, revokedAt: Date) -> String {
+        let other = "ask for a ticket that ends no later than the token."
+        guard let issuedAt else {
+            return "The user's tickets were revoked, and the token has no 'iat' that tells whether it is older. "
+                + "Use a token with 'iat', or \(other)"
+        }
+        let reason =
+            issuedAt <= revokedAt
+            ? "The user's tickets were revoked after the token was issued."
+            : "The token was issued within a minute of a revocation of the user's tickets, and counts as older."
+        let wait = revokedAt.addingTimeInterval(Self.tolerance).timeIntervalSince(now())
+        // Issuers round 'iat' down to a second.
+        let time = wait <= -1 ? "" : " in \(Int(wait.rounded(.up)) + 1) s"
+        return "\(reason) Sign in again\(time), or \(other)"
     }
 
     /// Reads a page of the caller's own tickets.

@@ -181,5 +181,6 @@ struct SessionEndpointTests {
         let answer = await gateway.send(.get, "/distribute-token.json?ticket=\(text)")
         #expect(answer.string("ErrorCode") == "ExpiredToken")
         #expect(answer.number("StatusCode") == 401)
+        #expect(answer.string("ErrorMessage") == "All uses of the ticket are taken; fetch a new one.")
     }
 }

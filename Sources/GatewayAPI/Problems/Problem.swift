@@ -72,8 +72,8 @@ extension Problem {
         case .unauthenticated(let reason, _):
             self.init(kind: .unauthenticated, detail: reason)
             headers[.wwwAuthenticate] = #"Bearer realm="sluice""#
-        case .credentialExpired:
-            self.init(kind: .expiredToken, detail: "The credential has expired; fetch a new one.")
+        case .credentialExpired(let cause):
+            self.init(kind: .expiredToken, detail: cause.advice ?? "The credential has expired; fetch a new one.")
             headers[.wwwAuthenticate] = #"Bearer realm="sluice", error="invalid_token""#
         case .accessDenied:
             self.init(kind: .accessDenied)

@@ -91,6 +91,10 @@ public final class Caller: Sendable {
     /// Uses of a ticket are counted like a quota, but a ticket is not a quota: one that is used up is an expired token.
     func error(for refusal: QuotaRefusal) -> GatewayError {
         refusal.quotaID == ticket?.id.lowercaseText
-            ? .credentialExpired(Cause(.ticketExpired, "all uses of the ticket are taken")) : .quotaExceeded(refusal)
+            ? .credentialExpired(
+                Cause(
+                    .ticketExpired, "all uses of the ticket are taken",
+                    advice: "All uses of the ticket are taken; fetch a new one."))
+            : .quotaExceeded(refusal)
     }
 }

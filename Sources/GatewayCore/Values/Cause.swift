@@ -31,9 +31,10 @@ public struct Cause: Sendable, Equatable, CustomStringConvertible {
     /// - Parameters:
     ///   - refusal: The reason.
     ///   - subject: The issuer, key or ticket that it concerns, without secrets; empty if there is nothing to name.
-    public init(_ refusal: RefusalReason, _ subject: String = "") {
+    ///   - advice: A sentence for the caller, if the error alone does not say enough.
+    public init(_ refusal: RefusalReason, _ subject: String = "", advice: String? = nil) {
         description = subject
-        advice = nil
+        self.advice = advice
         self.refusal = refusal
     }
 

@@ -145,6 +145,89 @@ struct ContractTests {
         #expect(seen == Set(ProblemKind.allCases.map(\.type)))
     }
 
+    @Test("has examples of problems as the program words them")
+    func problemTexts() async throws {
+        let id = "018f0000-0000-7000-8000-000000000003"
+        let gateway: [String: GatewayError] = [
+            "expiredToken": .expiredToken, "accessDenied": .accessDenied,
+            "conditionFailed": .conditionFailed(.contentType(allowed: ["image/*"])),
+            "roleRequired": .roleRequired("admin"), "outsideAdminScope": .outsideAdminScope,
+            "notFound": .notFound(.grant), "alreadyExists": .alreadyExists(.bucket),
+            "saysTheSame": .alreadyExists(.grant, id: id),
+            "idempotencyKeyInUse": .idempotency(.inFlight(retryAfter: 1)),
+            "idempotentAnswerGone": .idempotency(.answerGone), "idempotencyKeyReused": .idempotency(.otherRequest),
+            "preconditionFailed": .preconditionFailed, "entityTooLarge": .entityTooLarge(maxBytes: 1_048_576),
+            "storeRefused": .storeRefused(status: 403, code: "AccessDenied"),
+            "quotaExceeded": .quotaExceeded(
+                QuotaRefusal(
+                    quotaID: "018f0000-0000-7000-8000-00000000000d", metric: .urls, period: .day, limit: 100,
+                    remaining: 0, resetsIn: 120)),
+            "unavailable": .unavailable(retryAfter: 1), "slowDown": .slowDown(retryAfter: 1),
+        ]
+        let api: [String: APIError] = [
+            "malformedRequest": .malformedTarget, "noSuchRoute": .noSuchRoute,
+            "methodNotAllowed": .methodNotAllowed([.get, .put]),
+            "preconditionRequired": .preconditionRequired(source: "the row that you read"),
+            "unsupportedMediaType": .unsupportedMediaType, "contentCoding": .unsupportedContentCoding,
+            "tooManyRequests": .tooManyRequests(
+                RateRefusal(name: "requests", burst: 1000, window: 2, remaining: 0, retryAfter: 1)),
+        ]
+        let server: [String: ServerFailure] = [
+            "requestTimeout": .requestTimeout, "requestTooLarge": .contentTooLarge(maxBytes: 65_536),
+            "targetTooLong": .uriTooLong, "expectationFailed": .expectationFailed,
+            "headersTooLarge": .headerFieldsTooLarge(maxBytes: 8192),
+        ]
+        var problems = gateway.mapValues { Problem($0) }
+        problems.merge(api.mapValues { Problem($0) }) { $1 }
+        problems.merge(server.mapValues { Problem($0) }) { $1 }
+        problems["internalError"] = Problem(kind: .internalError)
+        // The words of use cases and stores are not compared.
+        var seen: Set = ["conflict", "notEnforceable"]
+        let answers = [
+            "unauthenticated": await TestGateway().send(.get, "/v1/access"),
+            "invalidArgument": await TestGateway().send(
+                .post, "/v1/presigned-urls", token: "user-token",
+                json: #"{"action":"GetObject","bucket":"photos","key":"a","response":{"x":"a"}}"#),
+        ]
+        for (name, response) in contract.root.components?.responses?.members ?? [:] {
+            for (example, value) in contract.examples(in: response.content, "application/problem+json") {
+                guard !seen.contains(example) || problems[example] != nil else { continue }
+                seen.insert(example)
+                if let answer = answers[example] {
+                    #expect(answer.string("detail") == value.detail?.text, "\(example)")
+                    #expect(answer.string("field") == value.field?.text, "\(example)")
+                    continue
+                }
+                let problem = try #require(problems[example], "\(name) \(example)")
+                let answer = TestAnswer(problem.response(requestID: value.requestID?.text ?? ""))
+                #expect(try JSONNode(json: answer.bytes) == value, "\(name) \(example)")
+            }
+        }
+        #expect(seen.isSuperset(of: problems.keys) && seen.isSuperset(of: answers.keys))
+    }
+
+    @Test("names no value with the keyword 'example', which its JSON would keep")
+    func singleExamples() {
+        func visit(_ node: JSONNode, at path: String, areNames: Bool = false) {
+            for item in node.items { visit(item, at: path) }
+            for (name, child) in node.members where areNames || name != "examples" {
+                #expect(areNames || name != "example", "\(path)")
+                visit(child, at: "\(path)/\(name)", areNames: !areNames && name == "properties")
+            }
+        }
+        visit(contract.root, at: "")
+    }
+
+    @Test("says of every answer whether it may be kept")
+    func cacheControl() {
+        for operation in contract.operations {
+            for (status, response) in operation.responses {
+                let headers = contract.resolved(response).headers
+                #expect(headers?["Cache-Control"] != nil, "\(operation.name) \(status)")
+            }
+        }
+    }
+
     @Test("has no example that says why access is denied, because no answer says it")
     func deniedExamples() {
         var count = 0

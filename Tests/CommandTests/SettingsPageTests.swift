@@ -11,6 +11,7 @@ struct SettingsPageTests {
     /// A row of the page, without the marks of code.
     private struct Row {
         var name: String
+        var meaning: String
         var range: String
         var preset: String
 
@@ -31,7 +32,7 @@ struct SettingsPageTests {
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).map {
                 $0.replacing("`", with: "").trimmingCharacters(in: .whitespaces)
             }
-            return Row(name: cells[1], range: cells[3], preset: cells[4])
+            return Row(name: cells[1], meaning: cells[2], range: cells[3], preset: cells[4])
         }
     }
 
@@ -43,6 +44,15 @@ struct SettingsPageTests {
         #expect(result.status == 1)
         let told = result.errors.matches(of: #/(SLUICE_[A-Z_]+): (.*?)(?=; SLUICE_|" \[sluice\])/#)
         return Dictionary(told.map { (String($0.1), String($0.2)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test func theHelpNamesThePathsOfTheAdminListenerThatThePageNames() throws {
+        func paths(in text: String) -> Set<String> {
+            Set(text.matches(of: #/\/[a-z]+(?:\.[a-z]+)?/#).map { String($0.output) })
+        }
+        let row = try #require(rows.first { $0.name == SettingName.adminListen.variable })
+        let named = paths(in: row.meaning)
+        #expect(named.count == 8 && paths(in: SettingName.adminListen.meaning) == named)
     }
 
     @Test func theRangesAreThoseOfTheProgram() throws {

@@ -18,10 +18,11 @@ struct ServeCommand: AsyncParsableCommand {
             {"trusted-proxies": ["10.0.0.0/8"]}.
             --set does not accept secrets; each can be read from a file instead, without
             one line break at its end. All mistakes are reported together. On SIGTERM and
-            SIGINT the gateway accepts no more connections, and ends when the running
-            requests are answered. On SIGHUP it reads certificate and keys of TLS, the
-            master key file and policy again, and forgets the sessions that it keeps in
-            memory.
+            SIGINT the gateway answers 503 at /readyz. After the drain delay, none by
+            default, it accepts no more connections, and ends when the running requests
+            are answered, or at the drain deadline. On SIGHUP it reads certificate and
+            keys of TLS, the master key file and policy again, and forgets the sessions
+            that it keeps in memory.
             Started by systemd, it reports its state, answers its watchdog, and takes the
             sockets named api and admin in place of the addresses.
 

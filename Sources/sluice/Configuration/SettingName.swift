@@ -77,7 +77,10 @@ enum SettingName: String, CaseIterable {
         case .bootstrapAdminKeyFile: "File with that token, instead."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
-            "Address and port of /admin, /console, /docs, /openapi.yaml, /readyz and /metrics. Default: the API's."
+            """
+            Address and port of /admin, /console, /docs, /openapi.yaml, /openapi.json, /healthz, /readyz and /metrics. \
+            Default: the API's.
+            """
         case .publicURL:
             "Origin at which clients reach the API, for links to itself: https://sluice.example. Default none."
         case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."

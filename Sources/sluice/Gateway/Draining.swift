@@ -12,7 +12,7 @@ final class Draining: Sendable {
     var check: ReadinessCheck {
         ReadinessCheck(
             name: "serving",
-            flaw: isUnderWay ? "The gateway is draining: it stops and will take no more requests." : nil)
+            flaw: isUnderWay ? "The gateway is draining: it stops soon, so send it no new requests." : nil)
     }
 
     /// Notes that the gateway has been told to stop.

@@ -19,8 +19,8 @@ let schemeMaxTTL = 604_800
 /// A listing is refused if a grant denies listing any key that it may show.
 ///
 /// A lifetime that exceeds a limit is shortened, not refused. One limit is the beginning of a grant that denies the
-/// request; in the last second before it, the request is refused. The expiry of the caller's own credential is not a
-/// limit: the credential proves who asks, and that proof is complete when the URL is made.
+/// request; from the start of the second in which that is, the request is refused. The expiry of the caller's own
+/// credential is not a limit: the credential proves who asks, and that proof is complete when the URL is made.
 /// - Parameters:
 ///   - request: The request.
 ///   - subject: The user who asks; must be the first principal of `policy`.

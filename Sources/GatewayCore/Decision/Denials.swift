@@ -7,8 +7,8 @@ struct Denials {
     /// The beginning of the first one that applies later.
     private(set) var start: Date?
 
-    /// Takes a grant that denies. What is issued lives for a second at least, so a grant that begins within that second
-    /// applies.
+    /// Takes a grant that denies. What is issued lives for a second at least, counted from the second of the
+    /// decision, so a grant that begins before the next second applies.
     mutating func add(_ grant: Grant, _ circumstances: Circumstances) {
         guard grant.notAfter.map({ circumstances.now < $0 }) ?? true else { return }
         if let begins = grant.notBefore, circumstances.secondsLeft(until: begins) >= 1 {

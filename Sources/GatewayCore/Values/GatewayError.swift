@@ -96,6 +96,6 @@ public enum ConditionFailure: Equatable, Sendable {
     case versions
     /// The grant becomes valid later.
     case notYetValid
-    /// The grant is over, or has less than a second left.
+    /// The grant is over, or ends within the second of the decision, so that no whole second is left.
     case noLongerValid
 }

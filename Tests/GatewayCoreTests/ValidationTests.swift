@@ -110,6 +110,44 @@ import Testing
         for name in ["_my", "my_", "my-app_", "My_app"] { #expect(throws: GatewayError.self) { try BucketName(name) } }
     }
 
+    /// A name of as many bytes, with the longest labels.
+    private static func host(_ count: Int) -> String {
+        repeated(repeated("a", 63) + ".", 3) + repeated("b", count - 192)
+    }
+
+    private static func repeated(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
+
+    @Test(
+        arguments: [
+            ("https://\(host(253))", true), ("https://\(host(253)):65535/", true), ("https://\(host(254))", false),
+            ("https://\(repeated("a", 63)).example", true), ("https://\(repeated("a", 64)).example", false),
+            ("https://\(repeated("a.", 10_000))example", false), ("https://h\(repeated("/", 259))", true),
+            ("https://h\(repeated("/", 260))", false), ("https://h:\(repeated("0", 300))1", false),
+            ("https://a..example", false), ("https://.example", false), ("https://s3.example.", false),
+            ("https://oss-cn-hangzhou.aliyuncs.com.", false), ("https://-a_b..example", false),
+            ("https://-a.example", false), ("https://a-.example", false), ("https://a--b.example", true),
+            ("http://minio", true), ("http://minio:9000", true), ("http://app_minio_1:9000", true),
+            ("http://_minio", true), ("http://minio.default.svc.cluster.local", true), ("http://192.0.2.1:9000", true),
+            ("http://192.0.2..1", false), ("http://[2001:db8::1]:9000", true),
+        ] as [(String, Bool)])
+    func `a host has the lengths that names can have`(endpoint: String, isAccepted: Bool) throws {
+        let bucket = try Fixture.bucket(endpoint: endpoint, addressing: .path)
+        #expect(refusedField { try bucket.validated() } == (isAccepted ? nil : "endpoint"))
+        var other = try Fixture.bucket(addressing: .path)
+        other.publicEndpoints = [.default: PublicEndpoint(url: endpoint)]
+        #expect(refusedField { try other.validated() } == (isAccepted ? nil : "publicEndpoints.default.url"))
+        let role = SessionRole(
+            roleARN: "arn:aws:iam::123456789012:role/app", service: .aws, endpoint: endpoint, region: "r")
+        #expect(refusedField { try role.validated() } == (isAccepted ? nil : "sessionRole.endpoint"))
+    }
+
+    @Test func `a bucket's name in front must leave the host a name`() throws {
+        for (count, field) in [(253 - 5, nil), (254 - 5, "addressing")] as [(Int, String?)] {
+            let bucket = try Fixture.bucket("demo", endpoint: "https://" + Self.host(count), addressing: .virtual)
+            #expect(refusedField { try bucket.validated() } == field)
+        }
+    }
+
     @Test func `an endpoint is kept in one form`() throws {
         #expect(
             try Fixture.bucket(endpoint: "HTTPS://S3.Example.com:443/").validated().endpoint == "https://s3.example.com"
@@ -280,6 +318,8 @@ import Testing
             Flaw("subjectClaim") { $0.subjectClaim = "" }, Flaw("groupsClaim") { $0.groupsClaim = "" },
             Flaw("usableClaims") { $0.usableClaims = ["sub"] }, Flaw("usableClaims") { $0.usableClaims = ["a/b"] },
             Flaw(nil) { $0.usableClaims = ["tenant", "org.id"] },
+            Flaw(nil) { $0.usableClaims = [String(repeating: "a", count: 128)] },
+            Flaw("usableClaims") { $0.usableClaims = [String(repeating: "a", count: 129)] },
             Flaw("rolesClaim") { $0.roles = [.init(role: .admin, values: ["a"])] },
             Flaw(nil) { $0.console = ConsoleSignIn(clientID: "c", send: .idToken) },
             Flaw("console.clientID") { $0.console = ConsoleSignIn(clientID: "", send: .idToken) },

@@ -158,13 +158,7 @@ extension Bucket: ValidatedRow {
     private func origin(
         _ text: String, _ addressing: Addressing, fields: (url: String, addressing: String)
     ) throws(GatewayError) -> String {
-        let endpoint: StoreEndpoint
-        do throws(SigningError) {
-            endpoint = try StoreEndpoint(text)
-        } catch {
-            throw .invalidArgument(field: fields.url, reason: error.detail)
-        }
-        try require(endpoint.path.isEmpty, fields.url, "The endpoint must be 'http(s)://host[:port]', without a path.")
+        let endpoint = try StoreEndpoint(origin: text, fields.url)
         try require(
             provider == .oss || !endpoint.host.utf8.suffix(Self.ossDomain.count).elementsEqual(Self.ossDomain),
             fields.url,
@@ -178,6 +172,10 @@ extension Bucket: ValidatedRow {
             !(isDotted && addressing == .virtual && endpoint.scheme == "https"), fields.addressing,
             "No certificate covers a bucket name with dots as part of the host; use 'path'."
         )
+        let hostBytes = (addressing == .virtual ? name.rawValue.utf8.count + 1 : 0) + endpoint.host.utf8.count
+        try require(
+            hostBytes <= StoreEndpoint.maxHostBytes, fields.addressing,
+            "With the bucket's name, the host would exceed 253 bytes; use 'path'.")
         do throws(SigningError) {
             _ = try BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
         } catch {

@@ -25,10 +25,7 @@ extension SessionRole {
             externalID?.consists(of: .visible, count: 2...1224) ?? true, "sessionRole.externalID",
             "The external ID must be 2 to 1,224 visible ASCII characters.")
         try checkKey()
-        guard let endpoint = try? StoreEndpoint(self.endpoint), endpoint.path.isEmpty else {
-            throw .invalidArgument(
-                field: "sessionRole.endpoint", reason: "The endpoint must be 'http(s)://host[:port]', without a path.")
-        }
+        let endpoint = try StoreEndpoint(origin: self.endpoint, "sessionRole.endpoint")
         var role = self
         role.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
         return role

@@ -49,12 +49,15 @@ import Testing
         // An upload must be there.
         "/v1/multipart-uploads/{id}/parts",
         // They require or exclude other members.
-        "/v1/presigned-urls process", "/v1/post-policies keyExtension", "/v1/multipart-uploads key minLength",
+        "/v1/presigned-urls process", "/v1/post-policies keyExtension", "/v1/post-policies keyPrefix",
+        "/v1/multipart-uploads key minLength", "/v1/multipart-uploads key maxLength",
         "/admin/v1/buckets publicEndpoints", "/admin/v1/buckets encryption", "/admin/v1/buckets callback",
         "/admin/v1/buckets defaultTTL maximum", "/admin/v1/buckets stableLinkWindow maximum",
         "/admin/v1/storage-credentials keyPair", "/admin/v1/storage-credentials serviceAccount",
         "/admin/v1/storage-credentials sessionRole", "/admin/v1/issuers keys.secret", "/admin/v1/explain list",
         "/admin/v1/explain response", "/admin/v1/simulate add[0].conditions.maxBytes",
+        // It has a form.
+        "/v1/presigned-urls response.contentDisposition",
         // Their items differ, or one of them is required.
         "/v1/post-policies contentTypes maxItems", "/v1/multipart-uploads/{id}:complete parts maxItems",
         "/admin/v1/issuers console.scopes",
@@ -157,6 +160,11 @@ import Testing
             if let items = part["items"], let item = example?.items.first {
                 found += bounds(of: items, at: path + [.item], in: item)
             }
+            if let others = part["additionalProperties"] {
+                for (name, member) in example?.members ?? [:] where part.properties?[name] == nil {
+                    found += bounds(of: others, at: path + [.member(name)], in: member)
+                }
+            }
         }
         return found
     }
@@ -177,11 +185,15 @@ import Testing
             case "contentType", "contentTypes": return "a/"
             case "url": return "https://a.example/"
             case "origin": return "https://"
+            case "endpoint": return "https://" + longestHost + ":65535/"
             default: return ""
             }
         }
         return ""
     }
+
+    private static let longestHost =
+        String(repeating: String(repeating: "a", count: 63) + ".", count: 3) + String(repeating: "a", count: 61)
 
     /// Returns a value in which another one has taken the place at a path.
     private static func setting(_ path: ArraySlice<Step>, of node: JSONNode?, to value: JSONNode) -> JSONNode {
@@ -195,6 +207,108 @@ import Testing
             let items = node?.items ?? []
             return .array([setting(path.dropFirst(), of: items.first, to: value)] + items.dropFirst())
         }
+    }
+
+    @Test func `members with the same name have the same bounds wherever admins and users send them`() {
+        let schemas = contract.root.components?.schemas?.members ?? [:]
+        // Members that changes have as well, and the bound of each.
+        let members: [(member: String, keyword: String, value: Int, schemas: [String])] = [
+            ("prefix", "maxLength", 1023, Self.grants + ["AdminScope", "NewSession", "NewTicket", "NewCDNCookies"]),
+            ("template", "maxLength", 1023, Self.grants),
+            ("region", "maxLength", 64, Self.buckets + ["SessionRole", "SessionRolePatch"]),
+            ("key", "maxLength", 1023, Self.uploads), ("keyPrefix", "maxLength", 987, Self.uploads),
+        ]
+        for (member, keyword, value, names) in members {
+            for name in names {
+                let stated = schemas[name]?.properties?[member]?[keyword]?.integer
+                #expect(stated == value, "\(name).\(member) \(keyword)")
+            }
+        }
+        for name in Self.uploads {
+            let metadata = schemas[name]?.properties?.metadata
+            #expect(metadata?.propertyNames?.maxLength?.integer == 128, "\(name)")
+            #expect(metadata?["additionalProperties"]?.maxLength?.integer == 1024, "\(name)")
+        }
+        for name in ["NewIssuer", "IssuerReplacement", "IssuerPatch"] {
+            let claims = schemas[name]?.properties?.usableClaims
+            #expect(claims?["items"]?.maxLength?.integer == 128, "\(name)")
+        }
+        for member in ["contentDisposition", "contentLanguage", "cacheControl", "expires", "contentEncoding"] {
+            let stated = schemas["ResponseOverrides"]?.properties?[member]
+            #expect(stated?.maxLength?.integer == 1024 && stated?.minLength?.integer == 1, "\(member)")
+        }
+    }
+
+    private static let grants = [
+        "NewGrant", "GrantReplacement", "GrantPatch", "GrantLine", "GrantWrite", "ProposedGrant",
+    ]
+    private static let buckets = ["NewBucket", "BucketReplacement", "BucketPatch"]
+    private static let uploads = ["PresignedURLRequest", "PostPolicyRequest", "NewMultipartUpload"]
+
+    /// Sends a link's request with another member, and returns the name of the member that is refused, if one is.
+    private func refusedMember(_ gateway: TestGateway, _ members: String) async -> String? {
+        let json = #"{"action":"PutObject","bucket":"photos","contentType":"image/png",\#(members)}"#
+        let answer = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: json)
+        return answer.status == 400 ? answer.string("field") : nil
+    }
+
+    @Test func `lengths of what a link names are those of the code`() async {
+        let gateway = TestGateway(policy: .ofExamples)
+        func text(_ count: Int, _ byte: Character = "a") -> String { String(repeating: byte, count: count) }
+        for (members, field) in [
+            (#""key":"\#(text(1023))""#, nil), (#""key":"\#(text(1024))""#, "key"),
+            (#""keyPrefix":"\#(text(986))/""#, nil), (#""keyPrefix":"\#(text(987))/""#, "keyPrefix"),
+            (#""keyPrefix":"\#(text(982))/","keyExtension":"png""#, nil),
+            (#""keyPrefix":"\#(text(983))/","keyExtension":"png""#, "keyPrefix"),
+            (#""key":"a","metadata":{"\#(text(128))":"a"}"#, nil),
+            (#""key":"a","metadata":{"\#(text(129))":"a"}"#, "metadata"),
+            (#""key":"a","metadata":{"a":"\#(text(1024))"}"#, nil),
+            (#""key":"a","metadata":{"a":"\#(text(1025))"}"#, "metadata.a"),
+            (#""key":"a","metadata":{"a":"\#(text(1023))","b":"\#(text(1023))"}"#, nil),
+            (#""key":"a","metadata":{"a":"\#(text(1023))","b":"\#(text(1024))"}"#, "metadata"),
+        ] as [(String, String?)] {
+            #expect(await refusedMember(gateway, members) == field, "\(members.prefix(40))")
+        }
+        for member in ["contentDisposition", "contentLanguage", "cacheControl", "expires", "contentEncoding"] {
+            let name = "response.\(member)"
+            for (count, field) in [(1024, nil), (1025, name), (0, name)] as [(Int, String?)] {
+                // A disposition has a form.
+                let form = member == "contentDisposition" && count > 0 ? "inline;" : ""
+                let value = form + text(count - form.count)
+                let json = #"{"action":"GetObject","bucket":"photos","key":"a","response":{"\#(member)":"\#(value)"}}"#
+                let answer = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: json)
+                #expect((answer.status == 400 ? answer.string("field") : nil) == field, "\(member) \(count)")
+            }
+        }
+    }
+
+    @Test func `digests are permitted that are accepted, and no others`() async throws {
+        let gateway = TestGateway(policy: .ofExamples)
+        let schema = contract.root.components?.schemas?.PresignedURLRequest?.properties
+        let characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+        for (member, count, padding) in [("contentMD5", 21, "=="), ("checksumSHA256", 42, "=")] {
+            var accepted = 0
+            for last in characters {
+                let text = String(repeating: "A", count: count) + String(last) + padding
+                let isPermitted = contract.schemas.flaws(of: .string(text), against: schema?[member]).isEmpty
+                let field = await refusedMember(gateway, #""key":"a","\#(member)":"\#(text)""#)
+                #expect(field == (isPermitted ? nil : member), "\(text)")
+                accepted += isPermitted ? 1 : 0
+            }
+            #expect(accepted == (member == "contentMD5" ? 4 : 16))
+        }
+    }
+
+    private static let longName = String(repeating: "a", count: 512)
+
+    @Test(arguments: [
+        "*", "**", "user:", "user:a", "group:a", "role:a", "a", "user:a\u{7}", "user:a\u{85}",
+        "user:\(longName)", "user:\(longName)a", "group:\(longName)", "group:\(longName)a",
+    ])
+    func `principals are permitted that are accepted, and no others`(name: String) {
+        let schema = contract.root.components?.schemas?.Principal
+        let isPermitted = contract.schemas.flaws(of: .string(name), against: schema).isEmpty
+        #expect(isPermitted == ((try? Principal(name)) != nil))
     }
 
     @Test func `bounds and defaults that no refusal shows are those of the code`() {
@@ -244,6 +358,15 @@ import Testing
             ("NewTicket", "expiresIn", "default", Ticket.defaultLife),
             ("NewTicket", "maxUses", "default", Int(Ticket.defaultUses)),
             ("SimulateRequest", "days", "default", Int(Simulator.defaultDays)),
+            ("NewBucket", "endpoint", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("BucketReplacement", "endpoint", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("BucketPatch", "endpoint", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("PublicEndpoint", "url", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("PublicEndpointPatch", "url", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("CDNEndpoint", "url", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("CDNEndpointPatch", "url", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("SessionRole", "endpoint", "maxLength", StoreEndpoint.maxOriginBytes),
+            ("SessionRolePatch", "endpoint", "maxLength", StoreEndpoint.maxOriginBytes),
         ]
         for (schema, member, keyword, value) in pairs {
             #expect(stated(schema, member, keyword) == value, "\(schema).\(member) \(keyword)")

@@ -333,6 +333,10 @@ import Testing
         BadForm("successActionStatus") { $0.successActionStatus = 303 },
         BadForm("keyStartsWith") { $0.keyStartsWith = "team/" },
         BadForm("keyStartsWith") { fields in (fields.key, fields.keyStartsWith) = (nil, "team") },
+        // A name of 36 bytes has no room behind it.
+        BadForm("keyStartsWith") { fields in
+            (fields.key, fields.keyStartsWith) = (nil, String(repeating: "a", count: 987) + "/")
+        },
         BadForm("keyStartsWith") { fields in (fields.key, fields.keyStartsWith) = (nil, "../") },
         BadForm("keyStartsWith") { fields in (fields.key, fields.keyStartsWith) = (nil, "/") },
         BadForm("keyStartsWith") { fields in (fields.key, fields.keyStartsWith) = (nil, "${sub}/") },

@@ -129,8 +129,11 @@ public struct PostPolicyRequest: Sendable {
             upload.contentType = type
             do throws(GatewayError) {
                 uploads.append(try IssueRequest(upload, delivery: .postPolicy) { name })
-            } catch .invalidArgument(let field, let reason) {
-                throw .invalidArgument(field: field == "contentType" ? "contentTypes[\(index)]" : field, reason: reason)
+            } catch .invalidArgument(var field, let reason) {
+                if field == "contentType" { field = "contentTypes[\(index)]" }
+                // The key that stands for those of the clients.
+                if field == "key", below != nil { field = "keyStartsWith" }
+                throw .invalidArgument(field: field, reason: reason)
             }
         }
         return uploads

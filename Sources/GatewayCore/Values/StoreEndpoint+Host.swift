@@ -8,7 +8,7 @@ extension StoreEndpoint {
 
     /// Reads an origin, `http(s)://host[:port]`, that an admin states.
     ///
-    /// A host's labels may have `_`, as container networks name hosts. A dot at its end is refused: no certificate names
+    /// Labels may have `_`, as container networks name hosts. A dot at the end is refused: no certificate names
     /// such a host, and comparisons of names would miss it.
     ///
     /// - Parameter field: JSON name of the field.

@@ -125,7 +125,9 @@ struct SettingsPageTests {
         for row in rows {
             let name = try #require(SettingName.allCases.first { $0.variable == row.name })
             let isNumber = row.bounds != nil
-            if let preset = presets[name] { #expect(row.preset == preset, "\(row.name)") } else {
+            if let preset = presets[name] {
+                #expect(row.preset == preset, "\(row.name)")
+            } else {
                 #expect(!isNumber, "\(row.name) is not compared")
             }
             if let told = name.meaning.firstMatch(of: #/Default:? (.+)\.$/#) {

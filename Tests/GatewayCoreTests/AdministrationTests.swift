@@ -202,18 +202,22 @@ import Testing
         #expect(tickets.count == 0)
     }
 
-    @Test(arguments: [
-        // Seconds since the revocation, seconds from the revocation to the token, and what the answer says of both.
-        (600, -1, "revoked after the token was issued. Sign in again, or ask"),
-        (600, 60, "within a minute of a revocation of the user's tickets, and counts as older. Sign in again, or ask"),
-        (600, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
-        (59.5, -1, "revoked after the token was issued. Sign in again in 2 s, or ask"),
-        (1, 1, "and counts as older. Sign in again in 60 s, or ask"),
-        (60, 1, "and counts as older. Sign in again in 1 s, or ask"),
-        (60.5, 1, "and counts as older. Sign in again in 1 s, or ask"),
-        (61, 1, "and counts as older. Sign in again, or ask"),
-        (1, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
-    ] as [(TimeInterval, TimeInterval?, String)])
+    @Test(
+        arguments: [
+            // Seconds since the revocation, seconds from the revocation to the token, and what the answer says of both.
+            (600, -1, "revoked after the token was issued. Sign in again, or ask"),
+            (
+                600, 60,
+                "within a minute of a revocation of the user's tickets, and counts as older. Sign in again, or ask"
+            ),
+            (600, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
+            (59.5, -1, "revoked after the token was issued. Sign in again in 2 s, or ask"),
+            (1, 1, "and counts as older. Sign in again in 60 s, or ask"),
+            (60, 1, "and counts as older. Sign in again in 1 s, or ask"),
+            (60.5, 1, "and counts as older. Sign in again in 1 s, or ask"),
+            (61, 1, "and counts as older. Sign in again, or ask"),
+            (1, nil, "has no 'iat' that tells whether it is older. Use a token with 'iat', or ask"),
+        ] as [(TimeInterval, TimeInterval?, String)])
     func `whose token counts as older than a revocation learns which token does not`(
         age: TimeInterval, issuedAfter: TimeInterval?, detail: String
     ) async throws {

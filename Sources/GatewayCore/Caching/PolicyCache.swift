@@ -183,11 +183,11 @@ public final class PolicyCache: Sendable {
             var places: Set<GrantPlace> = []
             var rest: [Int] = []
             var isDoubtful = false
-            // The last policy that does not depend on the key.
-            var latest: (bucket: BucketName?, policy: AccessPolicy)?
+            // The last question whose policy does not depend on the key.
+            var latest: Int?
             for (order, index) in pending.enumerated() {
-                if let latest, latest.bucket == questions[index].bucket {
-                    results[index] = .success(latest.policy)
+                if let latest, questions[latest].bucket == questions[index].bucket {
+                    results[index] = results[latest]
                     continue
                 }
                 guard places.count < Self.placesAtOnce else {
@@ -200,7 +200,7 @@ public final class PolicyCache: Sendable {
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
                 case .complete(let policy) where policy.bucketFlaw == nil || isFresh:
                     results[index] = .success(policy)
-                    if policy.isComplete { latest = (questions[index].bucket, policy) }
+                    if policy.isComplete { latest = index }
                 case .missing(let missing):
                     keys.formUnion(missing)
                     rest.append(index)

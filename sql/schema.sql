@@ -92,11 +92,14 @@ CREATE FUNCTION public.begin_remote_upload(p_principal text, p_bucket text, p_ob
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $$
+DECLARE
+    v_before timestamptz := clock_timestamp() - interval '46 days';
 BEGIN
     DELETE FROM remote_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM remote_uploads o
-        WHERE o.started_at < clock_timestamp() - interval '46 days'
+        WHERE o.started_at < v_before
+        ORDER BY o.started_at
         LIMIT 20
         FOR UPDATE SKIP LOCKED
     ));
@@ -175,6 +178,8 @@ CREATE FUNCTION public.can_give_back(p_held public.reservations, p_proof text, p
                     AND u.created_at < p_held.dead_at + interval '1 hour'
                     AND (
                         u.state NOT IN ('completed', 'aborted')
+                        -- Among them are those that were given up, which the store may still have.
+                        OR u.state = 'aborted' AND u.may_be_complete
                         OR u.expires_at > p_held.issued_at - interval '1 hour'
                     )
             )
@@ -436,6 +441,19 @@ CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS
     DELETE FROM summed_caller_days d WHERE d.starts_at = p_starts_at;
     DELETE FROM summed_hours h WHERE h.starts_at >= p_starts_at AND h.starts_at < p_starts_at + interval '24 hours';
     DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
+$$;
+
+CREATE FUNCTION public.forget_sums_since(p_hour timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    AS $$
+    DELETE FROM issuance_sums s WHERE s.minute >= p_hour;
+    DELETE FROM caller_sums s WHERE s.hour >= p_hour;
+    DELETE FROM caller_days s WHERE s.day > p_hour - interval '24 hours';
+    DELETE FROM summed_caller_days d WHERE d.starts_at > p_hour - interval '24 hours';
+    DELETE FROM summed_hours h WHERE h.starts_at >= p_hour;
+    DELETE FROM summed_days d WHERE d.starts_at >= p_hour;
+    UPDATE summed_days d SET summed_to = p_hour
+    WHERE d.starts_at > p_hour - interval '24 hours' AND d.summed_to > p_hour;
 $$;
 
 CREATE FUNCTION public.forget_unissued_parts(p_from timestamp with time zone, p_now timestamp with time zone, OUT looked_to timestamp with time zone, OUT has_more boolean) RETURNS record
@@ -1059,12 +1077,13 @@ CREATE FUNCTION public.prune_deletions(p_now timestamp with time zone, p_most in
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - interval '33 days';
     v_count integer;
 BEGIN
     DELETE FROM deletions d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM deletions o
-        WHERE o.dead_at < least(p_now, clock_timestamp()) - interval '33 days'
+        WHERE o.dead_at < v_before
         ORDER BY o.dead_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
@@ -1079,12 +1098,14 @@ CREATE FUNCTION public.prune_denials(p_keep_days integer, p_now timestamp with t
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1));
     v_count integer;
 BEGIN
     DELETE FROM denials d
     WHERE d.ctid = ANY (ARRAY(
         SELECT o.ctid FROM denials o
-        WHERE o.minute < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 1))
+        WHERE o.minute < v_before
+        ORDER BY o.minute
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -1142,13 +1163,13 @@ CREATE FUNCTION public.prune_multipart_uploads(p_keep_days integer, p_now timest
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33));
     v_count integer;
 BEGIN
     DELETE FROM multipart_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
-        WHERE o.state IN ('completed', 'aborted')
-            AND o.expires_at < least(p_now, clock_timestamp()) - make_interval(days => greatest(p_keep_days, 33))
+        WHERE o.state IN ('completed', 'aborted') AND o.expires_at < v_before
         ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
@@ -1238,12 +1259,14 @@ CREATE FUNCTION public.prune_tickets(p_now timestamp with time zone, p_most inte
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_before timestamptz := least(p_now, clock_timestamp()) - interval '1 day';
     v_count integer;
 BEGIN
     DELETE FROM tickets t
     WHERE t.id = ANY (ARRAY(
         SELECT o.id FROM tickets o
-        WHERE o.expires_at < least(p_now, clock_timestamp()) - interval '1 day'
+        WHERE o.expires_at < v_before
+        ORDER BY o.expires_at
         LIMIT p_most
         FOR UPDATE SKIP LOCKED
     ));
@@ -1768,6 +1791,7 @@ CREATE FUNCTION public.remote_upload_types(p_principal text, p_bucket text, p_ob
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
+    v_after timestamptz := clock_timestamp() - interval '7 days';
     v_upload remote_uploads;
 BEGIN
     IF EXISTS (
@@ -1787,7 +1811,7 @@ BEGIN
             WHERE u.id = (
                 SELECT o.id FROM remote_uploads o
                 WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
-                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
+                    AND o.upload_id IS NULL AND o.started_at > v_after
                 ORDER BY o.started_at DESC LIMIT 1
                 FOR UPDATE SKIP LOCKED
             )
@@ -1797,9 +1821,7 @@ BEGIN
             NULL;
         END;
     END LOOP;
-    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key
-        AND v_upload.started_at > clock_timestamp() - interval '7 days'
-    THEN
+    IF v_upload.principal = p_principal AND v_upload.object_key = p_object_key AND v_upload.started_at > v_after THEN
         -- Each type is a look-up of its own, however many starts there are.
         RETURN array_prepend(v_upload.content_type, ARRAY(
             WITH RECURSIVE types (content_type) AS (
@@ -1952,8 +1974,7 @@ BEGIN
     IF NOT is_claimed THEN
         RETURN;
     END IF;
-    PERFORM prove_actor(p_proof);
-    SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder) AS r;
+    SELECT r.holders, r.released INTO holders, released FROM reset_quota_usage(p_quota_id, p_holder, p_proof) AS r;
     IF holders IS NULL THEN
         RETURN;
     END IF;
@@ -1969,7 +1990,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.reset_quota_usage(p_quota_id uuid, p_holder text, OUT holders bigint, OUT released bigint) RETURNS record
+CREATE FUNCTION public.reset_quota_usage(p_quota_id uuid, p_holder text, p_proof jsonb, OUT holders bigint, OUT released bigint) RETURNS record
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1980,16 +2001,21 @@ DECLARE
     v_holders text[];
 BEGIN
     SELECT q.period INTO v_period FROM quotas q WHERE q.id = p_quota_id;
-    IF NOT FOUND THEN
+    v_start := quota_period_start(v_period, clock_timestamp());
+    -- One that somebody changed since the statement began is locked and stays for the next deletion.
+    DELETE FROM reservations r
+    WHERE r.ctid = ANY (ARRAY(
+        SELECT h.ctid
+        FROM reservations h
+        WHERE h.quota_id = p_quota_id AND h.period_start = v_start AND (p_holder IS NULL OR h.holder = p_holder)
+        ORDER BY h.issuance_id
+        FOR UPDATE
+    ));
+
+    PERFORM prove_actor(p_proof);
+    IF v_period IS NULL THEN
         RETURN;
     END IF;
-    v_start := quota_period_start(v_period, clock_timestamp());
-    PERFORM
-    FROM reservations r
-    WHERE r.quota_id = p_quota_id AND r.period_start = v_start AND (p_holder IS NULL OR r.holder = p_holder)
-    ORDER BY r.issuance_id
-    FOR UPDATE;
-
     SELECT count(*), coalesce(sum(l.used), 0), array_agg(l.holder) INTO holders, released, v_holders
     FROM (
         SELECT u.holder, u.used
@@ -2000,13 +2026,12 @@ BEGIN
     ) l;
 
     DELETE FROM reservations r
-    USING (
+    WHERE r.quota_id = p_quota_id AND r.issuance_id = ANY (ARRAY(
         SELECT h.issuance_id
         FROM reservations h
         WHERE h.quota_id = p_quota_id AND h.period_start = v_start AND h.holder = ANY (v_holders)
         FOR UPDATE SKIP LOCKED
-    ) held
-    WHERE r.quota_id = p_quota_id AND r.issuance_id = held.issuance_id;
+    ));
     IF EXISTS (
         SELECT FROM reservations r
         WHERE r.quota_id = p_quota_id AND r.period_start = v_start AND r.holder = ANY (v_holders)
@@ -2164,7 +2189,9 @@ BEGIN
     CROSS JOIN LATERAL generate_series(
         d.starts_at, d.summed_to - interval '1 hour', interval '1 hour'
     ) AS h (starts_at)
-    WHERE NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
+    -- Of a day that is summed up, all hours are: only those of other days are looked at.
+    WHERE d.starts_at NOT IN (SELECT s.starts_at FROM summed_caller_days s)
+        AND NOT EXISTS (SELECT FROM summed_hours s WHERE s.starts_at = h.starts_at)
     ORDER BY h.starts_at DESC
     LIMIT 1;
     IF v_from IS NULL THEN
@@ -2172,7 +2199,7 @@ BEGIN
         INTO v_from
         FROM summed_days d
         WHERE d.summed_to = d.starts_at + interval '24 hours'
-            AND NOT EXISTS (SELECT FROM summed_caller_days s WHERE s.starts_at = d.starts_at)
+            AND d.starts_at NOT IN (SELECT s.starts_at FROM summed_caller_days s)
         ORDER BY d.starts_at DESC
         LIMIT 1;
         IF v_from IS NULL THEN
@@ -2258,9 +2285,10 @@ BEGIN
     v_now := clock_timestamp();
     v_recording := ARRAY(SELECT policy_lock_sharers());
 
-    -- Where the clock was set back, a day that was over goes on, and is summed up anew.
-    PERFORM forget_sums(d.starts_at)
-    FROM summed_days d WHERE d.summed_to > v_now AND d.summed_to = d.starts_at + interval '24 hours';
+    -- The clock was set back some time ago, and rows were recorded since.
+    IF EXISTS (SELECT FROM summed_days d WHERE d.starts_at > v_now - interval '24 hours' AND d.summed_to > v_now) THEN
+        PERFORM forget_sums_since(date_trunc('hour', v_now) - interval '1 hour');
+    END IF;
 
     SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages,
         d.pages
@@ -2344,7 +2372,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
     SET summed_to = excluded.summed_to, pages = excluded.pages;
 
-    -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
+    -- Where the clock was set back and nobody noticed, rows appeared before the time up to which all was summed up.
     IF v_to = v_end AND (
         SELECT count(*) FROM issuances i WHERE i.issued_at >= v_day AND i.issued_at < v_end
     ) <> (
@@ -2414,7 +2442,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- No link lives longer than a week, and clocks differ by half a minute at most. The view decides which are meant.
+    -- No link lives longer than a week, and the store's clock differs by half a minute at most. The view decides which
+    -- are meant, and knows when each event came.
     IF v_times IS NOT NULL THEN
         v_ids := v_ids || ARRAY(
             SELECT i.id
@@ -3197,7 +3226,7 @@ CREATE VIEW public.uploads AS
             s.size,
             s.etag
            FROM public.store_events s
-          WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)) AND ((m.id IS NULL) OR ((m.state = 'completed'::text) AND (lower(s.etag) = lower(m.etag)))))
+          WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.received_at >= i.issued_at) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)) AND ((m.id IS NULL) OR ((m.state = 'completed'::text) AND (lower(s.etag) = lower(m.etag)))))
           ORDER BY s.made_at DESC
          LIMIT 1) t ON (true))
      LEFT JOIN LATERAL ( SELECT (

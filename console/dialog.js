@@ -1,6 +1,6 @@
 // Dialogs: questions before something is removed, and panels at the side for forms and details.
 
-import { fill, h, unique } from "./dom.js";
+import { fill, finder, focusOn, h, unique } from "./dom.js";
 import { button, message, problemBox } from "./parts.js";
 import { toast } from "./toast.js";
 
@@ -20,6 +20,13 @@ const waiting = [];
 export function whenNoneIsOpen(action) {
   if (document.querySelector("dialog[open]")) waiting.push(action);
   else action();
+}
+
+/** Returns an element, what is around it, and so on to the body, which does not count. */
+function ancestors(element) {
+  const all = [];
+  for (let one = element; one && one !== document.body; one = one.parentElement) all.push(one);
+  return all;
 }
 
 /** Closes all dialogs. What becomes of actions that are under way is not told any more. */
@@ -43,7 +50,9 @@ export function closeAll() {
 export function openDialog(title, { side, wide, guard, label } = {}, content) {
   return new Promise((resolve) => {
     const heading = unique("dialog");
-    const before = document.activeElement;
+    const before = document.activeElement ?? document.body;
+    const around = ancestors(before);
+    const find = finder(document.body, before);
     const element = h("dialog", { class: ["dialog", side && "side", wide && "wide"], "aria-labelledby": heading });
     const late = h("div", { class: "dialog-late", role: "status" });
     let held = 0;
@@ -54,7 +63,8 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       removeEventListener("keydown", keep);
       element.close();
       element.remove();
-      if (before?.isConnected && document.activeElement === document.body) before.focus();
+      if (document.activeElement === document.body && before !== document.body)
+        focusOn(find() ?? around.find((one) => one.isConnected));
       setTimeout(() => waiting.splice(0).forEach(whenNoneIsOpen));
     };
     const close = (result) => {

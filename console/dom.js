@@ -69,10 +69,56 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 
-/** Replaces what the element holds. */
+/** Replaces what the element holds. The focus stays there, see `keepFocus`. */
 export function fill(element, ...children) {
-  element.replaceChildren(...nodes(children));
+  keepFocus(element, () => element.replaceChildren(...nodes(children)));
   return element;
+}
+
+/**
+ * Changes what an element holds. A control in it that loses the focus by that hands it to the one that stands in its
+ * place, or else to the element.
+ *
+ * @param {Element} element
+ * @param {function(): void} change
+ * @param {function(): void} [orElse] Puts the focus elsewhere than on the element.
+ */
+export function keepFocus(element, change, orElse = () => focusOn(filled(element))) {
+  const active = document.activeElement;
+  if (active === element || !element.contains(active)) {
+    change();
+    return;
+  }
+  const find = finder(element, active);
+  change();
+  if (document.activeElement === document.body && !focusOn(find())) orElse();
+}
+
+/** Returns the element, or what is around it if it holds nothing that the focus could show. */
+const filled = (element) => (element.hasChildNodes() ? element : element.parentElement);
+
+/** Puts the focus on an element, which need not be a control. Returns whether it has the focus. */
+export function focusOn(element) {
+  if (!element) return false;
+  element.focus({ preventScroll: true });
+  if (document.activeElement !== element && !element.hasAttribute("tabindex")) {
+    element.setAttribute("tabindex", "-1");
+    element.addEventListener("blur", () => element.removeAttribute("tabindex"), { once: true });
+    element.focus({ preventScroll: true });
+  }
+  return document.activeElement === element;
+}
+
+/**
+ * Returns a function that finds a control after parts of the page were drawn anew: the control itself, or of those with
+ * the same words the one at its position. It returns `null` if there is none.
+ */
+export function finder(root, control) {
+  const words = (one) => [one.type, one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent].join(" ");
+  const wanted = words(control);
+  const alike = () => [...root.querySelectorAll(control.localName)].filter((one) => words(one) === wanted);
+  const at = alike().indexOf(control);
+  return () => (root.contains(control) ? control : (alike().slice(0, at + 1).at(-1) ?? null));
 }
 
 let last = 0;

@@ -1,6 +1,6 @@
 // Forms made from schemas of the contract: nested objects, lists, sizes and durations in words, times, and choices.
 
-import { fill, h, isObject, unique } from "./dom.js";
+import { fill, h, isObject, keepFocus, unique } from "./dom.js";
 import { bytes, duration, exactBytes, label as labelOf, number, utc, visible } from "./format.js";
 import { parseBytes, parseDuration, parseNumber } from "./format.js";
 import { button, disclosure, inline } from "./parts.js";
@@ -587,7 +587,11 @@ function rowsField(contract, member, value, options) {
           small: true,
           run: () => {
             rows = rows.filter((other) => other !== row);
-            row.element.remove();
+            keepFocus(
+              holder,
+              () => row.element.remove(),
+              () => more.focus(),
+            );
             options.changed();
           },
         }),
@@ -662,7 +666,11 @@ function mapField(contract, member, value, options) {
           small: true,
           run: () => {
             rows = rows.filter((other) => other !== row);
-            row.element.remove();
+            keepFocus(
+              holder,
+              () => row.element.remove(),
+              () => more.focus(),
+            );
             options.changed();
           },
         }),
@@ -672,12 +680,8 @@ function mapField(contract, member, value, options) {
     holder.append(row.element);
   };
   Object.entries(value ?? {}).forEach(([name, text]) => add(name, text));
-  const shell = frame(
-    member,
-    options,
-    h("div", {}, holder, button("Add", { icon: "plus", small: true, run: () => add("", "") })),
-    { group: true },
-  );
+  const more = button("Add", { icon: "plus", small: true, run: () => add("", "") });
+  const shell = frame(member, options, h("div", {}, holder, more), { group: true });
   const pairs = () => rows.map((row) => row.pair.map((part) => part()));
   const filled = () => pairs().filter(([name]) => name !== "");
   return {

@@ -75,7 +75,6 @@ class App {
       return;
     }
     if (isSame && this.page?.takeQuery(place.query)) return;
-    const keepsFocus = isSame;
     this.page?.leave();
     const view = views.find((other) => other.name === place.view);
     const page = new Page(this, place.view, place);
@@ -90,7 +89,7 @@ class App {
       return;
     }
     page.title(view.title);
-    if (!keepsFocus) this.shell.show(page, pageHead(view.title), skeleton(6));
+    if (!isSame) this.shell.show(page, pageHead(view.title), skeleton(6));
     try {
       const { open } = await view.load();
       const content = await open(page);
@@ -101,7 +100,7 @@ class App {
       console.warn(error);
       this.shell.show(page, pageHead(view.title), problemBox(error, { retry: () => this.router.again() }));
     }
-    if (!keepsFocus) this.shell.focusTitle();
+    if (!isSame || document.activeElement === document.body) this.shell.focusTitle();
   }
 }
 

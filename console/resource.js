@@ -170,7 +170,13 @@ export function editRow(page, options) {
             "div",
             { class: "actions" },
             button("Discard", { tone: "danger", small: true, run: () => close() }),
-            button("Keep writing", { small: true, run: () => fill(trouble) }),
+            button("Keep writing", {
+              small: true,
+              run: () => {
+                fill(trouble);
+                form.focus();
+              },
+            }),
           ),
         ),
       );

@@ -1,7 +1,7 @@
 // What surrounds the views: navigation, top bar, and the panel with commands.
 
 import { bodyFile } from "./commands.js";
-import { fill, h } from "./dom.js";
+import { fill, h, keepFocus } from "./dom.js";
 import { code, duration, principal } from "./format.js";
 import { icon } from "./icons.js";
 import { showKeys } from "./keys.js";
@@ -125,6 +125,7 @@ export class Shell {
     this.element.classList.toggle("nav-open", open);
     this.#opener.setAttribute("aria-expanded", String(open));
     if (open) this.element.querySelector(".nav a[aria-current], .nav a")?.focus();
+    else if (this.#opener.checkVisibility() && document.activeElement?.closest(".nav")) this.#opener.focus();
   }
 
   #opener;
@@ -220,11 +221,14 @@ export class Shell {
     this.#toggleNavigation(false);
   }
 
-  /** Shows a view, and lists its commands. A filter that has the focus keeps it if the view shows it again. */
+  /** Shows a view, and lists its commands. A control that has the focus keeps it if the view shows it again. */
   show(page, ...content) {
-    const filter = this.#content.querySelector(".filter > [name]:focus")?.name;
-    fill(this.#content, h("div", { class: "page" }, content));
-    if (filter) this.#content.querySelector(`.filter > [name="${filter}"]`)?.focus({ preventScroll: true });
+    const whole = h("div", { class: "page" }, content);
+    keepFocus(
+      this.#content,
+      () => this.#content.replaceChildren(whole),
+      () => this.focusTitle(),
+    );
     if (this.#page !== page) {
       this.#page = page;
       page?.addEventListener("record", () => this.#page === page && this.#showCommands());
@@ -247,6 +251,7 @@ export class Shell {
   }
 
   #showCommands() {
+    if (!this.#showsCommands && this.#commands.contains(document.activeElement)) this.#switch.focus();
     this.#commands.hidden = !this.#showsCommands;
     this.element.classList.toggle("with-commands", this.#showsCommands);
     if (!this.#showsCommands) return;

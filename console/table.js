@@ -1,6 +1,6 @@
 // Tables of rows: pages that are loaded on request, skeletons meanwhile, and what to do first where there are none.
 
-import { fill, h, isAbort, unique } from "./dom.js";
+import { fill, h, isAbort, keepFocus, unique } from "./dom.js";
 import { none, number } from "./format.js";
 import { icon } from "./icons.js";
 import { button, emptyState, menuButton, problemBox } from "./parts.js";
@@ -74,6 +74,19 @@ export function dataTable(options) {
   const foot = h("div", { class: "table-foot" });
   const bar = h("div", { class: "table-bar" });
   const table = h("table", { role: "table", "aria-label": caption }, head, body);
+  // It opens again after each choice.
+  const columnMenu = remember
+    ? menuButton(
+        "Columns",
+        () =>
+          columns.map((column) => ({
+            label: column.title,
+            checked: shown.has(column.name),
+            run: () => chooseColumn(column.name),
+          })),
+        { icon: "columns", sticky: true },
+      )
+    : null;
   const element = h("div", { class: "table-box" }, bar, h("div", { class: "table-scroll" }, table), foot);
 
   function readShown() {
@@ -154,8 +167,6 @@ export function dataTable(options) {
     order = { name: column.name, down };
     rows = [...rows].sort((one, other) => compare(column.sort(one), column.sort(other)) * (down ? -1 : 1));
     draw();
-    // The heading was drawn anew.
-    head.querySelector("[aria-sort] .sort")?.focus();
   }
 
   function drawRow(row) {
@@ -213,28 +224,13 @@ export function dataTable(options) {
               run: () => {
                 ticked.clear();
                 draw();
+                head.querySelector(".tick-cell input").focus();
               },
             }),
           ]
         : tools,
-      h("span", { class: "spring" }),
-      columnMenu(),
+      bar.hidden ? null : [h("span", { class: "spring" }), columnMenu],
     );
-  }
-
-  function columnMenu() {
-    return remember
-      ? menuButton(
-          "Columns",
-          () =>
-            columns.map((column) => ({
-              label: column.title,
-              checked: shown.has(column.name),
-              run: () => chooseColumn(column.name),
-            })),
-          { icon: "columns", sticky: true },
-        )
-      : null;
   }
 
   function drawFoot() {
@@ -249,7 +245,7 @@ export function dataTable(options) {
       problem ? problemBox(problem, { retry: () => more() }) : null,
       rows.length ? h("span", { class: "faint number", role: "status" }, words) : null,
       pages && !pages.done && !problem && rows.length ? button("Load more", { small: true, run: more }) : null,
-      bar.hidden && rows.length && remember ? [h("span", { class: "spring" }), columnMenu()] : null,
+      bar.hidden && rows.length && remember ? [h("span", { class: "spring" }), columnMenu] : null,
     );
   }
 
@@ -358,7 +354,7 @@ export function dataTable(options) {
       const at = rows.findIndex((other) => key(other) === key(row));
       if (at < 0) return;
       rows[at] = row;
-      body.children[at]?.replaceWith(drawRow(row));
+      keepFocus(body, () => body.children[at]?.replaceWith(drawRow(row)));
     },
     remove(row) {
       rows = rows.filter((other) => key(other) !== key(row));

@@ -1,6 +1,6 @@
 // Short messages at the edge of the page. They are said to screen readers, and stay while the pointer is over them.
 
-import { h, isAbort } from "./dom.js";
+import { focusOn, h, isAbort, keepFocus } from "./dom.js";
 import { visible } from "./format.js";
 import { icon } from "./icons.js";
 
@@ -16,6 +16,12 @@ export function toast(text, { tone = "ok", action, seconds = 6, note } = {}) {
   if (!shelf.isConnected) document.body.append(shelf);
   if (shelf.matches(":popover-open")) shelf.hidePopover();
   shelf.showPopover();
+  const close = () =>
+    keepFocus(
+      shelf,
+      () => element.remove(),
+      () => focusOn(document.querySelector("main h1")),
+    );
   const element = h(
     "div",
     { class: ["toast", tone] },
@@ -34,7 +40,7 @@ export function toast(text, { tone = "ok", action, seconds = 6, note } = {}) {
             class: "button small",
             on: {
               click: () => {
-                element.remove();
+                close();
                 action.run();
               },
             },
@@ -44,7 +50,7 @@ export function toast(text, { tone = "ok", action, seconds = 6, note } = {}) {
       : null,
     h(
       "button",
-      { type: "button", class: "button quiet icon-only small", title: "Close", on: { click: () => element.remove() } },
+      { type: "button", class: "button quiet icon-only small", title: "Close", on: { click: close } },
       icon("close"),
       h("span", { class: "unseen" }, "Close message"),
     ),

@@ -7,7 +7,7 @@ import Testing
 /// The console in a real browser, with the running program, a store and an OpenID provider.
 ///
 /// `Console` drives the browser. Its steps share one browser and one deployment.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(15)))
 struct ConsoleTests {
     /// What the steps found.
     private struct Report: Decodable {

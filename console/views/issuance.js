@@ -1,6 +1,6 @@
 // One issuance: what was bound, its life, and why it was permitted.
 
-import { h, isAbort } from "../dom.js";
+import { fill, h, isAbort } from "../dom.js";
 import { showExplanation } from "../explanation.js";
 import { bytes, code, number, principal, relative, size, time } from "../format.js";
 import { icon } from "../icons.js";
@@ -25,7 +25,6 @@ export async function showIssuance(page, id) {
   page.title("Issuance");
   const life = h("div", {}, skeleton(3));
   const decision = h("div", {}, skeleton(5));
-  const fill = (place, ...content) => place.replaceChildren(...content);
   const load = async (place, make) => {
     try {
       fill(place, await make());

@@ -2,7 +2,7 @@
 
 import { repeatable } from "../api.js";
 import { confirm } from "../dialog.js";
-import { fill, h, isAbort } from "../dom.js";
+import { fill, focusOn, h, isAbort } from "../dom.js";
 import { code, count, number, principal, relative, size, time } from "../format.js";
 import {
   actionBadges,
@@ -62,6 +62,7 @@ export function open(page) {
 /** Lists what would be removed. */
 async function list(page, who, place, before) {
   fill(place, before, skeleton(6));
+  if (place.contains(document.activeElement)) focusOn(before);
   try {
     const { data, etag } = await page.call("offboardPrincipal", { path: { principal: who }, body: { dryRun: true } });
     fill(place, before, shown(page, data, etag, place), stays(page, who));

@@ -17,6 +17,7 @@ from playwright.sync_api import sync_playwright
 
 import changes
 import entering
+import focus
 import forms
 import roles
 import rows
@@ -25,7 +26,9 @@ import views
 import waiting
 from visits import Visit
 
-STEPS = [*entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *waiting.STEPS, *untouched.STEPS, *roles.STEPS]
+STEPS = [
+    *entering.STEPS, *views.STEPS, *changes.STEPS, *forms.STEPS, *focus.STEPS, *waiting.STEPS, *untouched.STEPS,
+    *roles.STEPS]
 
 
 class Walk:

@@ -144,7 +144,7 @@ const digestOf = async (text) =>
  */
 export function whyForm(page, { asked, digest, starts, onAsk }) {
   const answer = h("div", { class: "stack", "aria-live": "polite" });
-  const match = h("span", { class: "faint said" });
+  const match = h("p", { class: "help" });
   const field = (label, name, input, help) => {
     input.id = unique("why");
     input.name = name;

@@ -5,7 +5,7 @@ import json
 from playwright.sync_api import Locator, expect
 
 from forms import field
-from visits import PAINTED
+from visits import PAINTED, PHONE
 
 STEPS = []
 
@@ -35,6 +35,16 @@ LOST = """
   const { width, height } = seen.getBoundingClientRect();
   if (!seen.checkVisibility() || width < 2 || height < 2) return `unseen, on ${active.outerHTML.slice(0, 80)}`;
   return null;
+}
+"""
+# What lies over the control that has the focus, or cuts it off.
+COVERED = """
+() => {
+  const { activeElement: active } = document;
+  const [{ x, y, width, height }] = active.getClientRects();
+  const top = document.elementFromPoint(x + width / 2, y + height / 2);
+  const shown = (one) => one?.outerHTML.slice(0, 120);
+  return top && active.contains(top) ? null : `${shown(active)} is below ${shown(top)}`;
 }
 """
 
@@ -224,3 +234,24 @@ def what_stands_in_the_place_of_a_control_has_the_focus(walk):
     visit.settle()
     expect(focused(visit)).to_contain_text("2 rows removed")
     assert not [id for id in made if id in json.dumps(world.gateway.items("grants?principal=user:focus"))]
+
+
+@step
+def on_a_phone_each_stop_of_tab_is_seen(walk):
+    """The headings of tables, too, which have no room there: they sort, and choose all rows."""
+    visit = walk.visit(size=PHONE).sign_in(walk.world.keys["root"], "#/home")
+    for address in ("uploads", "grants", "api-keys", "groups/group:staff"):
+        visit.go(f"#/{address}")
+        visit.main.get_by_role("button", name="Filters").focus()
+        heads = 0
+        for _ in range(16):
+            visit.page.keyboard.press("Tab")
+            found = visit.page.evaluate(COVERED)
+            assert not found, f"{address}: {found}"
+            heads += visit.main.locator("thead *:focus").count()
+        assert heads > 1, f"{address}: {heads} stops in the headings"
+    visit.main.get_by_label("Choose all rows").focus()
+    visit.judge("the headings of a table on a phone", on_phone=False)
+    visit.page.keyboard.press("Space")
+    expect(visit.main.get_by_label("Choose row").first).to_be_checked()
+    expect(visit.main.get_by_label("Choose all rows")).to_be_focused()

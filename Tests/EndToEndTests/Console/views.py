@@ -7,7 +7,7 @@ import time
 from playwright.sync_api import expect
 
 from forms import field
-from rows import LONG, TAG
+from rows import LONG, TAG, Refused
 from visits import seen
 
 STEPS = []
@@ -273,6 +273,21 @@ def each_page_shows_its_commands(walk):
     expect(panel).to_contain_text("sluice admin grants list --prefix @x/")
     visit.page.keyboard.press("c")
     expect(panel).to_be_hidden()
+
+
+@step
+def a_refused_request_fits_a_phone(walk):
+    visit, world = walk.admin, walk.world
+    try:
+        world.user("alice").call(
+            "POST", "/v1/presigned-urls", {"action": "GetObject", "bucket": world.bucket, "key": "elsewhere/a.txt"})
+        raise AssertionError("it is not refused")
+    except Refused as refusal:
+        request = re.search(r'"requestID":"([^"]+)"', str(refusal))[1]
+    visit.go(f"#/requests/{request}")
+    seen(visit.page, "What would permit this?")
+    seen(visit.page, "Complete it, and it is compared.")
+    visit.judge("a refused request")
 
 
 @step

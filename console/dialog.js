@@ -2,6 +2,7 @@
 
 import { fill, finder, focusOn, h, unique } from "./dom.js";
 import { button, message, problemBox } from "./parts.js";
+import { askBeforeLeaving, dropQuestion } from "./router.js";
 import { toast } from "./toast.js";
 
 /** How long a dialog waits for an answer before it can be left without one. */
@@ -39,7 +40,7 @@ export function closeAll() {
  *
  * @param {string} title
  * @param {object} options `side` puts it at the edge of the window; `wide` makes it wider; `label` stands above the
- *   title; `guard` may return `false` to keep it open when Escape is pressed.
+ *   title; `guard` may return `false` to keep it open when Escape or the browser's Back is pressed.
  * @param {function(function(*): void, {dismiss, hold}): Array} content Receives the function that closes the dialog
  *   with a result, and returns `{body, footer}`. `dismiss` closes the dialog as Escape does. `hold` runs an action, and
  *   keeps the dialog from being dismissed before it has ended. The action receives a function to call after each of
@@ -59,6 +60,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     let isLeft = false;
     let isOver = false;
     const hide = () => {
+      dropQuestion(mayLeave);
       removeEventListener("hashchange", leave);
       removeEventListener("keydown", keep);
       element.close();
@@ -81,8 +83,9 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       isLeft = true;
       hide();
     };
+    const mayLeave = () => held > 0 || guard?.() !== false;
     const dismiss = () => {
-      if (!held && (!guard || guard() !== false)) close();
+      if (!held && mayLeave()) close();
     };
     const hold = async (action) => {
       let timer;
@@ -139,6 +142,7 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       if (held) element.showModal();
       else close();
     });
+    askBeforeLeaving(mayLeave);
     addEventListener("hashchange", leave);
     addEventListener("keydown", keep);
     pending.add(close);

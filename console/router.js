@@ -54,6 +54,22 @@ export function go(hash, { replace } = {}) {
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
+/** What is asked before the page goes to another address. */
+const questions = new Set();
+
+/** Asks before each change of the address. If the answer is `false`, the page stays, and the address with it. */
+export function askBeforeLeaving(mayLeave) {
+  questions.add(mayLeave);
+}
+
+/** Ends that a function is asked. */
+export function dropQuestion(mayLeave) {
+  questions.delete(mayLeave);
+}
+
+/** The number of the present entry of the browser's history; `undefined` in browsers that do not tell. */
+const entryNow = () => globalThis.navigation?.currentEntry?.index;
+
 /**
  * Opens the view that the address names, now and at every change.
  *
@@ -62,13 +78,30 @@ export function go(hash, { replace } = {}) {
  */
 export function startRouter(show) {
   let before = null;
+  let here;
+  let entry;
+  let isReturning = false;
   const follow = () => {
+    here = location.hash;
+    entry = entryNow();
+    isReturning = false;
     const next = parseAddress(location.hash);
     const place = JSON.stringify([next.view, next.path]);
     show(next, place === before);
     before = place;
   };
-  addEventListener("hashchange", follow);
+  addEventListener("hashchange", (event) => {
+    const isHere = location.hash === here;
+    if (isHere ? !isReturning : [...questions].reverse().every((mayLeave) => mayLeave())) {
+      follow();
+      return;
+    }
+    // Nobody else hears that the address changed, or that it is what it was.
+    event.stopImmediatePropagation();
+    isReturning = !isHere && entry !== entryNow();
+    if (isReturning) history.go(entry - entryNow());
+    else if (!isHere) history.pushState(null, "", here);
+  });
   follow();
   return {
     again: () => {

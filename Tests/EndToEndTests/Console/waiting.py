@@ -168,6 +168,64 @@ def a_secret_is_shown_after_its_dialog_was_left(walk):
     world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
 
 
+def return_is_asked_about(walk, visit) -> None:
+    """Goes back from a form and from a new secret, and then from the list of keys."""
+    world = walk.world
+    visit.sign_in(world.keys["root"], "#/home")
+    visit.go("#/groups")
+    visit.go("#/api-keys")
+    visit.page.evaluate("document.querySelector('main h1').dataset.mark = 'same'")
+
+    def asked(words: str) -> None:
+        visit.page.go_back()
+        expect(visit.dialog.get_by_text(words)).to_be_visible()
+        visit.page.wait_for_url("**/#/api-keys")
+        visit.settle()
+        expect(visit.main.locator("h1")).to_have_attribute("data-mark", "same")
+
+    visit.press("New API key")
+    field(visit, "Name").fill("not lost")
+    field(visit, "Principal").fill("user:kept")
+    for _ in range(2):
+        asked("Discard what you wrote?")
+    assert field(visit, "Name").input_value() == "not lost"
+    visit.press("Create", visit.dialog)
+    expect(visit.dialog.get_by_text("The new API key")).to_be_visible()
+    secret = visit.dialog.locator(".secret code").first.inner_text().strip()
+    world.secrets.append(secret)
+    asked("Did you keep it?")
+    assert Gateway(world.origin, secret).call("GET", "/v1/access")["principal"] == "user:kept"
+    expect(visit.dialog.locator(".secret code").first).to_have_text(secret)
+    go_back(visit)
+    visit.page.wait_for_url("**/#/groups")
+    expect(visit.main.locator("h1")).to_have_text("Groups")
+    visit.page.go_forward()
+    expect(visit.main.locator("h1")).to_have_text("API keys")
+    visit.settle()
+    (made,) = world.gateway.items("api-keys?principal=user:kept")
+    world.gateway.admin("DELETE", f"api-keys/{made['id']}", If_Match="*")
+
+
+@step
+def going_back_asks_before_something_is_lost(walk):
+    """A new secret that nobody has yet, and what somebody wrote. Some browsers do not number the entries of history."""
+    old, visit = walk.visit(), walk.visit()
+    old.context.add_init_script("Object.defineProperty(window, 'navigation', { value: undefined })")
+    return_is_asked_about(walk, old)
+    return_is_asked_about(walk, visit)
+
+    # An address that somebody enters is like a link.
+    visit.press("New API key")
+    field(visit, "Name").fill("linked")
+    visit.page.evaluate("location.hash = '#/issuers'")
+    expect(visit.dialog.get_by_text("Discard what you wrote?")).to_be_visible()
+    visit.page.wait_for_url("**/#/api-keys")
+    visit.press("Discard", visit.dialog)
+    visit.page.go_back()
+    expect(visit.main.locator("h1")).to_have_text("Groups")
+    visit.settle()
+
+
 def lose(visit, pattern: str, name: str, within=None) -> str | None:
     """Presses a button whose request takes effect, and loses the answer. Returns the key of the request, if any."""
     keys = []

@@ -1,7 +1,12 @@
-// Keys: `/` searches, `?` lists the keys, `g` and a letter goes to a view. Keys that a view adds end with it.
+// Keys: `/` searches, `?` lists the keys, `g` and a letter goes to a view. Keys that a view adds end with it. A person
+// may turn all of them off.
 
-import { h } from "./dom.js";
+import { h, unique } from "./dom.js";
 import { openDialog } from "./dialog.js";
+
+/** Where the browser keeps that these keys are off: who dictates would press them by speaking. */
+const setting = "sluice.keys";
+const areOff = () => localStorage.getItem(setting) === "off";
 
 const bound = new Map();
 let waiting = null;
@@ -20,12 +25,21 @@ export function bindKey(keys, text, run, signal) {
   signal?.addEventListener("abort", () => bound.get(keys)?.run === run && bound.delete(keys), { once: true });
 }
 
+/** Turns the keys on or off. */
+function turnKeys(on) {
+  if (on) localStorage.removeItem(setting);
+  else localStorage.setItem(setting, "off");
+  document.documentElement.classList.toggle("no-keys", !on);
+}
+
 /** Starts to listen. */
 export function startKeys() {
+  turnKeys(!areOff());
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
     if (
       event.defaultPrevented ||
+      areOff() ||
       isTyping ||
       event.ctrlKey ||
       event.metaKey ||
@@ -49,25 +63,42 @@ export function startKeys() {
   });
 }
 
-/** Shows all keys. */
+/** Shows all keys, and the choice whether they do anything. */
 export function showKeys() {
   const all = [...bound].sort(([one], [other]) => one.length - other.length || one.localeCompare(other));
+  const help = unique("keys");
+  const choice = h("input", {
+    type: "checkbox",
+    id: unique("keys"),
+    checked: !areOff(),
+    "aria-describedby": help,
+    on: { change: () => turnKeys(choice.checked) },
+  });
   return openDialog("Keys", {}, () => ({
-    body: h(
-      "dl",
-      { class: "keys" },
-      all.map(([keys, { text }]) =>
-        h(
-          "div",
-          {},
+    body: [
+      h(
+        "div",
+        { class: "check-field" },
+        choice,
+        h("label", { for: choice.id }, "Single keys"),
+        h("p", { class: "help", id: help }, "Turn them off if you dictate, or press keys by accident."),
+      ),
+      h(
+        "dl",
+        { class: "keys" },
+        all.map(([keys, { text }]) =>
           h(
-            "dt",
+            "div",
             {},
-            keys.split(" ").map((key) => h("kbd", {}, key)),
+            h(
+              "dt",
+              {},
+              keys.split(" ").map((key) => h("kbd", {}, key)),
+            ),
+            h("dd", {}, text),
           ),
-          h("dd", {}, text),
         ),
       ),
-    ),
+    ],
   }));
 }

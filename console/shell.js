@@ -177,7 +177,16 @@ export class Shell {
   #account(caller) {
     const holder = menuButton(
       `Signed in as ${caller.principal}`,
-      () => [{ label: "Sign out", icon: "out", run: () => this.#session.signOut() }],
+      () => [
+        {
+          label: "Keys",
+          icon: "help",
+          run: () => {
+            showKeys();
+          },
+        },
+        { label: "Sign out", icon: "out", run: () => this.#session.signOut() },
+      ],
       { icon: "person", small: false },
     );
     const role = caller.roles.includes("admin") ? "Admin" : "Auditor";

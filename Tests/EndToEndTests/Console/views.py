@@ -276,6 +276,38 @@ def each_page_shows_its_commands(walk):
 
 
 @step
+def keys_can_be_turned_off(walk):
+    """Those who dictate press keys by speaking."""
+    visit = walk.visit().sign_in(walk.world.keys["root"], "#/grants")
+    keys, bar = visit.page.keyboard, visit.page.locator(".bar")
+    panel = visit.page.get_by_role("complementary", name="Commands")
+    opened = {"n": visit.dialog, "?": visit.dialog, "c": panel, "/": bar.locator("input:focus")}
+
+    def turn(on: bool) -> None:
+        visit.press("Signed in as user:root", bar)
+        visit.page.get_by_role("menuitem", name="Keys").click()
+        visit.dialog.get_by_label("Single keys").set_checked(on)
+        visit.judge("the choice of keys", on_phone=False)
+        visit.press("Close", visit.dialog)
+        expect(visit.dialog).to_have_count(0)
+        visit.page.evaluate("document.activeElement.blur()")
+
+    turn(False)
+    visit.page.reload()
+    visit.sign_in(walk.world.keys["root"], "#/grants")
+    visit.page.evaluate("document.activeElement.blur()")
+    for key, there in opened.items():
+        keys.press(key)
+        expect(there.filter(visible=True)).to_have_count(0)
+    keys.type("gh")
+    visit.settle()
+    assert visit.page.url.endswith("#/grants")
+    turn(True)
+    keys.press("c")
+    expect(panel).to_be_visible()
+
+
+@step
 def a_refused_request_fits_a_phone(walk):
     visit, world = walk.admin, walk.world
     try:

@@ -218,11 +218,17 @@ function shortHelp(help) {
 const multiline = ["note", "privateKey", "cdnSecret"];
 
 const placeholders = {
-  bytes: "10 MiB",
-  duration: "15 min",
-  principal: "user:alice, group:staff or *",
-  bucket: "photos",
+  bytes: () => "10 MiB",
+  duration: () => "15 min",
+  principal: (schema) => principalsOf(schema, ["user:alice", "group:staff", "*"]),
+  bucket: () => "photos",
 };
+
+/** Returns those of some principals that a schema admits, as words; `null` if there are none. */
+function principalsOf({ pattern }, all) {
+  const admitted = all.filter((one) => !pattern || matches(pattern, one));
+  return admitted.join(", ").replace(/, ([^,]*)$/, " or $1") || null;
+}
 
 function textField(contract, member, value, options) {
   const { schema, kind } = member;
@@ -273,7 +279,7 @@ function textField(contract, member, value, options) {
       autocomplete: member.secret ? "new-password" : "off",
       spellcheck: "false",
       inputmode: kind === "number" ? "numeric" : null,
-      placeholder: placeholders[kind] ?? null,
+      placeholder: placeholders[kind]?.(schema) ?? null,
       class: isProse ? null : "code",
       on: listener,
     });
@@ -332,7 +338,8 @@ function trouble(member, value, read) {
   if (schema.maxLength !== undefined && length > schema.maxLength)
     return `At most ${schema.maxLength} characters; there are ${length}.`;
   if (schema.pattern && !matches(schema.pattern, value)) {
-    return { principal: "Write user:name, group:name or *." }[member.kind] ?? "This is not in the expected form.";
+    const forms = member.kind === "principal" ? principalsOf(schema, ["user:name", "group:name", "*"]) : null;
+    return forms ? `Write ${forms}.` : "This is not in the expected form.";
   }
   return null;
 }

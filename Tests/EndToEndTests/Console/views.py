@@ -323,6 +323,35 @@ def a_refused_request_fits_a_phone(walk):
 
 
 @step
+def a_field_says_which_principals_it_takes(walk):
+    visit = walk.admin
+    user, group = "Write user:name.", "Write group:name."
+    for address, opener, label, word, wrong, words in (
+        ("offboarding", None, "Principal", "List what the user has", "group:staff", user),
+        ("try", None, "Principal", "Ask what would be decided", "group:staff", user),
+        ("api-keys", "New API key", "Principal", "Create", "group:staff", user),
+        ("groups", "New group", "Member", "Add", "group:staff", user),
+        ("groups", "New group", "Group", "Add", "user:alice", group),
+        ("quotas", "New quota", "Principal", "Create", "alice", "Write user:name, group:name or *."),
+    ):
+        visit.go(f"#/{address}")
+        if opener:
+            visit.press(opener)
+        within = visit.dialog if opener else visit.main
+        within.get_by_label(label, exact=True).fill(wrong)
+        shown = within.get_by_label(label, exact=True).get_attribute("placeholder")
+        assert ("group:" in shown, "user:" in shown) == ("group:" in words, "user:" in words), f"{label}: {shown}"
+        visit.press(word, within)
+        expect(within.get_by_text(words, exact=True)).to_be_visible()
+        if opener:
+            visit.page.keyboard.press("Escape")
+            discard = visit.dialog.get_by_role("button", name="Discard", exact=True)
+            if discard.count():
+                discard.click()
+            expect(visit.dialog).to_have_count(0)
+
+
+@step
 def what_goes_wrong_is_said(walk):
     """A row that does not exist, and a gateway that does not answer."""
     visit = walk.admin

@@ -35,16 +35,16 @@ extension Span where Element == UInt8 {
         return false
     }
 
-    /// The index of the first byte that a quoted text cannot have as it is: a control character below U+0020, one of two
-    /// given ASCII characters and, if asked for, a byte beyond ASCII. It is `count` if there is none. It checks eight
-    /// bytes at a time.
+    /// Returns the index of the first byte that a quoted text cannot have as it is: a control character below U+0020,
+    /// one of two given ASCII characters and, if asked for, a byte beyond ASCII. Returns `count` if there is none. It
+    /// checks eight bytes at a time.
     ///
     /// - Parameter start: The index of the first byte to look at.
     public func firstIndex(
         ofControlsAnd first: UInt8, _ second: UInt8, orBeyondASCII countsBeyondASCII: Bool = false, from start: Int = 0
     ) -> Int {
-        // A byte becomes zero where it is the one that is looked for, and only a zero borrows from the bit above. A byte
-        // that borrowed may be taken for another one; it comes after one that is found.
+        // A byte becomes zero where it is the one that is looked for, and only a zero borrows from the byte above. What
+        // it borrows from may be taken for a byte that is looked for, too; it comes after one that is found.
         @inline(__always) func marks(_ eight: UInt64) -> UInt64 {
             func equal(_ byte: UInt8) -> UInt64 {
                 let difference = eight ^ (Self.each &* UInt64(byte))

@@ -1,6 +1,11 @@
 import Glibc
 
 extension String {
+    /// Makes a text from bytes that are known to be ASCII, without a check.
+    public init(ascii bytes: Span<UInt8>) {
+        self.init(copying: unsafe UTF8Span(unchecked: bytes, isKnownASCII: true))
+    }
+
     /// Whether both texts consist of the same bytes. `==` also equates canonically equivalent texts.
     ///
     /// Not suitable for secrets, because it stops at the first difference.

@@ -51,8 +51,7 @@ public final class JSONText: Sendable {
         if found.kind == .string { return JSONReader.text(in: bytes, from: Int(found.start)) }
         // Numbers and plain strings are ASCII.
         let bytes = bytes
-        let ascii = bytes.span.extracting(Int(found.start)..<Int(found.end))
-        return String(copying: unsafe UTF8Span(unchecked: ascii, isKnownASCII: true))
+        return String(ascii: bytes.span.extracting(Int(found.start)..<Int(found.end)))
     }
 
     /// Returns whether the name at a place consists of the same bytes as `name`.

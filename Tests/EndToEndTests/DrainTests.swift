@@ -16,7 +16,8 @@ import Testing
     /// Seconds that a gateway which stops has for requests under way.
     private static let deadline = 10
 
-    @Test(arguments: [0, 2])
+    // The longer delay is time to connect on a busy machine.
+    @Test(arguments: [0, 5])
     func `a gateway that stops answers what is under way at every delivery, and has recorded what it answers`(
         delay: Int
     ) async throws {
@@ -101,38 +102,30 @@ import Testing
                 return false
             } catch RawHTTPError.system("connect", ECONNREFUSED) {
                 return true
+            } catch RawHTTPError.system("connect", ECONNRESET) {
+                // It was waiting to be accepted when the listener was closed.
+                return false
             }
         }
     }
 
-    /// Expects what was asked for or, where the gateway had to ask the store, a 503 that says when to come again. In
-    /// both cases the client is told that its connection ends, and it does.
+    /// Expects what was asked for, and that the client is told that its connection ends, and it does.
     private static func check(_ answered: Answered) {
         let (delivery, answer) = (answered.delivery, answered.answer)
-        if answered.outcome != .issued {
-            #expect(delivery.needsStore && answer.status == 503, "\(delivery): \(answer.text)")
-            #expect(answer["Retry-After"] != nil, "\(delivery): \(answer.text)")
-        }
+        #expect(answered.outcome == .issued, "\(delivery): \(answer.text)")
         #expect(answer["Connection"]?.lowercased() == "close", "\(delivery)")
         #expect(answered.wasLast, "\(delivery)")
     }
 
-    /// Expects one new row for each credential that left the gateway, and no other. A request that failed at the store
-    /// had its row before the store was asked.
+    /// Expects one new row for each credential that left the gateway, and no other.
     private static func expectRecorded(
         _ answers: [Answered], besides before: Set<String>, at ground: DeliveryGround
     ) async throws {
-        func names(_ answers: [Answered]) throws -> [String] {
-            try answers.map { answered in
-                let id = try #require(answered.answer["X-Request-Id"])
-                return "\(id) \(answered.delivery.inLedger)"
-            }
+        let issued = try answers.map { answered in
+            let id = try #require(answered.answer["X-Request-Id"])
+            return "\(id) \(answered.delivery.inLedger)"
         }
-        let issued = try names(answers.filter { $0.outcome == .issued })
-        let failed = try names(answers.filter { $0.outcome != .issued })
         let recorded = try await ground.rowsByRequest().filter { !before.contains($0) }
-        #expect(Set(recorded).count == recorded.count, "each is recorded once")
-        #expect(Set(issued).subtracting(recorded).isEmpty, "credentials without rows")
-        #expect(Set(recorded).subtracting(issued).subtracting(failed).isEmpty, "rows without credentials")
+        #expect(recorded.sorted() == issued.sorted())
     }
 }

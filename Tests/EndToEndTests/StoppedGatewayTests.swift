@@ -195,8 +195,8 @@ import Testing
                     #expect(200..<300 ~= answer.status, "\(work.name): \(answer.text)")
                     counts.append(scene.proxy.passed - before)
                 }
-                // The first call prepares the statements. Into any of them, the gateway may put statements of its own, so
-                // that the work may end before it has come to the count.
+                // The first call prepares the statements. Into any of them, the gateway may put statements of its own,
+                // so that the work may end before it has come to the count.
                 let count = try #require(counts.dropFirst().min())
                 var stopped = 0
                 for (number, stop) in (0..<count).reversed().enumerated() where stopped < Self.stops {

@@ -104,10 +104,10 @@ extension LedgerRange {
     }
 }
 
-/// A history in which nothing ever changed.
+/// A history of five years in which nothing ever changed.
 struct StubHistory: PolicyHistory {
     func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
-        instant < TestGateway.now.addingTimeInterval(-86_400) ? nil : PolicyMoment(sequence: 1, at: instant)
+        instant < TestGateway.now.addingTimeInterval(-5 * 365 * 86_400) ? nil : PolicyMoment(sequence: 1, at: instant)
     }
 
     func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {

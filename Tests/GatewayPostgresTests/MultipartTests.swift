@@ -559,11 +559,15 @@ import Testing
     /// As the bytes that its parts reserved.
     @Test(.database(.migrated)) func `an upload that its store never ends is given up after 24 days`() async throws {
         let (rows, connection) = try rows()
-        for (number, days) in [(1, 23.9), (2, 24.1), (3, 24.1)] {
+        for (number, days) in [(1, 23.9), (2, 24.1), (3, 24.1), (4, 24.1)] {
             let upload = try upload(number, expiresIn: -days * 86_400)
             try await rows.insert(upload)
             _ = try await rows.open(upload.id, as: "store-\(number)")
         }
+        // Another gateway has taken this one and may be ending it.
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await owner.runScript(
+            "UPDATE multipart_uploads SET check_at = now() + interval '200 seconds' WHERE store_upload_id = 'store-4'")
         let ended = try upload(3).id
         let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) {
             (upload: MultipartUpload) async throws(GatewayError) in
@@ -574,7 +578,26 @@ import Testing
         #expect(
             try await connection.texts(
                 "SELECT concat_ws(' ', store_upload_id, state, may_be_complete) FROM multipart_uploads ORDER BY 1")
-                == ["store-1 open f", "store-2 aborted t", "store-3 aborted f"])
+                == ["store-1 open f", "store-2 aborted t", "store-3 aborted f", "store-4 open f"])
+    }
+
+    /// All gateways may have been stopped for long, and the first round asks about few uploads of a store that hangs.
+    @Test(.database(.migrated)) func `an upload that nobody tried to end is not given up`() async throws {
+        let (rows, connection) = try rows()
+        for number in 1...30 {
+            let upload = try upload(number, expiresIn: -25 * 86_400)
+            try await rows.insert(upload)
+            _ = try await rows.open(upload.id, as: "store-\(number)")
+        }
+        let asked = Mutex<Set<String>>([])
+        let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) {
+            (upload: MultipartUpload) async throws(GatewayError) in
+            asked.withLock { _ = $0.insert(upload.storeUploadID ?? "") }
+            throw .unavailable(retryAfter: 1)
+        }
+        await upkeep.runRound()
+        let givenUp = try await connection.texts("SELECT store_upload_id FROM multipart_uploads WHERE state = 'aborted'")
+        #expect(givenUp.count < 25 && asked.withLock { $0 } == Set(givenUp))
     }
 
     @Test(.database(.migrated), arguments: ["open", "aborted", "completed"])

@@ -211,21 +211,19 @@ enum MultipartUploadTable {
         try MultipartUpload(&row)
     }
 
-    /// Gives up uploads that were taken and could not be ended, once they expired long enough ago. The store may still
-    /// have their parts, or have made an object of them. The answer is how many there were.
-    static let giveUp = Statement<(now: Date, lease: Double, patience: Double, most: Int32), Int32>(
+    /// Gives up those of some uploads that have not ended and expired long enough ago. One that somebody has locked is
+    /// left for the next time. The store may still have their parts, or have made an object of them. The answer is how
+    /// many there were.
+    static let giveUp = Statement<(uploads: [UUID], now: Date, patience: Double), Int32>(
         """
         WITH given_up AS (
             UPDATE multipart_uploads u
             SET state = 'aborted', may_be_complete = true
             WHERE u.id = ANY (ARRAY(
                 SELECT d.id FROM multipart_uploads d
-                WHERE d.state IN ('starting', 'open', 'completing', 'aborting')
-                    AND d.check_at > (SELECT clock_timestamp())
-                    AND d.check_at <= (SELECT clock_timestamp()) + make_interval(secs => $2)
-                    AND d.expires_at < (SELECT least(clock_timestamp(), $1)) - make_interval(secs => $3)
-                ORDER BY d.check_at
-                LIMIT $4
+                WHERE d.id = ANY ($1) AND d.state IN ('starting', 'open', 'completing', 'aborting')
+                    AND d.expires_at < (SELECT least(clock_timestamp(), $2)) - make_interval(secs => $3)
+                ORDER BY d.id
                 FOR UPDATE SKIP LOCKED
             ))
             RETURNING 1
@@ -233,7 +231,7 @@ enum MultipartUploadTable {
         SELECT count(*)::integer FROM given_up
         """
     ) {
-        [$0.now, $0.lease, $0.patience, $0.most]
+        [$0.uploads, $0.now, $0.patience]
     }
 
     static let prune = Statement<(keepDays: Int32, now: Date, most: Int32), Int32>(

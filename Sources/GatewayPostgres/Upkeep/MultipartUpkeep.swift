@@ -66,7 +66,6 @@ public struct MultipartUpkeep: Service {
         }
         await logger.attempt("uploads in parts not looked after", in: connection.outage) { () throws(PostgresError) in
             try await endDue()
-            try await giveUp()
         }
     }
 
@@ -83,24 +82,23 @@ public struct MultipartUpkeep: Service {
                 continue
             }
             await round.ask(due, about: \.bucket.rawValue, atOnce: Self.maxQuestions) { await self.end($0) }
-            round.closeBatch()
+            let answers = round.closeBatch().values.flatMap { $0.answers }
+            try await giveUp(answers.filter { $0.failure != nil }.flatMap { $0.findings })
         }
     }
 
-    /// Gives up uploads that were not ended for as long as reserved bytes wait for a store. What their parts reserved
-    /// stays counted.
-    private func giveUp() async throws(PostgresError) {
-        try await inSteps(of: Self.step) { (step) throws(PostgresError) in
-            let patience = ReservationSweeper.utmostPatience.seconds
-            let request = (now: clock.time, lease: Self.lease.seconds, patience: patience, most: step)
-            let count = try await connection.execute(MultipartUploadTable.giveUp, request).first ?? 0
-            if count > 0 {
-                logger.warning(
-                    "uploads in parts given up, because their stores did not end them in time",
-                    metadata: ["count": "\(count)"])
-            }
-            return count
-        }
+    /// Gives up those of the uploads that were not ended for as long as reserved bytes wait for a store. What their
+    /// parts reserved stays counted.
+    ///
+    /// - Parameter failed: Uploads that this gateway still holds and has just failed to end. Others may not have been
+    ///   tried yet, or another gateway may be ending them.
+    private func giveUp(_ failed: [UUID]) async throws(PostgresError) {
+        guard !failed.isEmpty else { return }
+        let request = (uploads: failed, now: clock.time, patience: ReservationSweeper.utmostPatience.seconds)
+        let count = try await connection.execute(MultipartUploadTable.giveUp, request).first ?? 0
+        guard count > 0 else { return }
+        logger.warning(
+            "uploads in parts given up, because their stores did not end them in time", metadata: ["count": "\(count)"])
     }
 
     /// Each part is looked at once. The first round looks at those of a day.
@@ -129,6 +127,7 @@ public struct MultipartUpkeep: Service {
             if Task.isCancelled { return answer }
             logger.warning(
                 "upload in parts not ended yet", metadata: ["upload": "\(upload.id)", "code": "\(error.code)"])
+            answer.findings = [upload.id]
             answer.failure = StoreFailure(ofEnding: error)
         }
         answer.duration = ContinuousClock.now - start

@@ -107,8 +107,8 @@ public struct RequestPlan: Sendable {
 public enum BodyPlan: Sendable, Equatable {
     /// The responder needs the whole body; a longer one is answered with 413. The server collects a short body first.
     /// It passes a long body on as it arrives, so that nothing holds it for a caller who is not authenticated yet. The
-    /// time limit for its arrival is the same.
-    case collect(maxBytes: Int)
+    /// time limit for its arrival is the same. The answer may have a later deadline than the server's.
+    case collect(maxBytes: Int, answerDeadline: Duration? = nil)
     /// The server passes the body on as it arrives, with back-pressure. A body above the limit ends the stream with an
     /// error. The answer may have its own deadline instead of the server's.
     case stream(maxBytes: Int64, answerDeadline: Duration? = nil)

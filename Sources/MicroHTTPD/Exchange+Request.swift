@@ -47,12 +47,16 @@ extension Exchange {
                 head: guarded.request, remoteAddress: client.address.text, context: plan.context)
         }
         switch plan.body {
-        case .collect(let maxBytes): return collect(atMost: maxBytes)
+        case .collect(let maxBytes, let deadline): return collect(atMost: maxBytes, deadline: deadline)
         case .stream(let maxBytes, let deadline): return stream(atMost: maxBytes, deadline: deadline)
         }
     }
 
-    private func collect(atMost maxBytes: Int) -> Bool {
+    private func collect(atMost maxBytes: Int, deadline: Duration?) -> Bool {
+        if let deadline {
+            let later = max(deadline, core.configuration.answerDeadline)
+            state.withLock { $0.answerDeadline = later }
+        }
         switch framing {
         case .none: break
         case .chunked: return refuse(.badRequest("This route does not accept a chunked body."))

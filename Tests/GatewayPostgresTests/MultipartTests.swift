@@ -596,7 +596,8 @@ import Testing
             throw .unavailable(retryAfter: 1)
         }
         await upkeep.runRound()
-        let givenUp = try await connection.texts("SELECT store_upload_id FROM multipart_uploads WHERE state = 'aborted'")
+        let givenUp = try await connection.texts(
+            "SELECT store_upload_id FROM multipart_uploads WHERE state = 'aborted'")
         #expect(givenUp.count < 25 && asked.withLock { $0 } == Set(givenUp))
     }
 

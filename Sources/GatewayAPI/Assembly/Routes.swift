@@ -169,7 +169,7 @@ struct Routes {
             Route(.patch, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.patch),
             Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.delete),
             Route(.get, "/admin/v1/quotas/{id}/usage", .auditor, admin.quotas.usage),
-            Route(.post, "/admin/v1/quotas/{id}:reset", .admin, admin.quotas.reset),
+            Route(.post, "/admin/v1/quotas/{id}:reset", .admin, admin.quotas.reset).takingLong(),
             Route(.post, "/admin/v1/issuers", .admin, admin.issuers.create),
             Route(.get, "/admin/v1/issuers", .auditor, admin.issuers.list),
             Route(.get, "/admin/v1/issuers/{id}", .auditor, admin.issuers.get),
@@ -191,7 +191,7 @@ struct Routes {
             Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants).delegated(),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, usage.blastRadiusOfCredential),
             Route(.get, "/admin/v1/access", .auditor, accessReviews.review).delegated(),
-            Route(.post, "/admin/v1/principals/{principal}:offboard", .admin, offboarding.offboard),
+            Route(.post, "/admin/v1/principals/{principal}:offboard", .admin, offboarding.offboard).takingLong(),
             Route(.post, "/admin/v1/explain", .auditor, explanations.explain).delegated(),
             Route(
                 .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,

@@ -5,14 +5,14 @@ extension APIRequest {
     /// Size in bytes of a body that this step has to gather: the server hands it over as it arrives, but the route
     /// collects it. `nil` for any other body.
     var bytesToGather: Int? {
-        guard case .stream = body, case .collect(let maxBytes) = route.bodyPlan else { return nil }
+        guard case .stream = body, case .collect(let maxBytes, _) = route.bodyPlan else { return nil }
         return min(headers[.contentLength].flatMap { Int($0) } ?? maxBytes, maxBytes)
     }
 
     /// Returns the same request with its whole body. A body with a content coding is refused before any of it is read.
     func withBody() async throws -> APIRequest {
         try refuseCodedBody()
-        guard case .stream(let pieces) = body, case .collect(let maxBytes) = route.bodyPlan else { return self }
+        guard case .stream(let pieces) = body, case .collect(let maxBytes, _) = route.bodyPlan else { return self }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(min(maxBytes, headers[.contentLength].flatMap { Int($0) } ?? 0))
         do {

@@ -8,6 +8,8 @@ final class Route: Sendable {
     static let defaultMaxBodyBytes = 65_536
     /// Longest body that any route collects, in bytes. Longer bodies are streamed.
     static let longestBodyBytes = 16 << 20
+    /// Deadline for the answer of an operation whose statement PostgreSQL gives up only after 30 seconds.
+    static let longAnswerDeadline = Duration.seconds(40)
 
     let method: HTTPRequest.Method
     /// The path. `{name}` matches one segment, `{name}:verb` one segment that ends in `:verb`.
@@ -26,6 +28,7 @@ final class Route: Sendable {
         var credential: CredentialReader?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
+        var answerDeadline: Duration?
         var isDelegated = false
         var encryptsForTickets = false
         var readsPolicyFirst = false
@@ -52,11 +55,13 @@ final class Route: Sendable {
     /// Whether a request takes a place among those in flight, and is refused if there is none.
     var takesPlace: Bool { options.takesPlace }
     /// How the server reads the body.
-    var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
+    var bodyPlan: BodyPlan {
+        options.streamPlan ?? .collect(maxBytes: maxBodyBytes, answerDeadline: options.answerDeadline)
+    }
     /// Whether the route takes a body.
     var takesBody: Bool {
         switch bodyPlan {
-        case .collect(let maxBytes): maxBytes > 0
+        case .collect(let maxBytes, _): maxBytes > 0
         case .stream(let maxBytes, _): maxBytes > 0
         }
     }
@@ -166,6 +171,11 @@ final class Route: Sendable {
     /// The same route with a body that is read as it arrives, and with its own deadline for the answer.
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
         with { $0.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline) }
+    }
+
+    /// The same route, whose answer may take longer than the server lets others take.
+    func takingLong() -> Route {
+        with { $0.answerDeadline = Self.longAnswerDeadline }
     }
 
     /// The same route, marked as one whose answers hold credentials.

@@ -34,7 +34,7 @@ extension RouteMatch {
     /// Decides how much of a body the server reads.
     func bodyPlan(for headers: HeaderFields) -> BodyPlan {
         guard let route else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
-        guard case .collect(let maxBytes) = route.bodyPlan, maxBytes > 0, headers.nameContentCoding else {
+        guard case .collect(let maxBytes, _) = route.bodyPlan, maxBytes > 0, headers.nameContentCoding else {
             return route.bodyPlan
         }
         // The body will be refused; it need not be read first.

@@ -2,9 +2,9 @@
 -- back a second time.
 --
 -- Reservations are locked before counters, as settling does it, and there may be a million. So they are deleted while
--- nobody waits: the policy lock and the counters come afterwards. While the counters are locked nothing new is reserved
--- on them, and only the few reservations that came during the deletion are left. One of them that is being settled
--- makes the whole attempt fail, to be repeated.
+-- nobody waits: settling passes over them, and the policy lock and the counters come afterwards. While the counters are
+-- locked nothing new is reserved on them, and only the few reservations that came during the deletion are left. One of
+-- them that is being settled makes the whole attempt fail, to be repeated. So does a period that ended meanwhile.
 --
 --   p_quota_id  the quota
 --   p_holder    the principal whose counter is reset; NULL for all
@@ -13,8 +13,8 @@
 --   holders   how many counters were reset; NULL where the quota does not exist
 --   released  what was used of them
 -- Locks: the reservations, by ascending identifiers; the policy lock, shared; then the counters. Callers: reset_quota.
--- Errors: those of prove_actor; serialization_failure where reservations are being settled; lock_not_available after
--- two seconds.
+-- Errors: those of prove_actor; serialization_failure where reservations are being settled, or the period has ended
+-- before its counters were locked; lock_not_available after two seconds.
 CREATE OR REPLACE FUNCTION reset_quota_usage(
     p_quota_id uuid, p_holder text, p_proof jsonb, OUT holders bigint, OUT released bigint
 )
@@ -52,6 +52,9 @@ BEGIN
         ORDER BY u.shared, u.quota_id, u.holder, u.period_start
         FOR UPDATE
     ) l;
+    IF quota_period_start(v_period, clock_timestamp()) <> v_start THEN
+        RAISE EXCEPTION 'the period of the quota has ended meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
 
     DELETE FROM reservations r
     WHERE r.quota_id = p_quota_id AND r.issuance_id = ANY (ARRAY(

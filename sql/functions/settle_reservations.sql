@@ -1,8 +1,8 @@
 -- Ends reservations and gives back what was not used, in one transaction.
 --
--- Rows are locked in the order in which resets and recordings lock them; the policy lock is not taken. A reservation
--- that another session holds is waited for, so that what was found at the store is not lost. Sessions hold them only
--- for a moment: to take them, to settle them, or to reset a quota.
+-- Reservations are locked before counters, as a reset does it; the policy lock is not taken. A reservation that another
+-- session holds is passed over and stays as it is, so that the others need not wait: a reset may hold it for half a
+-- minute. If it is still there when its lease ends, the store is asked about it again.
 --
 --   p_issuance_ids, p_quota_ids  the reservations
 --   p_proofs         for each, why nothing arrived: 'absent' or 'older', as the store tells of the key; 'left-out' for
@@ -12,7 +12,7 @@
 --                    that size has had its time, at 64 KiB a second
 --   p_delay_seconds  the least delay; it is at least a sixteenth of the time since the link died
 -- Result: none.
--- Locks: the reservations, by ascending identifiers; then the counters. Callers: the gateway's role. Errors: none.
+-- Locks: the reservations that are free; then the counters. Callers: the gateway's role. Errors: none.
 CREATE OR REPLACE FUNCTION settle_reservations(
     p_issuance_ids uuid[], p_quota_ids uuid[], p_proofs text[], p_is_final boolean[], p_delay_seconds double precision
 ) RETURNS void
@@ -32,8 +32,7 @@ BEGIN
         SELECT r.issuance_id, r.quota_id, r.policy_seq, r.bucket, r.credential_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
-        ORDER BY r.issuance_id, r.quota_id
-        FOR UPDATE OF r
+        FOR UPDATE OF r SKIP LOCKED
     ),
     -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
     -- its own.

@@ -136,13 +136,14 @@ public struct MultipartUpkeep: Service {
 }
 
 extension StoreFailure {
-    /// Why a store has not ended an upload.
+    /// Why a store has not ended an upload. Where it was unavailable, the gateway may not have got as far as to ask,
+    /// and the cause tells more.
     fileprivate init(ofEnding error: GatewayError) {
         let unasked = StoreFailure(unasked: error)
-        switch error {
-        case .storeRefused: self = .unclear(unasked.cause)
-        case .unavailable: self = .silent(unasked.cause)
-        default: self = unasked
+        if case .storeRefused = error {
+            self = .unclear(unasked.cause)
+        } else {
+            self = unasked
         }
     }
 }

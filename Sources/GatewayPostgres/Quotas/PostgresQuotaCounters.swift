@@ -52,8 +52,7 @@ struct PostgresQuotaCounters: QuotaCounterStore {
             return reset
         }
         throw .slowDown(
-            retryAfter: 1, cause: "reservations of the quota were locked, or its period ended, in every attempt to reset it"
-        )
+            retryAfter: 1, cause: "each attempt to reset the quota met a settlement or the end of a period")
     }
 
     /// Tries to reset once. Returns `nil` if a settlement locks the quota's reservations at this moment, or if the

@@ -68,6 +68,9 @@ public struct ObjectDownload: Sendable {
             case .stopped, .different:
                 part.remove()
                 memory.forget(kept)
+                if case .stopped = error, sink.bytes > 0 {
+                    throw .stopped("Interrupted. Nothing was kept, because this download cannot be continued.")
+                }
             default:
                 if sink.bytes == 0 { part.remove() }
             }

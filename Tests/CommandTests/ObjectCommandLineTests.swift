@@ -313,7 +313,7 @@ import Testing
                 if fault == "late":
                     open(target, "w").close()
                 self.answer(200, body)
-                if fault in ("stalled", "kept"):
+                if fault in ("stalled", "gzip", "kept"):
                     part = target + ".sluice-part"
                     while not os.path.exists(part) or os.path.getsize(part) < 5:
                         time.sleep(0.01)
@@ -322,10 +322,12 @@ import Testing
             def answer(self, status, content):
                 self.send_response(status)
                 self.send_header("Content-Length", len(content))
-                if status == 200 and fault in ("wrong", "kept"):
+                if status == 200 and fault in ("wrong", "gzip", "kept"):
                     self.send_header("ETag", '"%s"' % hashlib.md5(b"other").hexdigest())
+                if status == 200 and fault == "gzip":
+                    self.send_header("x-goog-stored-content-encoding", "gzip")
                 self.end_headers()
-                is_short = status == 200 and fault in ("cut", "stalled", "kept")
+                is_short = status == 200 and fault in ("cut", "stalled", "gzip", "kept")
                 self.wfile.write(content[:5] if is_short else content)
             def log_message(self, *_):
                 pass
@@ -353,9 +355,13 @@ import Testing
         Fault(name: "wrong", target: "new", status: 8, text: "the MD5 that the store tells. Nothing was kept."),
         Fault(
             name: "late", target: "new", status: 1, text: "new.sluice-part'.", files: ["new", "new.sluice-part"]),
-        Fault(name: "silent", target: "new", status: 130, text: "Interrupted."),
+        Fault(name: "silent", target: "new", status: 130, text: "Interrupted.\n"),
         // Without an entity tag, the next download could not ask for the rest.
-        Fault(name: "stalled", target: "new", status: 130, text: "Interrupted."),
+        Fault(name: "stalled", target: "new", status: 130, text: "because this download cannot be continued."),
+        // Nor where the store decompresses the object. It does not matter then what can be written.
+        Fault(
+            name: "gzip", target: "new", status: 130, text: "because this download cannot be continued.",
+            isRemembered: false),
         Fault(
             name: "kept", target: "new", status: 130, text: "Run the same command again to go on.",
             files: ["new.sluice-part"]),

@@ -9,7 +9,8 @@ import Synchronization
 ///
 /// If they do not fit, the gateway is not ready, but does not end. Load balancers then ask others, which also keeps it
 /// from sealing with a key that those lack. What needs no key, or another one, it still serves where it is the only
-/// gateway, and a reload mends it. It is ready again by itself if the other gateway goes.
+/// gateway, and a reload mends it. It is ready again by itself if the other gateway goes. It still announces its keys,
+/// so that no gateway that has another key with the same identifier starts beside it.
 final class MasterKeyWatch: Sendable {
     private let masterKeys: MasterKeyRing
     private let gateway: UUID
@@ -62,11 +63,15 @@ final class MasterKeyWatch: Sendable {
         }
         var advice: [String] = []
         for flaw in found where !advice.contains(flaw.advice) { advice.append(flaw.advice) }
+        advice.append(
+            "Then reload or restart this gateway. If its keys are the wrong ones, end it, or reload it with the right "
+                + "ones, before another gateway restarts: as long as it runs, a gateway that has another key with the "
+                + "same identifier refuses to start.")
         logger.error(
             "the gateway was cut off, and its master keys no longer fit; it is not ready",
             metadata: [
                 "cause": "\(found.map(\.description).joined(separator: "; "))",
-                "advice": "\(advice.joined(separator: " ")) Then reload or restart the gateway.",
+                "advice": "\(advice.joined(separator: " "))",
             ])
     }
 }

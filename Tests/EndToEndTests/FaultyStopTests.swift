@@ -43,9 +43,7 @@ import Testing
                 try await waitUntil("all requests have arrived") {
                     // Read first, so that none is counted as answered and as under way.
                     let answered = answers.value
-                    let metrics = try await site.client().call("GET", "/metrics").text
-                    let waiting = metrics.firstMatch(of: #/sluice_http_requests_in_flight (\d+)/#)
-                    return (waiting.flatMap { Int($0.1) } ?? 0) - 1 + answered >= clients
+                    return try await MetricsReading(of: gateway).requestsUnderWay + answered >= clients
                 }
                 #expect(answers.value < clients, "nothing is under way")
                 gateway.process.signal(15)

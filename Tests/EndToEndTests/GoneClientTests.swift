@@ -1,31 +1,8 @@
-import Glibc
 import HTTPTesting
 import Testing
 
 /// Clients that disconnect while the gateway answers them.
 @Suite(.timeLimit(.minutes(3))) struct GoneClientTests {
-    /// Sends a request, and resets the connection after a moment.
-    private static func hangUp(_ request: RawRequest, port: UInt16, after microseconds: UInt32) async throws {
-        try await onThread {
-            let connection = try RawConnection(port: port)
-            try connection.send(request.bytes)
-            usleep(microseconds)
-            connection.reset()
-        }
-    }
-
-    /// The value of a series at the first gateway.
-    private static func value(of series: String, at site: Deployment) async throws -> Int {
-        let lines = try await site.gateways[0].metrics().split(separator: "\n")
-        let line = try #require(lines.first { $0.hasPrefix(series + " ") }, "there is no series \(series)")
-        return try #require(Int(line.dropFirst(series.utf8.count + 1)))
-    }
-
-    private static func requests(_ status: String, at site: Deployment) async throws -> Int {
-        try await value(
-            of: #"sluice_http_requests_total{method="GET",route="/v1/access",status="\#(status)"}"#, at: site)
-    }
-
     @Test func `clients that hang up make no errors, and nothing of them is kept`() async throws {
         try await Deployment.with { site in
             try await site.makeBucket("gone")
@@ -35,16 +12,17 @@ import Testing
             let request = try user.client.request("GET", "/v1/access")
             try await waitUntil("some are seen to have gone") {
                 for turn in UInt32(0)..<40 {
-                    try await Self.hangUp(request, port: gateway.port, after: turn * 100)
+                    try await request.hangUp(.reset, atPort: gateway.port, after: turn * 100)
                 }
-                return try await Self.requests("gone", at: site) >= 5
+                return try await MetricsReading(of: gateway).requests("gone", at: "/v1/access") >= 5
             }
             try await waitUntil("all requests are over") {
-                try await Self.value(of: "sluice_http_requests_in_flight", at: site) == 1
+                try await MetricsReading(of: gateway).requestsUnderWay == 0
             }
-            #expect(try await Self.requests("5xx", at: site) == 0)
+            let metrics = try await MetricsReading(of: gateway)
+            #expect(metrics.requests("5xx", at: "/v1/access") == 0)
             for code in ["SlowDown", "ServiceUnavailable"] {
-                #expect(try await Self.value(of: "sluice_refused_total{code=\"\(code)\"}", at: site) == 0)
+                #expect(metrics["sluice_refused_total{code=\"\(code)\"}"] == 0)
             }
             await site.end(gateway) { #expect(await gateway.terminate() == 0) }
             let lines = site.log.split(separator: "\n").filter { $0.contains(" route=/v1/access ") }
@@ -65,7 +43,7 @@ import Testing
                 let headers = [(name: "Idempotency-Key", value: "gone-\(turn)")]
                 let request = try user.client.request(
                     "POST", "/v1/presigned-urls", .download("k", from: "gone"), headers: headers)
-                try await Self.hangUp(request, port: port, after: turn * 200)
+                try await request.hangUp(.reset, atPort: port, after: turn * 200)
                 try await waitUntil("the key is free", seconds: 4) {
                     let answer = try await user.ask(.download("k", from: "gone"), headers: headers)
                     #expect(answer.status == 201 || answer.code == "IdempotencyKeyInUse", "\(answer.text)")

@@ -11,14 +11,6 @@ import Testing
 /// - Each row is charged once, nothing is charged or reserved without a row, and parts and uploads belong to rows.
 /// - Whoever sends the same idempotency key again gets one issuance.
 @Suite(.timeLimit(.minutes(3))) struct HangUpTests {
-    /// How a client ends its connection.
-    private enum Ending: CaseIterable, Sendable {
-        /// As a client that is done (FIN).
-        case close
-        /// As that of a process that dies (RST).
-        case reset
-    }
-
     @Test func `clients that hang up at any delivery harm nobody, and what is recorded of them is charged once`()
         async throws
     {
@@ -27,7 +19,7 @@ import Testing
             try await ground.expectServed("at first")
             try await ground.waitUntilIdle()
             let before = try await ground.reading()
-            for ending in Ending.allCases {
+            for ending in ConnectionEnding.allCases {
                 try await Self.hangUpAfterHeads(ending, at: ground)
                 try await Self.expectCalm("after heads, \(ending)", since: before, at: ground)
                 try await Self.hangUpAfterRequests(ending, at: ground)
@@ -53,7 +45,7 @@ import Testing
     // MARK: The moments
 
     /// The gateway has read the head, which it shows by asking for the body, and the body never comes.
-    private static func hangUpAfterHeads(_ ending: Ending, at ground: DeliveryGround) async throws {
+    private static func hangUpAfterHeads(_ ending: ConnectionEnding, at ground: DeliveryGround) async throws {
         let calls = try await ground.allCalls(withKeys: true).filter { !$0.request.body.isEmpty }
         #expect(calls.count >= 15)
         let before = try await ground.rows()
@@ -81,11 +73,11 @@ import Testing
     }
 
     /// The gateway may be anywhere in its work, and may have answered.
-    private static func hangUpAfterRequests(_ ending: Ending, at ground: DeliveryGround) async throws {
+    private static func hangUpAfterRequests(_ ending: ConnectionEnding, at ground: DeliveryGround) async throws {
         let calls = try await ground.allCalls(withKeys: true)
         let before = try await ground.rows()
         for (place, call) in calls.enumerated() {
-            try await hangUp(call, ending, after: UInt32(place % 4) * 200)
+            try await call.request.hangUp(ending, atPort: call.port, after: UInt32(place % 4) * 200)
         }
         try await ground.waitUntilIdle()
         try await repeatCalls(calls)
@@ -99,7 +91,7 @@ import Testing
     }
 
     /// All clients are gone before the first row is written. The rows are written nevertheless.
-    private static func hangUpInRecording(_ ending: Ending, at ground: DeliveryGround) async throws {
+    private static func hangUpInRecording(_ ending: ConnectionEnding, at ground: DeliveryGround) async throws {
         // What follows is decided by the policy that this has read.
         try await ground.expectIssued([try await ground.call(.way(.oneByOne), by: ground.asker)])
         let calls = try await ground.allCalls()
@@ -126,7 +118,7 @@ import Testing
     }
 
     /// Requests with keys record over four connections of their own, and end when their clients are seen to have gone.
-    private static func hangUpInRecordingWithKeys(_ ending: Ending, at ground: DeliveryGround) async throws {
+    private static func hangUpInRecordingWithKeys(_ ending: ConnectionEnding, at ground: DeliveryGround) async throws {
         let calls = try await ground.allCalls(withKeys: true).filter(\.delivery.takesKey)
         let alone = calls.filter { !$0.delivery.isIssuedByKey }
         let together = calls.filter(\.delivery.isIssuedByKey)
@@ -164,7 +156,9 @@ import Testing
             let calls = try await ground.calls(missing)
             try await ground.holdUpPolicy()
             // Too early, and the request comes with its reset. Too late, and nobody looks at the connection.
-            for call in calls { try await hangUp(call, .reset, after: 1_000 * (1 + round % 5)) }
+            for call in calls {
+                try await call.request.hangUp(.reset, atPort: call.port, after: 1_000 * (1 + round % 5))
+            }
             try await ground.expectServed("while policy is read")
             try await ground.letPolicyGo()
             try await ground.waitUntilIdle()
@@ -179,19 +173,9 @@ import Testing
 
     // MARK: Clients
 
-    /// Sends a request, and hangs up after some microseconds.
-    private static func hangUp(_ call: DeliveryCall, _ ending: Ending, after microseconds: UInt32) async throws {
-        try await onThread {
-            let connection = try RawConnection(port: call.port)
-            try connection.send(call.request.bytes)
-            usleep(microseconds)
-            if ending == .reset { connection.reset() }
-        }
-    }
-
     /// Sends requests at once, waits for something, and hangs up everywhere.
     private static func hangUp(
-        _ calls: [DeliveryCall], _ ending: Ending, when isTime: () async throws -> Void
+        _ calls: [DeliveryCall], _ ending: ConnectionEnding, when isTime: () async throws -> Void
     ) async throws {
         let isOver = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -26,8 +26,7 @@ extension LoadTests {
                         }
                     }
                     try await waitUntil("all requests are under way") {
-                        let metrics = try await site.client().call("GET", "/metrics").text
-                        return metrics.contains("sluice_http_requests_in_flight \(Self.clients + 1)\n")
+                        try await MetricsReading(of: gateway).requestsUnderWay == Self.clients
                     }
                     gateway.process.signal(15)
                     try await waitUntil("nobody else is let in") {

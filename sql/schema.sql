@@ -2024,6 +2024,9 @@ BEGIN
         ORDER BY u.shared, u.quota_id, u.holder, u.period_start
         FOR UPDATE
     ) l;
+    IF quota_period_start(v_period, clock_timestamp()) <> v_start THEN
+        RAISE EXCEPTION 'the period of the quota has ended meanwhile' USING ERRCODE = 'serialization_failure';
+    END IF;
 
     DELETE FROM reservations r
     WHERE r.quota_id = p_quota_id AND r.issuance_id = ANY (ARRAY(
@@ -2062,8 +2065,7 @@ BEGIN
         SELECT r.issuance_id, r.quota_id, r.policy_seq, r.bucket, r.credential_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
-        ORDER BY r.issuance_id, r.quota_id
-        FOR UPDATE OF r
+        FOR UPDATE OF r SKIP LOCKED
     ),
     -- What the log tells since the oldest of the decisions is read once. Each reservation is judged by what came after
     -- its own.

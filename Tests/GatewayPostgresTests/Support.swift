@@ -73,6 +73,19 @@ extension PostgresConnection {
         try await execute(Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
     }
 
+    /// Runs `body` in a transaction of this connection.
+    ///
+    /// - Returns: How many rows of a table it read over this connection.
+    nonisolated func rowsRead(of table: String, _ body: () async throws -> Void) async throws -> Int64 {
+        let reads = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = '\(table)'"
+        try await runScript("BEGIN")
+        let before = try await number(reads)
+        try await body()
+        let after = try await number(reads)
+        try await runScript("COMMIT")
+        return after - before
+    }
+
     /// Stores a quota's row.
     func insert(_ quota: Quota) async throws {
         try await perform(

@@ -285,26 +285,26 @@ private final class Comparisons: Sendable {
                 testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")]),
             identity: .init(id: UUID(), version: "1.2.3", startedAt: Date(), masterKeys: { ["k1:01"] }),
             logger: .silent, now: { Date() }, position: { nil }, keysFit: { comparisons.next() })
-        func beat(after change: String? = nil) async throws -> Int {
-            if let change { try await world.connection.runScript(change) }
+        func beat(afterSeconds seconds: Int = 0) async throws -> Int {
+            try await world.connection.age(by: seconds)
             await heartbeat.beat()
             return comparisons.count
         }
         // At its start, it compares them otherwise.
         #expect(try await beat() == 0)
-        #expect(try await beat(after: "UPDATE gateways SET last_seen_at = now() - interval '20 s'") == 0)
-        let absence = "UPDATE gateways SET last_seen_at = now() - interval '31 s'"
-        #expect(try await beat(after: absence) == 1)
+        #expect(try await beat(afterSeconds: 20) == 0)
+        #expect(try await beat(afterSeconds: 31) == 1)
         #expect(try await beat() == 1)
         comparisons.set(fit: false)
-        #expect(try await beat(after: absence) == 2)
+        #expect(try await beat(afterSeconds: 31) == 2)
         #expect(try await beat() == 3)
         comparisons.set(fit: true)
         #expect(try await beat() == 4)
         #expect(try await beat() == 4)
-        #expect(try await beat(after: "DELETE FROM gateways") == 5)
+        try await world.connection.runScript("DELETE FROM gateways")
+        #expect(try await beat() == 5)
         // Whoever announces it first, as a reload does, the next heartbeat compares.
-        try await world.connection.runScript(absence)
+        try await world.connection.age(by: 31)
         try await heartbeat.announce()
         #expect(try await beat() == 6)
     }
@@ -328,7 +328,7 @@ private final class Comparisons: Sendable {
         await heartbeat(first, ahead: 7).beat()
         // The second one is about to seal with another key.
         await heartbeat(second, ahead: -7, marks: [""]).beat()
-        try await world.connection.runScript("UPDATE gateways SET last_seen_at = last_seen_at - interval '31 s'")
+        try await world.connection.age(by: 31)
         await heartbeat(first, ahead: 7).beat()
         let page = try await world.stores.gateways.gateways(ListQuery())
         #expect(page.items.map(\.id) == [second, first] && page.items.map(\.isLive) == [false, true])

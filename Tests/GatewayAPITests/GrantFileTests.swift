@@ -424,9 +424,11 @@ struct GrantFileTests {
         #expect(plan(.post, "/admin/v1/grants:apply") == .collect(maxBytes: 16_777_216))
     }
 
-    @Test("operations whose statement may take 30 seconds have time for it", arguments: [
-        "quotas/00000000-0000-0000-0000-000000000001:reset", "principals/user:alice:offboard",
-    ])
+    @Test(
+        "operations whose statement may take 30 seconds have time for it",
+        arguments: [
+            "quotas/00000000-0000-0000-0000-000000000001:reset", "principals/user:alice:offboard",
+        ])
     func longPlans(path: String) {
         let head = RequestHead(method: .post, target: "/admin/v1/" + path)
         #expect(gateway.responder.begin(head).body == .collect(maxBytes: 65_536, answerDeadline: .seconds(40)))

@@ -445,7 +445,7 @@ import Testing
         try await PostgresConnection(testing: TestDatabase.current.connectionString)
             .runScript("ANALYZE multipart_parts")
         let reserve = "reserve_multipart_parts('{\(upload.id)}', '{1}', ARRAY[gen_random_uuid()], '{50}', '{9}', true)"
-        let read = try await connection.rowsRead(of: "multipart_parts") {
+        let read = try await connection.rowsRead(of: "multipart_parts") { () async throws in
             #expect(try await connection.number("SELECT object_length FROM \(reserve)") == 1402)
         }
         #expect(read < 10)

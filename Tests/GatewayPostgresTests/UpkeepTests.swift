@@ -482,7 +482,9 @@ import Testing
             ),
         ]
         for (table, prune) in prunings {
-            let read = try await connection.rowsRead(of: table) { #expect(try await prune() == 5, "\(table)") }
+            let read = try await connection.rowsRead(of: table) { () async throws in
+                #expect(try await prune() == 5, "\(table)")
+            }
             #expect(read < 100, "\(table)")
             #expect(try await connection.number("SELECT count(*) FROM \(table)") == 9995, "\(table)")
         }
@@ -511,7 +513,7 @@ import Testing
             FROM (SELECT t.id FROM tickets t UNION ALL SELECT gen_random_uuid()) AS i (id);
             ANALYZE quota_usage
             """)
-        let read = try await connection.rowsRead(of: "quota_usage") {
+        let read = try await connection.rowsRead(of: "quota_usage") { () async throws in
             #expect(try await connection.execute(PartitionUpkeep.pruneCounters, (Date(), 1000)) == [5])
         }
         #expect(read < 100)

@@ -502,7 +502,7 @@ import Testing
             INSERT INTO summed_caller_days SELECT d.starts_at FROM summed_days d;
             ANALYZE summed_days, summed_hours, summed_caller_days
             """)
-        let read = try await connection.rowsRead(of: "summed_hours") {
+        let read = try await connection.rowsRead(of: "summed_hours") { () async throws in
             #expect(try await connection.execute(UsageUpkeep.sumCallers) == [false])
         }
         #expect(read < 100)

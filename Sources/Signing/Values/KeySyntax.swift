@@ -32,12 +32,17 @@ public enum KeySyntax {
         if isPlain(key.utf8Span.span) { return nil }
         guard 1...1023 ~= key.utf8.count else { return "A key must be 1 to 1,023 bytes of UTF-8." }
         if let flaw = flaw(inSegmentsOf: key, mayEndInSlash: false) { return flaw }
-        let bytes = key.utf8Span.span
+        return beginsVariable(in: key) ? "A key must not contain '${'." : nil
+    }
+
+    /// Whether a text contains `${`, which begins a variable of a template. Neither keys nor prefixes contain it.
+    public static func beginsVariable(in text: String) -> Bool {
+        let bytes = text.utf8Span.span
         for index in 1..<max(1, bytes.count)
         where bytes[index - 1] == UInt8(ascii: "$") && bytes[index] == UInt8(ascii: "{") {
-            return "A key must not contain '${'."
+            return true
         }
-        return nil
+        return false
     }
 
     /// Whether a key is valid without a closer look. One pass answers this for most keys.

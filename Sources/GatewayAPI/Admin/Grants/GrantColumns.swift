@@ -1,4 +1,5 @@
 import GatewayCore
+import Signing
 import StrictJSON
 
 /// The columns of grants in CSV.
@@ -113,11 +114,7 @@ struct GrantColumns: CSVColumns {
                 field: "prefix",
                 reason: "A prefix or template is required. For a whole bucket, add the column 'kind' with 'bucket'.")
         }
-        // No prefix contains `${`.
-        let isTemplate = zip(text.utf8, text.utf8.dropFirst()).contains { pair in
-            pair.0 == UInt8(ascii: "$") && pair.1 == UInt8(ascii: "{")
-        }
-        return isTemplate ? .template : .prefix
+        return KeySyntax.beginsVariable(in: text) ? .template : .prefix
     }
 
     private static func member(_ kind: Kind?, _ prefix: String) throws(GatewayError) -> JSONValue.Member {

@@ -62,7 +62,40 @@ extension JSONWriter {
 
     /// Writes a member that is an array of strings.
     public mutating func member(_ name: StaticString, _ texts: [String]) {
-        self.name(name.description)
+        begin(name)
         strings(texts)
+    }
+
+    /// Writes a member that is an object; `members` writes its members.
+    @inlinable
+    public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+        begin(name)
+        object(members)
+    }
+
+    /// Writes a member that is an array; `write` writes each item.
+    @inlinable
+    public mutating func array<Items: Sequence>(
+        _ name: StaticString, _ items: Items, _ write: (inout JSONWriter, Items.Element) -> Void
+    ) {
+        begin(name)
+        array(items, write)
+    }
+
+    /// Writes a member that is an array of objects; `members` writes those of each.
+    @inlinable
+    public mutating func objects<Items: Sequence>(
+        _ name: StaticString, _ items: Items, _ members: (inout JSONWriter, Items.Element) -> Void
+    ) {
+        array(name, items) { json, item in
+            json.object { members(&$0, item) }
+        }
+    }
+
+    /// Writes the name of a member; its value is written next.
+    @usableFromInline
+    mutating func begin(_ name: StaticString) {
+        member(name, room: 0) { _ in }
+        needsComma = false
     }
 }

@@ -133,8 +133,7 @@ struct JSONTests {
             json.member("n", Int64.min)
             json.member("empty", [String]())
             json.member("list", ["x", "y"])
-            json.name("o")
-            json.object { $0.member("absent", String?.none) }
+            json.object("o") { $0.member("absent", String?.none) }
             json.member("flag", false)
         }
         let text = String(decoding: json.bytes, as: UTF8.self)

@@ -32,8 +32,7 @@ struct ConsoleEndpoints: Sendable {
             json.member("version", version)
             json.member("admin", "/admin/v1")
             json.member("contract", "/openapi.json")
-            json.name("issuers")
-            json.array(offers) { json, offer in json.object { offer.write(to: &$0) } }
+            json.objects("issuers", offers) { $1.write(to: &$0) }
         }
     }
 

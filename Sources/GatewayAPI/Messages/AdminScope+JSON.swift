@@ -42,18 +42,14 @@ extension JSONWriter {
     /// Writes the member `adminScopes`; nothing for a role without limits.
     mutating func adminScopes(_ scopes: [AdminScope]?) {
         guard let scopes else { return }
-        name("adminScopes")
-        array(scopes) { json, scope in json.object { scope.write(to: &$0) } }
+        objects("adminScopes", scopes) { $1.write(to: &$0) }
     }
 
     /// Writes the member `conferred`: roles, each with its scopes.
     mutating func conferred(_ roles: [ConferredRole]) {
-        name("conferred")
-        array(roles) { json, conferred in
-            json.object { json in
-                json.member("role", conferred.role.rawValue)
-                json.adminScopes(conferred.scopes)
-            }
+        objects("conferred", roles) { json, conferred in
+            json.member("role", conferred.role.rawValue)
+            json.adminScopes(conferred.scopes)
         }
     }
 }

@@ -6,8 +6,7 @@ extension Grant {
     func writeRule(to json: inout JSONWriter) {
         json.member("actions", actions.map(\.rawValue).sorted())
         json.member("effect", effect.rawValue)
-        json.name("conditions")
-        json.object { conditions.write(to: &$0) }
+        json.object("conditions") { conditions.write(to: &$0) }
         json.member("notBefore", notBefore)
         json.member("notAfter", notAfter)
     }

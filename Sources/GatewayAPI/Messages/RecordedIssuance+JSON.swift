@@ -22,12 +22,9 @@ extension RecordedIssuance {
         if let contentLength { json.member("contentLength", contentLength) }
         json.member("requestID", requestID)
         json.member("policySequence", policySequence)
-        json.name("charges")
-        json.array(charges) { json, charge in
-            json.object { json in
-                json.member("quotaID", charge.quotaID)
-                json.member("amount", charge.amount)
-            }
+        json.objects("charges", charges) { json, charge in
+            json.member("quotaID", charge.quotaID)
+            json.member("amount", charge.amount)
         }
     }
 }

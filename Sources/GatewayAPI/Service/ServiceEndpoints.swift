@@ -36,13 +36,10 @@ struct ServiceEndpoints: Sendable {
         let isReady = checks.allSatisfy { $0.flaw == nil }
         return .json(isReady ? .ok : .serviceUnavailable) { json in
             json.member("status", isReady ? "ready" : "unavailable")
-            json.name("checks")
-            json.array(checks) { json, check in
-                json.object { json in
-                    json.member("name", check.name)
-                    json.member("ok", check.flaw == nil)
-                    json.member("flaw", check.flaw)
-                }
+            json.objects("checks", checks) { json, check in
+                json.member("name", check.name)
+                json.member("ok", check.flaw == nil)
+                json.member("flaw", check.flaw)
             }
         }
     }

@@ -158,20 +158,16 @@ enum PolicyJSON {
         var json = JSONWriter(escaping: .ascii)
         json.object { json in
             json.member("Version", version)
-            json.name("Statement")
-            json.array(statements) { json, statement in
-                json.object { json in
-                    json.member("Effect", statement.effect)
-                    json.member("Action", statement.actions)
-                    json.member("Resource", statement.resources)
-                    guard let condition = statement.condition else { return }
-                    json.name("Condition")
+            json.objects("Statement", statements) { json, statement in
+                json.member("Effect", statement.effect)
+                json.member("Action", statement.actions)
+                json.member("Resource", statement.resources)
+                guard let condition = statement.condition else { return }
+                json.object("Condition") { json in
+                    json.name(condition.test)
                     json.object { json in
-                        json.name(condition.test)
-                        json.object { json in
-                            json.name(condition.name)
-                            json.strings(condition.values)
-                        }
+                        json.name(condition.name)
+                        json.strings(condition.values)
                     }
                 }
             }

@@ -58,8 +58,7 @@ public struct PostPolicy: Sendable, Hashable {
         var json = JSONWriter(escaping: .ascii)
         json.object { json in
             json.member("expiration", "\(expiration.extended.dropLast())\(fraction)Z")
-            json.name("conditions")
-            json.array(conditions) { json, condition in condition.write(to: &json) }
+            json.array("conditions", conditions) { $1.write(to: &$0) }
         }
         return String(decoding: json.bytes, as: UTF8.self)
     }

@@ -59,7 +59,7 @@ struct ObjectChange: Sendable {
 
     /// Writes the event. The vendors differ in words only.
     private func write(
-        _ json: inout JSONWriter, _ vendor: String, _ schema: StaticString, version: String, source: String,
+        _ json: inout JSONWriter, _ vendor: StaticString, _ schema: StaticString, version: String, source: String,
         event: String, key: String
     ) {
         json.object { json in
@@ -67,13 +67,10 @@ struct ObjectChange: Sendable {
             json.member("eventSource", source)
             json.member("eventTime", time)
             json.member("eventName", event)
-            json.name(vendor)
-            json.object { json in
+            json.object(vendor) { json in
                 json.member(schema, "1.0")
-                json.name("bucket")
-                json.object { json in json.member("name", bucket) }
-                json.name("object")
-                json.object { json in
+                json.object("bucket") { json in json.member("name", bucket) }
+                json.object("object") { json in
                     json.member("key", key)
                     writeContent(&json)
                 }

@@ -33,13 +33,11 @@ struct AlibabaTokenService: Sendable {
             let opened = try open(request, form, body, at: now)
             return response(.ok) { json in
                 json.member("RequestId", requestID)
-                json.name("AssumedRoleUser")
-                json.object { json in
+                json.object("AssumedRoleUser") { json in
                     json.member("Arn", opened.arn)
                     json.member("AssumedRoleId", "300000000000000001:\(opened.name)")
                 }
-                json.name("Credentials")
-                json.object { json in
+                json.object("Credentials") { json in
                     json.member("AccessKeyId", opened.session.session.accessKeyID)
                     json.member("AccessKeySecret", opened.session.secret)
                     json.member("SecurityToken", opened.session.token)

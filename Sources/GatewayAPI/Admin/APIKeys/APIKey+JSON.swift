@@ -53,8 +53,7 @@ extension APIKey: AdminResource {
         json.member("expiresAt", expiresAt)
         json.member("createdAt", createdAt)
         if let previousKey {
-            json.name("previousKey")
-            json.object { json in
+            json.object("previousKey") { json in
                 json.member("prefix", previousKey.prefix)
                 json.member("expiresAt", previousKey.expiresAt)
             }

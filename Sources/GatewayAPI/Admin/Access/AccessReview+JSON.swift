@@ -7,8 +7,7 @@ extension PrincipalAccess.Item {
         json.member("origin", origin.rawValue)
         json.member("standing", standing.rawValue)
         json.member("prefix", prefix?.rawValue)
-        json.name("grant")
-        json.object { grant.write(to: &$0) }
+        json.object("grant") { grant.write(to: &$0) }
     }
 }
 
@@ -24,14 +23,8 @@ extension KeyAccess {
     func write(to json: inout JSONWriter) {
         json.member("principal", principal.rawValue)
         if let memberCount { json.member("memberCount", memberCount) }
-        json.name("verdicts")
-        json.array(verdicts) { json, verdict in
-            json.object { verdict.write(to: &$0) }
-        }
-        json.name("grants")
-        json.array(grants) { json, grant in
-            json.object { grant.write(to: &$0) }
-        }
+        json.objects("verdicts", verdicts) { $1.write(to: &$0) }
+        json.objects("grants", grants) { $1.write(to: &$0) }
     }
 }
 
@@ -42,8 +35,7 @@ extension AccessVerdict {
         json.member("reason", reason.rawValue)
         json.member("dependsOn", conditions.map(\.rawValue).sorted())
         if let decidedBy {
-            json.name("decidedBy")
-            json.object { decidedBy.write(to: &$0) }
+            json.object("decidedBy") { decidedBy.write(to: &$0) }
         }
     }
 }
@@ -54,7 +46,6 @@ extension PrefixAccess {
         if let memberCount { json.member("memberCount", memberCount) }
         json.member("relation", relation.rawValue)
         json.member("standing", standing.rawValue)
-        json.name("grant")
-        json.object { grant.write(to: &$0) }
+        json.object("grant") { grant.write(to: &$0) }
     }
 }

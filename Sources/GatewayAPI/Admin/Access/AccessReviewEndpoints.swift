@@ -44,18 +44,12 @@ struct AccessReviewEndpoints: Sendable {
         return .json(.ok, capacity: 4096) { json in
             json.member("principal", principal.rawValue)
             json.member("bucket", bucket?.rawValue)
-            json.name("members")
-            json.array(access.members) { json, member in
-                json.object { json in
-                    json.member("principal", member.principal.rawValue)
-                    json.member("origin", member.origin.rawValue)
-                }
+            json.objects("members", access.members) { json, member in
+                json.member("principal", member.principal.rawValue)
+                json.member("origin", member.origin.rawValue)
             }
             access.grants.write(to: &json) { $0.write(to: &$1) }
-            json.name("quotas")
-            json.array(access.quotas) { json, allowance in
-                json.object { allowance.write(to: &$0) }
-            }
+            json.objects("quotas", access.quotas) { $1.write(to: &$0) }
         }
     }
 

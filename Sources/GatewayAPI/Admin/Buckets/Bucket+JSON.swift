@@ -64,8 +64,7 @@ extension Bucket: AdminResource {
         json.member("callback", callback)
         json.member("callbackVar", callbackVar)
         if let encryption {
-            json.name("encryption")
-            json.object { json in
+            json.object("encryption") { json in
                 json.member("algorithm", encryption.algorithm.rawValue)
                 json.member("keyID", encryption.keyID)
             }
@@ -86,8 +85,7 @@ extension Bucket: AdminResource {
 extension Bucket {
     fileprivate func writePublicEndpoints(to json: inout JSONWriter) {
         guard !publicEndpoints.isEmpty else { return }
-        json.name("publicEndpoints")
-        json.object { json in
+        json.object("publicEndpoints") { json in
             for name in PublicEndpoint.Name.allCases {
                 guard let endpoint = publicEndpoints[name] else { continue }
                 json.name(name.rawValue)
@@ -95,8 +93,7 @@ extension Bucket {
                     json.member("url", endpoint.url)
                     json.member("addressing", endpoint.addressing?.rawValue)
                     guard let signing = endpoint.signing else { return }
-                    json.name("signing")
-                    json.object { json in
+                    json.object("signing") { json in
                         json.member("scheme", signing.scheme.rawValue)
                         json.member("credentialID", signing.credentialID)
                         json.member("hash", signing.hash?.rawValue)

@@ -23,8 +23,7 @@ extension BucketValidation {
         json.member("probeKey", probeKey.rawValue)
         json.member("probeLeft", leavesProbe)
         if let clockDifference { json.member("clockDifference", clockDifference) }
-        json.name("steps")
-        json.array(findings) { json, finding in json.object { finding.write(to: &$0) } }
+        json.objects("steps", findings) { $1.write(to: &$0) }
     }
 }
 

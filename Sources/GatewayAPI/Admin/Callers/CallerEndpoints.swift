@@ -20,8 +20,7 @@ struct CallerEndpoints: Sendable {
             }
             json.conferred(caller.conferred)
             json.member("expiresAt", caller.expiresAt)
-            json.name("credential")
-            json.object { json in
+            json.object("credential") { json in
                 json.member("kind", caller.credentialKind)
                 json.member("id", caller.credentialID?.lowercaseText)
             }

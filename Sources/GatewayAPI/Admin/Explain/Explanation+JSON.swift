@@ -12,38 +12,23 @@ extension Explanation {
             json.name("told")
             told.write(to: &json, requestID: nil)
         }
-        json.name("principals")
-        json.array(members) { json, member in
-            json.object { json in
-                json.member("principal", member.principal.rawValue)
-                json.member("origin", member.origin.rawValue)
-            }
+        json.objects("principals", members) { json, member in
+            json.member("principal", member.principal.rawValue)
+            json.member("origin", member.origin.rawValue)
         }
         if let decidedBy {
-            json.name("decidedBy")
-            json.object { decidedBy.write(to: &$0) }
+            json.object("decidedBy") { decidedBy.write(to: &$0) }
         }
-        json.name("matches")
-        json.array(matches) { json, match in
-            json.object { match.write(to: &$0) }
+        json.objects("matches", matches) { $1.write(to: &$0) }
+        json.objects("nearMisses", nearMisses) { json, miss in
+            json.object("grant") { miss.grant.write(to: &$0) }
+            json.member("prefix", miss.prefix.rawValue)
+            json.member("differs", miss.flaw.word)
         }
-        json.name("nearMisses")
-        json.array(nearMisses) { json, miss in
-            json.object { json in
-                json.name("grant")
-                json.object { miss.grant.write(to: &$0) }
-                json.member("prefix", miss.prefix.rawValue)
-                json.member("differs", miss.flaw.word)
-            }
-        }
-        json.name("quotas")
-        json.array(quotas) { json, allowance in
-            json.object { allowance.write(to: &$0) }
-        }
+        json.objects("quotas", quotas) { $1.write(to: &$0) }
         permit?.write(to: &json)
         if let moment {
-            json.name("policy")
-            json.object { json in
+            json.object("policy") { json in
                 json.member("sequence", moment.sequence)
                 json.member("changedAt", moment.at)
                 json.member("isCurrent", isCurrent)
@@ -51,8 +36,7 @@ extension Explanation {
         }
         json.member("assumptions", assumptions.map(\.rawValue))
         if let issuance {
-            json.name("issuance")
-            json.object { issuance.write(to: &$0) }
+            json.object("issuance") { issuance.write(to: &$0) }
         }
     }
 
@@ -65,8 +49,7 @@ extension Explanation {
 
 extension Explanation.Match {
     fileprivate func write(to json: inout JSONWriter) {
-        json.name("grant")
-        json.object { grant.write(to: &$0) }
+        json.object("grant") { grant.write(to: &$0) }
         json.member("prefix", prefix.rawValue)
         switch outcome {
         case nil: break
@@ -106,13 +89,11 @@ extension NearMiss.Flaw {
 extension Permit {
     /// Writes what would be signed; nothing is signed.
     fileprivate func write(to json: inout JSONWriter) {
-        json.name("url")
-        json.object { json in
+        json.object("url") { json in
             json.member("expiresIn", expiresIn)
             json.member("expiryOrigin", expiryOrigin.rawValue)
             json.member("enforcedBy", enforcedBy.rawValue)
-            json.name("headers")
-            json.object { json in
+            json.object("headers") { json in
                 for header in headers { json.member(named: header.name, header.value) }
             }
             json.member("credentialID", credential.id)

@@ -23,8 +23,7 @@ extension KnownGateway {
         json.member("lastSeenAt", lastSeenAt)
         json.member("live", isLive)
         if let position {
-            json.name("policyPosition")
-            json.object { json in
+            json.object("policyPosition") { json in
                 json.member("sequence", position.sequence)
                 json.member("tag", position.tag)
             }

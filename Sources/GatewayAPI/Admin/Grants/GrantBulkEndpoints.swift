@@ -31,13 +31,10 @@ struct GrantBulkEndpoints: Sendable {
             json.member("dryRun", batch.isDryRun)
             result.counts.write(to: &json)
             if let change = result.change { json.member("changeID", change) }
-            json.name("writes")
-            json.array(result.writes) { json, write in
-                json.object { json in
-                    if let id = write.id { json.member("id", id) }
-                    json.member("result", write.outcome.rawValue)
-                    if let revision = write.revision { json.member("etag", EntityTag(revision).text) }
-                }
+            json.objects("writes", result.writes) { json, write in
+                if let id = write.id { json.member("id", id) }
+                json.member("result", write.outcome.rawValue)
+                if let revision = write.revision { json.member("etag", EntityTag(revision).text) }
             }
         }
     }
@@ -79,8 +76,7 @@ struct GrantBulkEndpoints: Sendable {
             json.member("dryRun", options.isDryRun)
             result.counts.write(to: &json)
             if let change = result.change { json.member("changeID", change) }
-            json.name("samples")
-            json.array(result.samples) { json, sample in json.object { sample.write(to: &$0) } }
+            json.objects("samples", result.samples) { $1.write(to: &$0) }
         }
     }
 }
@@ -139,12 +135,10 @@ extension GrantImportResult.Sample {
         json.member("result", outcome.rawValue)
         if let line { json.member("line", line) }
         if let before {
-            json.name("before")
-            json.object { before.write(to: &$0) }
+            json.object("before") { before.write(to: &$0) }
         }
         if let after {
-            json.name("after")
-            json.object { after.writeContent(to: &$0) }
+            json.object("after") { after.writeContent(to: &$0) }
         }
     }
 }

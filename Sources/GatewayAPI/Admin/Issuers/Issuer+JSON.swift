@@ -82,25 +82,20 @@ extension Issuer: AdminResource {
         json.member("issuer", issuer)
         json.member("audiences", audiences)
         json.member("algorithms", algorithms)
-        json.name("keys")
-        json.object { Self.write(keys, to: &$0) }
+        json.object("keys") { Self.write(keys, to: &$0) }
         json.member("principalPrefix", principalPrefix)
         json.member("groupPrefix", groupPrefix)
         json.member("subjectClaim", subjectClaim)
         json.member("groupsClaim", groupsClaim)
         json.member("usableClaims", usableClaims)
         json.member("rolesClaim", rolesClaim)
-        json.name("roles")
-        json.array(roles) { json, rule in
-            json.object { json in
-                json.member("role", rule.role.rawValue)
-                json.member("values", rule.values.map(\.rawValue))
-                json.adminScopes(rule.adminScopes)
-            }
+        json.objects("roles", roles) { json, rule in
+            json.member("role", rule.role.rawValue)
+            json.member("values", rule.values.map(\.rawValue))
+            json.adminScopes(rule.adminScopes)
         }
         if let console {
-            json.name("console")
-            json.object { console.write(to: &$0) }
+            json.object("console") { console.write(to: &$0) }
         }
         json.member("createdAt", createdAt)
     }

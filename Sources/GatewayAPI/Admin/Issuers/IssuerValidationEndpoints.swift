@@ -32,13 +32,10 @@ struct IssuerValidationEndpoints: Sendable {
 extension IssuerValidation {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("valid", isValid)
-        json.name("steps")
-        json.array(findings) { json, finding in json.object { finding.write(to: &$0) } }
-        json.name("keys")
-        json.array(keys) { json, key in json.object { key.write(to: &$0) } }
+        json.objects("steps", findings) { $1.write(to: &$0) }
+        json.objects("keys", keys) { $1.write(to: &$0) }
         guard let bearer else { return }
-        json.name("bearer")
-        json.object { bearer.write(to: &$0) }
+        json.object("bearer") { bearer.write(to: &$0) }
     }
 }
 
@@ -74,8 +71,7 @@ extension IssuerValidation.Bearer {
         json.member("groups", groups.map(\.rawValue))
         json.member("roles", Set(roles.map(\.role.rawValue)).sorted())
         json.conferred(roles)
-        json.name("claims")
-        json.object { json in
+        json.object("claims") { json in
             for claim in claims.sorted(by: { $0.key < $1.key }) { json.member(named: claim.key, claim.value) }
         }
     }

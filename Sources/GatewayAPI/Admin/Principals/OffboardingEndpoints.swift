@@ -49,27 +49,22 @@ struct OffboardingEndpoints: Sendable {
 extension Offboarding.Report {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("count", rows.count)
-        json.name("counts")
-        json.object { json in
+        json.object("counts") { json in
             for kind in Self.kinds {
                 json.name(kind.name)
                 json.integer(rows.counts[kind.kind] ?? 0)
             }
         }
-        json.name("items")
-        json.array(rows.rows) { json, row in
-            json.object { json in
-                json.member("kind", row.kind.rawValue)
-                json.member("id", GroupMember.shown(row.id))
-                guard let document = try? JSONReader.read(Array(row.document.utf8)) else { return }
-                json.name("row")
-                json.value(document)
-            }
+        json.objects("items", rows.rows) { json, row in
+            json.member("kind", row.kind.rawValue)
+            json.member("id", GroupMember.shown(row.id))
+            guard let document = try? JSONReader.read(Array(row.document.utf8)) else { return }
+            json.name("row")
+            json.value(document)
         }
         json.member("isTruncated", rows.count > rows.rows.count)
         guard let alive else { return }
-        json.name("alive")
-        json.object { alive.write(to: &$0) }
+        json.object("alive") { alive.write(to: &$0) }
     }
 
     private static var kinds: [(name: String, kind: ResourceKind)] {

@@ -71,8 +71,7 @@ struct QuotaEndpoints: Sendable {
 extension QuotaUseSummary {
     /// Writes the member `use`.
     fileprivate func write(to json: inout JSONWriter) {
-        json.name("use")
-        json.object { json in
+        json.object("use") { json in
             json.member("startsAt", periodStart)
             json.member("resetsAt", resetsAt)
             json.member("used", used)

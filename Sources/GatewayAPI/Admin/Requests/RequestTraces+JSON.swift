@@ -8,12 +8,9 @@ extension RequestTraces {
         json.member("requestID", requestID)
         json.member("from", from)
         json.member("to", to)
-        json.name("refusals")
-        json.array(refusals.rows) { json, row in json.object { row.write(to: &$0) } }
-        json.name("issuances")
-        json.array(issuances) { json, row in json.object { row.write(to: &$0) } }
-        json.name("changes")
-        json.array(changes) { json, row in json.object { row.write(to: &$0) } }
+        json.objects("refusals", refusals.rows) { $1.write(to: &$0) }
+        json.objects("issuances", issuances) { $1.write(to: &$0) }
+        json.objects("changes", changes) { $1.write(to: &$0) }
         json.member("refusalsKeptSince", refusals.keptSince)
         json.member("droppedRefusals", refusals.droppedNearby)
     }

@@ -98,27 +98,20 @@ extension Simulation {
         json.member("refusedAlready", refusedAlready)
         json.member("permittedAnew", permittedAnew)
         json.member("uncertain", uncertain)
-        for (name, shares) in [("principals", principals), ("grants", grants)] {
-            json.name(name)
-            json.array(shares) { json, share in
-                json.object { json in
-                    json.member("name", share.name)
-                    json.member("count", share.count)
-                }
+        let lists: [(StaticString, [Share])] = [("principals", principals), ("grants", grants)]
+        for (name, shares) in lists {
+            json.objects(name, shares) { json, share in
+                json.member("name", share.name)
+                json.member("count", share.count)
             }
         }
         json.member("hasMoreShares", hasMoreShares)
-        json.name("examples")
-        json.array(examples) { json, example in
-            json.object { json in
-                json.name("issuance")
-                json.object { example.issuance.write(to: &$0) }
-                json.name("told")
-                Problem(example.error).write(to: &json, requestID: nil)
-                if let decidedBy = example.decidedBy {
-                    json.name("decidedBy")
-                    json.object { decidedBy.write(to: &$0) }
-                }
+        json.objects("examples", examples) { json, example in
+            json.object("issuance") { example.issuance.write(to: &$0) }
+            json.name("told")
+            Problem(example.error).write(to: &json, requestID: nil)
+            if let decidedBy = example.decidedBy {
+                json.object("decidedBy") { decidedBy.write(to: &$0) }
             }
         }
         json.member("from", range.from)

@@ -23,12 +23,10 @@ extension StorageCredential: AdminResource {
         json.member("hasSessionToken", sessionToken != nil)
         json.member("expiresAt", expiresAt)
         if let sessionRole {
-            json.name("sessionRole")
-            json.object { sessionRole.write(to: &$0) }
+            json.object("sessionRole") { sessionRole.write(to: &$0) }
         }
         if let previousKey {
-            json.name("previousKey")
-            json.object { json in
+            json.object("previousKey") { json in
                 json.member("accessKeyID", previousKey.accessKeyID)
                 json.member("removableAt", previousKey.neededUntil)
             }

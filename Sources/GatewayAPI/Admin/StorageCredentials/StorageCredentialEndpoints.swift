@@ -19,15 +19,12 @@ struct StorageCredentialEndpoints: Sendable {
         return .json(.ok) { json in
             json.member("accessKeyID", credential.accessKeyID)
             json.member("buckets", found.buckets.map(\.rawValue))
-            json.name("alive")
-            json.object { found.alive.write(to: &$0) }
+            json.object("alive") { found.alive.write(to: &$0) }
             guard let previous = credential.previousKey, let former = found.aliveOfPreviousKey else { return }
-            json.name("previousKey")
-            json.object { json in
+            json.object("previousKey") { json in
                 json.member("accessKeyID", previous.accessKeyID)
                 json.member("removableAt", previous.neededUntil)
-                json.name("alive")
-                json.object { former.write(to: &$0) }
+                json.object("alive") { former.write(to: &$0) }
                 json.member("isRemovable", former.count == 0)
             }
         }

@@ -43,8 +43,7 @@ extension SettlingBacklog {
 extension GrantUse {
     /// Writes the members of a grant with its use.
     func write(to json: inout JSONWriter) {
-        json.name("grant")
-        json.object { grant.write(to: &$0) }
+        json.object("grant") { grant.write(to: &$0) }
         json.member("urls", use?.urls ?? 0)
         json.member("lastUsedAt", use?.lastAt)
         json.member("tightestPrefix", use?.tightestPrefix.rawValue)
@@ -57,31 +56,25 @@ extension BlastRadius {
         json.member("count", count)
         json.member("lastExpiresAt", aliveUntil)
         json.member("principalCount", principalCount)
-        let lists = [
+        let lists: [(StaticString, [Share])] = [
             ("principals", principals), ("deliveries", deliveries), ("buckets", buckets),
             ("credentials", credentials), ("grants", grants),
         ]
         for (name, shares) in lists {
-            json.name(name)
-            json.array(shares) { json, share in
-                json.object { json in
-                    json.member("name", share.name)
-                    json.member("count", share.count)
-                    json.member("lastExpiresAt", share.aliveUntil)
-                }
+            json.objects(name, shares) { json, share in
+                json.member("name", share.name)
+                json.member("count", share.count)
+                json.member("lastExpiresAt", share.aliveUntil)
             }
         }
         json.member("sessionCount", sessionCount)
-        json.name("sessions")
-        json.array(sessions) { json, session in
-            json.object { json in
-                json.member("principal", session.principal)
-                json.member("bucket", session.bucket)
-                json.member("prefix", session.prefix)
-                json.member("actions", session.actions)
-                json.member("credentialID", session.credentialID)
-                json.member("expiresAt", session.expiresAt)
-            }
+        json.objects("sessions", sessions) { json, session in
+            json.member("principal", session.principal)
+            json.member("bucket", session.bucket)
+            json.member("prefix", session.prefix)
+            json.member("actions", session.actions)
+            json.member("credentialID", session.credentialID)
+            json.member("expiresAt", session.expiresAt)
         }
     }
 }

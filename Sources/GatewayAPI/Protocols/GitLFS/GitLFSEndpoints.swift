@@ -80,25 +80,20 @@ struct GitLFSEndpoints: Sendable {
         var response = GitLFSAnswer.object(capacity: 64 + 1024 * answers.count) { json in
             json.member("transfer", "basic")
             json.member("hash_algo", "sha256")
-            json.name("objects")
-            json.array(zip(batch.objects, answers)) { json, item in
+            json.objects("objects", zip(batch.objects, answers)) { json, item in
                 let (object, answer) = item
-                json.object { json in
-                    json.member("oid", object.oid)
-                    json.name("size")
-                    json.integer(object.size)
-                    switch answer {
-                    case .success(.present(let stored)) where stored.size != object.size:
-                        json.error(.unprocessableContent, "Another object of \(stored.size) bytes has this name.")
-                    case .success(.present): break
-                    case .success(.link(let link)):
-                        json.name("authenticated")
-                        json.bool(true)
-                        write(link, of: request, to: &json)
-                    case .failure(let error):
-                        let problem = request.problem(for: error)
-                        json.error(problem.lfsStatus, problem.lfsMessage)
-                    }
+                json.member("oid", object.oid)
+                json.member("size", object.size)
+                switch answer {
+                case .success(.present(let stored)) where stored.size != object.size:
+                    json.error(.unprocessableContent, "Another object of \(stored.size) bytes has this name.")
+                case .success(.present): break
+                case .success(.link(let link)):
+                    json.member("authenticated", true)
+                    write(link, of: request, to: &json)
+                case .failure(let error):
+                    let problem = request.problem(for: error)
+                    json.error(problem.lfsStatus, problem.lfsMessage)
                 }
             }
         }
@@ -107,18 +102,15 @@ struct GitLFSEndpoints: Sendable {
     }
 
     private func write(_ link: IssuedURL, of request: APIRequest, to json: inout JSONWriter) {
-        json.name("actions")
-        json.object { json in
-            json.name(link.method == .put ? "upload" : "download")
-            json.object { json in
+        json.object("actions") { json in
+            json.object(link.method == .put ? "upload" : "download") { json in
                 json.member("href", link.url.reveal())
                 // Every client states the length of what it sends by itself.
                 json.header(link.headers.filter { $0.name != "content-length" }.map { ($0.name, $0.value) })
                 json.member("expires_in", link.expiresIn)
             }
             guard link.method == .put, let publicURL, let path = request.match.target?.rawPath else { return }
-            json.name("verify")
-            json.object { json in
+            json.object("verify") { json in
                 json.member(
                     "href", "\(publicURL)\(path.dropLast("batch".utf8.count))verify?issuance=\(link.id.lowercaseText)")
                 // Without a credential in the answer the client would send none: it asks for none where the link of an
@@ -150,20 +142,15 @@ struct GitLFSEndpoints: Sendable {
 
 extension JSONWriter {
     fileprivate mutating func error(_ status: HTTPResponse.Status, _ message: String) {
-        name("error")
-        object { json in
+        object("error") { json in
             json.member("code", status.code)
             json.member("message", message)
         }
     }
 
     fileprivate mutating func header(_ fields: [(name: String, value: String)]) {
-        name("header")
-        object { json in
-            for field in fields {
-                json.name(field.name)
-                json.string(field.value)
-            }
+        object("header") { json in
+            for field in fields { json.member(named: field.name, field.value) }
         }
     }
 }

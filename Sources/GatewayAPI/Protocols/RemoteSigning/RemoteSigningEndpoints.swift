@@ -33,8 +33,7 @@ struct RemoteSigningEndpoints: Sendable {
         let signed = try await useCase.sign(wanted, region: region, in: request.context(of: caller))
         var response = ServerResponse.json(.ok) { json in
             json.member("uri", uri)
-            json.name("headers")
-            json.object { json in
+            json.object("headers") { json in
                 for header in headers + signed.allHeaders {
                     json.name(header.name)
                     json.strings([header.value])
@@ -77,8 +76,7 @@ enum RemoteSigningAnswer {
     /// Makes the answer for a refusal.
     @Sendable static func refusal(_ problem: Problem, _: String) -> ServerResponse {
         var answer = ServerResponse.json(problem.kind.status) { json in
-            json.name("error")
-            json.object { json in
+            json.object("error") { json in
                 json.member("message", problem.detail ?? problem.kind.title)
                 json.member("type", problem.code)
                 json.member("code", problem.kind.status.code)

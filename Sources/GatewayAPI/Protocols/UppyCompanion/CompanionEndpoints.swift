@@ -37,8 +37,7 @@ struct CompanionEndpoints: Sendable {
         var response = ServerResponse.json(.ok) { json in
             json.member("method", "POST")
             json.member("url", issued.url + (issued.url.utf8.last == UInt8(ascii: "/") ? "" : "/"))
-            json.name("fields")
-            json.object { json in
+            json.object("fields") { json in
                 for field in issued.fields.reveal() { json.member(named: field.name, field.value) }
             }
             json.member("expires", issued.expiresIn)
@@ -124,8 +123,7 @@ struct CompanionEndpoints: Sendable {
         var links: [String] = []
         for answer in answers { links.append(try answer.get().url.reveal()) }
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * links.count) { json in
-            json.name("presignedUrls")
-            json.object { json in
+            json.object("presignedUrls") { json in
                 for (number, url) in zip(numbers, links) { json.member(named: String(number), url) }
             }
         }
@@ -170,8 +168,7 @@ struct CompanionEndpoints: Sendable {
             bucket: place.bucket, prefix: place.prefix, actions: [.putObject], duration: nil)
         let issued = try await sessions.issue(wanted, in: request.context(of: caller, opensSession: true))
         var response = ServerResponse.json(.ok) { json in
-            json.name("credentials")
-            json.object { json in
+            json.object("credentials") { json in
                 json.member("AccessKeyId", issued.credential.accessKeyID)
                 json.member("SecretAccessKey", issued.credential.secretAccessKey.reveal())
                 json.member("SessionToken", issued.credential.sessionToken.reveal())

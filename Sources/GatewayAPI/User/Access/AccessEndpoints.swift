@@ -18,15 +18,9 @@ struct AccessEndpoints: Sendable {
         let access = try await useCase.access(of: caller, in: bucket, around: ExactText(prefix?.text ?? ""))
         return .json(.ok) { json in
             json.member("principal", caller.principal.rawValue)
-            json.name("grants")
-            json.array(access.grants) { json, effective in
-                json.object { effective.write(to: &$0) }
-            }
+            json.objects("grants", access.grants) { $1.write(to: &$0) }
             json.member("isTruncated", access.isTruncated)
-            json.name("quotas")
-            json.array(access.quotas) { json, balance in
-                json.object { balance.write(to: &$0) }
-            }
+            json.objects("quotas", access.quotas) { $1.write(to: &$0) }
         }
     }
 }

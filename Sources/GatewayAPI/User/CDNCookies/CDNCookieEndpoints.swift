@@ -32,8 +32,7 @@ extension IssuedCookies {
         json.member("bucket", bucket.rawValue)
         json.member("prefix", prefix.rawValue)
         json.member("url", url)
-        json.name("cookies")
-        json.object { json in
+        json.object("cookies") { json in
             for cookie in cookies.reveal() { json.member(named: cookie.name, cookie.value) }
         }
         json.member("domain", host)

@@ -14,8 +14,7 @@ extension IssuedURL {
             json.member("prefix", key.rawValue)
         }
         json.member("url", verbatim: url.reveal())
-        json.name("headers")
-        json.object { json in
+        json.object("headers") { json in
             for header in headers { json.member(named: header.name, header.value) }
         }
         json.member("expiresAt", expiresAt)

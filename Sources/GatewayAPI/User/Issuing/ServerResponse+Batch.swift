@@ -18,8 +18,7 @@ extension ServerResponse {
     ) -> ServerResponse {
         metrics.countRefusals(in: answers)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
-            json.name("results")
-            json.array(answers.indices) { json, place in
+            json.array("results", answers.indices) { json, place in
                 switch answers[place] {
                 case .success(let issued):
                     json.object { json in

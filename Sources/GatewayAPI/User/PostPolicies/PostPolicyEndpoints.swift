@@ -49,8 +49,7 @@ extension IssuedPostPolicy {
         json.member("bucket", bucket.rawValue)
         json.member("key", key)
         json.member("url", url)
-        json.name("fields")
-        json.object { json in
+        json.object("fields") { json in
             for field in fields.reveal() { json.member(named: field.name, field.value) }
         }
         if let choice {

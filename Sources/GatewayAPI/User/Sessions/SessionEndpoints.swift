@@ -59,8 +59,7 @@ struct SessionEndpoints: Sendable {
 extension IssuedSession {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("id", id)
-        json.name("credentials")
-        json.object { json in
+        json.object("credentials") { json in
             json.member("accessKeyID", credential.accessKeyID)
             json.member("secretAccessKey", credential.secretAccessKey.reveal())
             json.member("sessionToken", credential.sessionToken.reveal())
@@ -71,23 +70,17 @@ extension IssuedSession {
         json.member("endpoint", place.endpoint)
         json.member("region", place.region)
         json.member("addressing", place.addressing.rawValue)
-        json.name("scope")
-        json.array(Action.allCases.filter(scope.actions.contains)) { json, action in
-            json.object { json in
-                json.member("action", action.rawValue)
-                json.member("allow", scope.allowed(action).map(\.rawValue))
-                json.member("deny", scope.denied(action).map(\.rawValue))
-            }
+        json.objects("scope", Action.allCases.filter(scope.actions.contains)) { json, action in
+            json.member("action", action.rawValue)
+            json.member("allow", scope.allowed(action).map(\.rawValue))
+            json.member("deny", scope.denied(action).map(\.rawValue))
         }
-        json.name("notGranted")
-        json.array(omissions) { json, omission in
-            json.object { json in
-                json.member("action", omission.action.rawValue)
-                json.member("bucket", bucket.name.rawValue)
-                json.member("prefix", omission.prefix.rawValue)
-                json.member("code", omission.reason.code)
-                json.member("reason", omission.reasonText)
-            }
+        json.objects("notGranted", omissions) { json, omission in
+            json.member("action", omission.action.rawValue)
+            json.member("bucket", bucket.name.rawValue)
+            json.member("prefix", omission.prefix.rawValue)
+            json.member("code", omission.reason.code)
+            json.member("reason", omission.reasonText)
         }
     }
 }

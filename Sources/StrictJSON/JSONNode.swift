@@ -13,14 +13,6 @@ public enum JSONNode: Sendable {
         }
     }
 
-    /// Whether the value is null.
-    public var isNull: Bool {
-        switch self {
-        case .text(let text, let place): text.kind(at: place) == .null
-        case .tree(let value): value == .null
-        }
-    }
-
     /// The text; `nil` if the value is not a string.
     public var string: String? {
         switch self {

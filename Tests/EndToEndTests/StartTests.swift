@@ -46,7 +46,7 @@ import Testing
         let refused = try await lastLine(["rotate-master-key"], site.environment.merging(both) { $1 })
         #expect(refused["level"] == "critical" && refused["message"] == "The rotation of the master key failed")
         let cause = try #require(refused["cause"].text)
-        #expect(cause.contains("do not seal with the master key 'k2:") && cause.contains("\(id), started"), "\(cause)")
+        #expect(cause.contains("do not seal with the master key 'k2:") && cause.contains("\(id), version"), "\(cause)")
         #expect(refused["advice"].text?.contains("put it first on each") == true, "\(refused)")
         #expect(!"\(refused)".contains(other))
         #expect(try await user.ask(.download("k", from: "sealed")).status == 201)

@@ -12,11 +12,9 @@ struct RequestRateTests {
     private static let origin = ContinuousClock.now
 
     private let alice: Principal
-    private let bob: Principal
 
     init() throws {
         alice = try .user("alice")
-        bob = try .user("bob")
     }
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.origin + .milliseconds(milliseconds) }

@@ -22,7 +22,6 @@ struct TestGateway {
     let refusals = MemoryRefusals()
     let logger: Logger
     let ledger: StubLedger
-    let policy: StubPolicy
     let stores = MemoryStores()
     let uploads = MemoryUploads()
     let metrics = MetricsPage()
@@ -47,7 +46,6 @@ struct TestGateway {
         self.ledger = ledger
         idempotency = MemoryIdempotency(ledger: ledger)
         self.opener = opener
-        self.policy = policy
         let idempotency = idempotency
         let (logs, metrics, stores, advances, uploads, audit) = (logs, metrics, stores, advances, uploads, audit)
         logger = Logger(label: "test") { _ in logs }

@@ -7,7 +7,6 @@ struct SignedToken {
     /// The names of all algorithms, also the one of shared secrets.
     static let algorithms = PublicKeyAlgorithm.allCases.map(\.rawValue) + ["HS256"]
 
-    let algorithm: String
     /// The public key in a JWK set; empty for a shared secret.
     let document: String
     let header: [UInt8]
@@ -20,7 +19,6 @@ struct SignedToken {
 
     /// Signs a token for a user.
     init(_ algorithm: String, subject: String) {
-        self.algorithm = algorithm
         // A shared secret has no identifier.
         let keyID = Self.keys[algorithm] == nil ? "" : #","kid":"k1""#
         header = Array(#"{"alg":"\#(algorithm)"\#(keyID)}"#.utf8)

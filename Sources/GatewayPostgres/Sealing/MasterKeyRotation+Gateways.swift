@@ -30,8 +30,8 @@ extension MasterKeyRotation {
             let names = gateways.map { gateway in
                 let keys = gateway.keys.filter { !$0.isEmpty }.map { "'\($0)'" }.joined(separator: ", ")
                 let flaw = gateway.keys.contains(key) ? "seals with another one" : "does not have it"
-                let started = gateway.startedAt.formatted(.iso8601)
-                return "\(gateway.id.uuidString.lowercased()), started \(started), \(flaw): \(keys)"
+                let start = "version \(gateway.version), started \(gateway.startedAt.formatted(.iso8601))"
+                return "\(gateway.id.uuidString.lowercased()), \(start), \(flaw): \(keys)"
             }
             return "\(done): gateways do not seal with the master key '\(key)': \(names.joined(separator: "; "))"
         }

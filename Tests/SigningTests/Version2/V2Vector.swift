@@ -22,7 +22,6 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var query: [String: String]
         var pathAsSent: String?
         var pathSlashEncoding: String?
-        var date: String?
         var nonce: String?
         var action: String?
         var version: String?
@@ -31,8 +30,7 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var validity: Int?
 
         enum CodingKeys: String, CodingKey {
-            case nonce, action, version, hash, validity, endpoint, bucket, addressing, key, method, now, headers, query,
-                date
+            case nonce, action, version, hash, validity, endpoint, bucket, addressing, key, method, now, headers, query
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"

@@ -13,10 +13,6 @@ public struct RemoteSignature: Sendable, CustomStringConvertible {
     public let authorization: Secret<String>?
     /// The headers that the client must send besides those of the request that it asked for, names in lower case.
     public let headers: [NamedValue]
-    /// The action that the signature permits.
-    public let action: Action
-    /// The HTTP method that the signature binds.
-    public let method: String
     /// The last instant at which a store can be expected to accept the signature.
     public let expiresAt: Date
     /// The quotas that were charged, and what remains of each.

@@ -47,8 +47,8 @@ struct SignatureBody: ProvenBody {
         let (proposal, content) = (draft.proposal, draft.content)
         return RemoteSignature(
             id: proposal.id, accessKeyID: content.accessKeyID, signature: content.signature,
-            authorization: content.authorization, headers: content.headers, action: proposal.action,
-            method: proposal.method, expiresAt: proposal.expiresAt, quotas: quotas, start: content.start)
+            authorization: content.authorization, headers: content.headers, expiresAt: proposal.expiresAt,
+            quotas: quotas, start: content.start)
     }
 
     /// A string that may be signed, and what signs it.

@@ -82,6 +82,13 @@ extension Statement where Parameters == Void {
     }
 }
 
+extension Statement where Parameters == Void, Row: PostgresValue {
+    /// Creates a statement without parameters whose rows are single values.
+    public init(_ text: String, onlyReads: Bool = false) {
+        self.init(text, onlyReads: onlyReads, encode: { [] })
+    }
+}
+
 extension Statement where Parameters == Void, Row == Void {
     /// Creates a statement without parameters whose result, if any, is not read.
     public init(_ text: String) {

@@ -16,16 +16,12 @@ func connect(_ settings: [(name: String, value: String)] = []) throws -> Postgre
 
 /// A statement that returns its one parameter, as a type of the database.
 func echo<Value: PostgresValue>(_ type: Value.Type, as cast: String) -> Statement<Value, Value> {
-    Statement("SELECT $1::\(cast)") {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
-    }
+    Statement("SELECT $1::\(cast)") { [$0] }
 }
 
 /// A query without parameters for one column.
 func query<Value: PostgresValue>(_ text: String, as type: Value.Type = Value.self) -> Statement<Void, Value> {
-    Statement<Void, Value>(text) { row throws(PostgresError) in try row.decode(0) }
+    Statement(text)
 }
 
 /// The error that a call throws.

@@ -22,8 +22,7 @@ struct BulkWriting {
         SELECT b.place FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
         WHERE d.operation IN ('create', 'update') AND NOT EXISTS (SELECT FROM buckets k WHERE k.name = b.bucket)
         ORDER BY b.place LIMIT 100
-        """
-    ) { row throws(PostgresError) in try row.next() }
+        """)
 
     /// Finds templates that exceed the limit `$1` of their principal in their bucket. Templates that stay unchanged
     /// count too.
@@ -77,9 +76,7 @@ struct BulkWriting {
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    static let begin = Statement<Void, UUID>("SELECT current_policy_change()") { row throws(PostgresError) in
-        try row.next()
-    }
+    static let begin = Statement<Void, UUID>("SELECT current_policy_change()")
 
     /// Ends the replaced and removed versions that no other change has ended.
     static let remove = Statement<(change: UUID, actor: String), Void>(
@@ -142,8 +139,7 @@ struct BulkWriting {
             SELECT g.principal FROM bulk_diff d JOIN grants g ON g.id = d.id AND g.created_change = d.old_change
             WHERE d.operation IN ('update', 'delete')
         ) p LIMIT 1001
-        """
-    ) { row throws(PostgresError) in try row.next() }
+        """)
 
     /// Locks the buckets, so that none is removed before the grants are committed. Counts the buckets that no longer
     /// exist.
@@ -156,16 +152,14 @@ struct BulkWriting {
             SELECT k.name FROM buckets k WHERE k.name IN (SELECT w.bucket FROM wanted w) ORDER BY k.name FOR KEY SHARE
         )
         SELECT (SELECT count(*) FROM wanted) - (SELECT count(*) FROM locked)
-        """
-    ) { row throws(PostgresError) in try row.next() }
+        """)
 
     static let writesTemplates = Statement<Void, Bool>(
         """
         SELECT EXISTS (
             SELECT FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
             WHERE d.operation IN ('create', 'update') AND b.is_template)
-        """
-    ) { row throws(PostgresError) in try row.next() }
+        """)
 
     /// Locks the adding of templates, for all principals and buckets, until the transaction ends.
     static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.templates.key))")

@@ -83,10 +83,7 @@ extension DatabaseDiagnosis {
         FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date + n AS day FROM generate_series(0, 1) AS n) d
         WHERE NOT EXISTS (SELECT FROM issuances_partitions() p WHERE p.day = d.day)
         ORDER BY d.day
-        """, onlyReads: true
-    ) { row throws(PostgresError) in
-        try row.next()
-    }
+        """, onlyReads: true)
 
     static let readLockRoom = Statement<Void, LockRoom>(
         """

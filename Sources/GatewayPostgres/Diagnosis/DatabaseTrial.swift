@@ -79,10 +79,7 @@ public struct DatabaseTrial: Sendable {
     private static let begin =
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '30s'"
 
-    static let process = Statement<Void, Int32>("SELECT pg_backend_pid()", onlyReads: true) {
-        row throws(PostgresError) in
-        try row.next()
-    }
+    static let process = Statement<Void, Int32>("SELECT pg_backend_pid()", onlyReads: true)
 
     private static let key = AdvisoryLock.trial.key.replacing("$1", with: "$1::integer")
 
@@ -94,10 +91,7 @@ public struct DatabaseTrial: Sendable {
         [$0]
     }
 
-    static let commit = Statement<Void, String>("SELECT pg_current_xact_id()::text", onlyReads: true) {
-        row throws(PostgresError) in
-        try row.next()
-    }
+    static let commit = Statement<Void, String>("SELECT pg_current_xact_id()::text", onlyReads: true)
 
     static let sees = Statement<String, Bool>(
         "SELECT pg_visible_in_snapshot($1::text::xid8, pg_current_snapshot())", onlyReads: true

@@ -227,10 +227,7 @@ extension Migrator {
     }
 
     static let newestProgram = Statement<Void, [Int32]>(
-        "SELECT max(p.version) FROM schema_programs p HAVING count(*) > 0", onlyReads: true
-    ) { row throws(PostgresError) in
-        try row.next()
-    }
+        "SELECT max(p.version) FROM schema_programs p HAVING count(*) > 0", onlyReads: true)
 
     static let noteProgram = Statement<[Int32], Void>(
         "INSERT INTO schema_programs (version) VALUES ($1) ON CONFLICT (version) DO NOTHING"
@@ -250,10 +247,7 @@ extension Migrator {
             SELECT FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proname = f.name
         )
         ORDER BY f.name
-        """, onlyReads: true
-    ) { row throws(PostgresError) in
-        try row.next()
-    }
+        """, onlyReads: true)
 
     static let insertMigration = Statement<SchemaState.AppliedMigration, Void>(
         "INSERT INTO schema_migrations (version, name, checksum, kind, serves_from) VALUES ($1, $2, $3, $4, $5)"
@@ -274,13 +268,9 @@ extension Migrator {
 
     static let grantRights = Statement<String, Bool>("SELECT grant_to_gateway($1::name)") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
     static let preparePartitions = Statement<Int32, Int32>("SELECT prepare_issuances_partitions($1)") {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 }

@@ -132,8 +132,6 @@ extension Migrator {
         """
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
     static let deleteFunctions = Statement<[String], Void>("DELETE FROM schema_functions WHERE name = ANY ($1)") {

@@ -56,7 +56,5 @@ public struct IndexUpkeep: Service {
 }
 
 extension IndexUpkeep {
-    static let index = Statement<Void, Bool>("SELECT index_closed_day()") { row throws(PostgresError) in
-        try row.next()
-    }
+    static let index = Statement<Void, Bool>("SELECT index_closed_day()")
 }

@@ -97,27 +97,16 @@ struct PastDatabase: Sendable {
         """
     }
 
-    private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM buckets)", onlyReads: true) {
-        []
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
+    private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM buckets)", onlyReads: true)
 
     private static let exists = Statement<String, Bool>(
         "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", onlyReads: true
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try row.next()
     }
 
     private static let isEntered = Statement<Void, Bool>(
-        "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'demo_past')", onlyReads: true
-    ) {
-        []
-    } decode: { row throws(PostgresError) in
-        try row.next()
-    }
+        "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'demo_past')", onlyReads: true)
 
     private static let move = Statement<Date, Void>("UPDATE demo_past.clock SET at = $1") { [$0] }
 }

@@ -122,8 +122,6 @@ enum AccessStatements {
         """, onlyReads: true
     ) {
         [$0.principals.map(\.rawValue), $0.bucket?.rawValue] + $0.end + [$0.page.reach]
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// Reads grants at the beginnings of a prefix and below it. A text below begins with the prefix, so that it lies
@@ -259,8 +257,6 @@ enum AccessStatements {
         """, onlyReads: true
     ) {
         [$0.principals.map(\.rawValue), $0.bucket?.rawValue, $0.place] + $0.end
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     static let memberCounts = Statement<[Principal], (group: Principal, count: Int64)>(

@@ -31,14 +31,12 @@ struct PostgresGateways: GatewayDirectory {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try KnownGateway(&row)
     }
 }
 
-extension KnownGateway {
+extension KnownGateway: RowReadable {
     /// Reads a row of ``PostgresGateways/page``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             id: try row.next(), version: try row.next(), startedAt: try row.next(), lastSeenAt: try row.next(),
             isLive: try row.next(), position: try PolicyPosition(ifKnown: &row), clockDifference: try row.next(),

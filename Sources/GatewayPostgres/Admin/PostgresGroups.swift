@@ -51,8 +51,6 @@ extension PostgresGroups {
         """, onlyReads: true
     ) {
         $0.after.map { $0 as any PostgresValue } + [$0.limit]
-    } decode: { row throws(PostgresError) in
-        try GroupSummary(&row)
     }
 
     static let pageOfMember = Statement<PageRequest, GroupSummary>(
@@ -67,13 +65,11 @@ extension PostgresGroups {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try GroupSummary(&row)
     }
 }
 
-extension GroupSummary {
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+extension GroupSummary: RowReadable {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             group: try row.nextParsed(Principal.init(_:)), memberCount: try row.next(), grantCount: try row.next())
     }

@@ -15,8 +15,5 @@ enum GrantCursor {
         """
     ) { $0.map { $0 as any PostgresValue } }
 
-    static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export", onlyReads: true) {
-        row throws(PostgresError) in
-        try Grant(&row)
-    }
+    static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export", onlyReads: true, encode: { [] })
 }

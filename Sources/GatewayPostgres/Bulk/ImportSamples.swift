@@ -43,8 +43,6 @@ enum ImportSamples {
         """
     ) {
         [$0.operation, $0.limit]
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// Reads samples of each outcome, up to a limit for each.

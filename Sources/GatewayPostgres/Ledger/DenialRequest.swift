@@ -35,8 +35,6 @@ extension DenialRequest {
             request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
             request.query.reach.parameter,
         ]
-    } decode: { row throws(PostgresError) in
-        try CountedDenial(&row)
     }
 
     /// Adds up refusals by time and by some of the dimensions.
@@ -66,14 +64,12 @@ extension DenialRequest {
             request.query.step.rawValue, dimensions.contains(.principal), dimensions.contains(.bucket),
             dimensions.contains(.code), request.query.reach.parameter,
         ]
-    } decode: { row throws(PostgresError) in
-        try CountedDenial(&row)
     }
 }
 
-extension CountedDenial {
+extension CountedDenial: RowReadable {
     /// Reads start, principal, bucket, code and count.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             start: try row.next(), principal: try row.next(), bucket: try row.next(), code: try row.next(),
             count: try row.next())

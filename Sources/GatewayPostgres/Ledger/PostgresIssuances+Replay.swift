@@ -61,8 +61,6 @@ extension PostgresIssuances: ReplaySource {
             $0.query.principals.map { $0.map(\.rawValue) }, $0.query.members.map(\.rawValue), $0.request.before,
             Int64($0.request.limit),
         ]
-    } decode: { row throws(PostgresError) in
-        try RecordedIssuance(&row)
     }
 
     /// Reads versions of grants with the changes that began and ended them; each change is looked up by its index.

@@ -82,8 +82,6 @@ extension PostgresIssuances: RequestIssuances {
             $0.requestID, UUID.version7(at: $0.from, randomBytes: []), UUID.version7(at: $0.to, randomBytes: []),
             $0.from, $0.to, Int64(RequestTraces.maxRows),
         ]
-    } decode: { row throws(PostgresError) in
-        try RecordedIssuance(&row)
     }
 }
 
@@ -158,8 +156,6 @@ extension PostgresIssuances {
             """, onlyReads: true
         ) {
             parameters.encode($0)
-        } decode: { row throws(PostgresError) in
-            try RecordedIssuance(&row)
         }
     }
 
@@ -170,7 +166,5 @@ extension PostgresIssuances {
         """, onlyReads: true
     ) {
         [$0.id, $0.from, $0.to]
-    } decode: { row throws(PostgresError) in
-        try RecordedIssuance(&row)
     }
 }

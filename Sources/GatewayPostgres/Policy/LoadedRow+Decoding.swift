@@ -2,7 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import LibPQ
 
-extension LoadedRow {
+extension LoadedRow: RowReadable {
     /// Reads a row of ``PolicyStatements/load``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         position = PolicyPosition(sequence: try row.next(), tag: try row.next())

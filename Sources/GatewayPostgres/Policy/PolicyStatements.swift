@@ -26,7 +26,7 @@ struct LoadedRow: Sendable {
 }
 
 /// One row of the answer to a question about a list of places or principals: a literal grant of one of them.
-struct LiteralGrantRow: Sendable {
+struct LiteralGrantRow: RowReadable {
     let position: PolicyPosition
     /// Which of the list it is, counted from 1; 0 for an empty list.
     let place: Int
@@ -34,7 +34,7 @@ struct LiteralGrantRow: Sendable {
     let grant: Result<Grant?, PostgresError>
 
     /// Reads the end of the log, the place and the columns of ``GrantTable``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         position = PolicyPosition(sequence: try row.next(), tag: try row.next())
         place = Int(try row.next(as: Int64?.self) ?? 0)
         grant = row.nextPart(GrantTable.columns.count) { row throws(PostgresError) in
@@ -113,8 +113,6 @@ enum PolicyStatements {
             $0.principals.map(\.rawValue), $0.buckets.map(\.rawValue), $0.credentials, $0.issuers, $0.apiKeys,
             $0.tickets, $0.literalGrantLimit,
         ]
-    } decode: { row throws(PostgresError) in
-        try LoadedRow(&row)
     }
 
     /// Reads the literal grants at exact places. The fence makes each place a lookup of its own, by all three columns.
@@ -132,8 +130,6 @@ enum PolicyStatements {
         """, onlyReads: true
     ) { places in
         [places.map(\.principal.rawValue), places.map(\.bucket.rawValue), places.map(\.prefix.rawValue)]
-    } decode: { row throws(PostgresError) in
-        try LiteralGrantRow(&row)
     }
 
     /// Selects the literal grants of the principal `a` in a bucket that cover a prefix or lie below it. The number of
@@ -196,8 +192,6 @@ enum PolicyStatements {
             """, onlyReads: true
         ) {
             $0.parameters
-        } decode: { row throws(PostgresError) in
-            try LiteralGrantRow(&row)
         }
     }
 

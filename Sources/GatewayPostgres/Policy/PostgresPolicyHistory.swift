@@ -163,8 +163,6 @@ enum PolicyHistoryStatements {
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue), $0.sequence,
             $0.folder?.rawValue,
         ]
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     static let grant = Statement<(id: UUID, sequence: Int64), Grant>(
@@ -175,8 +173,6 @@ enum PolicyHistoryStatements {
         """, onlyReads: true
     ) {
         [$0.id, $0.sequence]
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// Reads grants near a key. Each branch follows an index from the key's place and stops after a few rows.
@@ -215,7 +211,5 @@ enum PolicyHistoryStatements {
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue),
             $0.key.rawValue,
         ]
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 }

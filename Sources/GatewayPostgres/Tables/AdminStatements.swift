@@ -44,6 +44,13 @@ enum AdminStatements {
     }
 
     /// Makes a statement that reads a row with its revision.
+    static func read<Row: RowReadable>(
+        _ revision: String, _ columns: String, from source: String
+    ) -> Statement<String, Stored<Row>> {
+        read(revision, columns, from: source) { row throws(PostgresError) in try Row(&row) }
+    }
+
+    /// Makes a statement that reads a row with its revision, by a function.
     static func read<Row>(
         _ revision: String, _ columns: String, from source: String,
         _ decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row

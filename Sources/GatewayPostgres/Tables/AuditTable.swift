@@ -100,14 +100,12 @@ enum AuditTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters + [$0.onlyPrincipals]
-    } decode: { row throws(PostgresError) in
-        try AuditRecord(&row)
     }
 }
 
-extension AuditRecord {
+extension AuditRecord: RowReadable {
     /// Reads the columns of ``AuditTable``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             id: try row.next(), at: try row.next(), actor: try row.next(), requestID: try row.next(),
             credential: try row.next(), operation: try row.next(), kind: try row.next(), resourceID: try row.next(),

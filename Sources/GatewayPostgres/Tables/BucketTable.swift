@@ -36,9 +36,8 @@ enum BucketTable {
 
     static let update = columns.update("buckets")
 
-    static let read = AdminStatements.read(
-        "b.revision", columns.selected(of: "b"), from: "buckets b WHERE b.name = $1"
-    ) { row throws(PostgresError) in try Bucket(&row) }
+    static let read: Statement<String, Stored<Bucket>> = AdminStatements.read(
+        "b.revision", columns.selected(of: "b"), from: "buckets b WHERE b.name = $1")
 
     /// The filters of a page, and the row after which it begins.
     private static let isListed = """
@@ -54,8 +53,6 @@ enum BucketTable {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try Bucket(&row)
     }
 
     /// Reads a page of the buckets that a reach names.
@@ -68,8 +65,6 @@ enum BucketTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    } decode: { row throws(PostgresError) in
-        try Bucket(&row)
     }
 
     static let lock = AdminStatements.lock(
@@ -88,7 +83,7 @@ enum BucketTable {
     static let document = AdminStatements.document(columns.document, from: "buckets r WHERE r.name = $1")
 }
 
-extension Bucket {
+extension Bucket: RowReadable {
     /// Reads the columns of ``BucketTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         let name = try row.nextParsed(BucketName.init(_:))

@@ -32,16 +32,12 @@ enum EventSecretTable {
         """
     ) {
         [$0.secret.bucket.rawValue, $0.secret.name, $0.secret.hash, $0.overlap]
-    } decode: { row throws(PostgresError) in
-        try EventSecret(&row)
     }
 
     static let ofBucket = Statement<BucketName, EventSecret>(
         "SELECT \(columns) FROM event_secrets s WHERE s.bucket = $1", onlyReads: true
     ) {
         [$0.rawValue]
-    } decode: { row throws(PostgresError) in
-        try EventSecret(&row)
     }
 
     static let remove = Statement<BucketName, String>(
@@ -51,9 +47,9 @@ enum EventSecretTable {
     }
 }
 
-extension EventSecret {
+extension EventSecret: RowReadable {
     /// Reads the columns of ``EventSecretTable``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             bucket: try row.nextParsed(BucketName.init(_:)), name: try row.next(), hash: try row.next(),
             createdAt: try row.next(), previousUntil: try row.next())

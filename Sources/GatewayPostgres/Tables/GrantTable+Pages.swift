@@ -84,8 +84,6 @@ extension GrantTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// Reads a page of the grants inside a reach that covers a whole bucket, in the order of ``page``: most of what is
@@ -98,8 +96,6 @@ extension GrantTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// Reads a page of the grants inside a reach, by the index of the places in a bucket: at the widest of the prefixes
@@ -124,8 +120,6 @@ extension GrantTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
     }
 
     /// The condition that a grant `g` comes after the page before.
@@ -142,8 +136,6 @@ extension GrantTable {
             """, onlyReads: true
         ) {
             $0.parameters
-        } decode: { row throws(PostgresError) in
-            try Grant(&row)
         }
     }
 }

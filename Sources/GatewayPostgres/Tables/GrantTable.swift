@@ -64,10 +64,9 @@ enum GrantTable {
         [$0.principal, $0.bucket]
     }
 
-    static let read = AdminStatements.read(
+    static let read: Statement<String, Stored<Grant>> = AdminStatements.read(
         "g.created_change", columns.selected(of: "g"),
-        from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
-    ) { row throws(PostgresError) in try Grant(&row) }
+        from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
 
     static let lock = AdminStatements.lock(
         scope: "g.principal", revision: "g.created_change",
@@ -187,7 +186,7 @@ private struct UnparsedGrant {
     private var row: String { "grant \(id.lowercaseText)" }
 }
 
-extension Grant {
+extension Grant: RowReadable {
     /// Reads the columns of ``GrantTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         let column = row.place

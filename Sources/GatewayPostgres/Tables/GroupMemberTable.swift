@@ -19,9 +19,8 @@ enum GroupMemberTable {
         """
     }
 
-    static let read = AdminStatements.read(
-        "m.revision", columns.selected(of: "m"), from: "group_members m WHERE \(whereIs("m", "$1"))"
-    ) { row throws(PostgresError) in try GroupMember(&row) }
+    static let read: Statement<String, Stored<GroupMember>> = AdminStatements.read(
+        "m.revision", columns.selected(of: "m"), from: "group_members m WHERE \(whereIs("m", "$1"))")
 
     static let page = Statement<PageRequest, GroupMember>(
         """
@@ -32,8 +31,6 @@ enum GroupMemberTable {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try GroupMember(&row)
     }
 
     /// Reads the scope and the revision of a membership without a lock, which the gateway's role may not take. A
@@ -55,9 +52,9 @@ enum GroupMemberTable {
         columns.document, from: "group_members r WHERE \(whereIs("r", "$1"))")
 }
 
-extension GroupMember {
+extension GroupMember: RowReadable {
     /// Reads the columns of ``GroupMemberTable``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             group: try row.nextParsed(Principal.init(_:)), member: try row.nextParsed(Principal.init(_:)),
             createdAt: try row.next())

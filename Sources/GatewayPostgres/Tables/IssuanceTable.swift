@@ -15,7 +15,7 @@ enum IssuanceTable {
     static let stored = columns.replacing("string_to_array(i.action, ',')", with: "i.action")
 }
 
-extension RecordedIssuance {
+extension RecordedIssuance: RowReadable {
     /// Reads the columns of ``IssuanceTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         let digests = ContentDigests(try row.next())

@@ -33,8 +33,6 @@ enum LandingTable {
         "SELECT \(columns) FROM uploads u WHERE u.id = $1 AND u.issued_at >= $2 AND u.issued_at < $3", onlyReads: true
     ) {
         [$0.id, $0.from, $0.to]
-    } decode: { row throws(PostgresError) in
-        try ListedUpload(&row)
     }
 
     /// Reads a page of issuances that permit one whole object. Walks from the newest row of a day on.
@@ -97,8 +95,6 @@ enum LandingTable {
                 $0.query.reach.onlyUsers,
             ]
             return amongNewest ? values + [$0.newest] : values
-        } decode: { row throws(PostgresError) in
-            try ListedUpload(&row)
         }
     }
 
@@ -112,8 +108,6 @@ enum LandingTable {
             $0.id, $0.finding.kind.rawValue, $0.finding.mismatches.map(\.rawValue), $0.finding.source.rawValue,
             $0.finding.size, $0.finding.etag, $0.finding.contentType,
         ]
-    } decode: { row throws(PostgresError) in
-        try UploadFinding(&row)
     }
 
     static let noteSettled = Statement<(ids: [UUID], landed: [Int64?]), Void>("SELECT note_settled_uploads($1, $2)") {
@@ -127,9 +121,9 @@ enum LandingTable {
     }
 }
 
-extension UploadFinding {
+extension UploadFinding: RowReadable {
     /// Reads the seven columns of `landings` that `note_landing` returns.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             kind: try row.nextWord(), mismatches: try row.nextWords(), source: try row.nextWord(),
             size: try row.next(), etag: try row.next(), contentType: try row.next(), foundAt: try row.next())
@@ -150,9 +144,9 @@ extension UploadRecord {
     }
 }
 
-extension ListedUpload {
+extension ListedUpload: RowReadable {
     /// Reads a row of the view.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         var record = try UploadRecord(&row)
         let isCompleted = try row.next(as: Bool?.self)
         record.hasForgottenEnd = record.delivery == Delivery.multipartStart.rawValue && isCompleted == nil

@@ -42,8 +42,6 @@ enum MultipartUploadTable {
         """, onlyReads: true
     ) {
         [$0]
-    } decode: { row throws(PostgresError) in
-        try MultipartUpload(&row)
     }
 
     static let open = Statement<(id: UUID, storeUploadID: String), MultipartUpload.State>(
@@ -185,8 +183,6 @@ enum MultipartUploadTable {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try MultipartUpload(&row)
     }
 
     /// Takes uploads that are due, but none of some buckets, and reserves them until the end of the lease, so that no
@@ -207,8 +203,6 @@ enum MultipartUploadTable {
         """
     ) {
         [$0.most, $0.now, $0.lease, Array($0.buckets)]
-    } decode: { row throws(PostgresError) in
-        try MultipartUpload(&row)
     }
 
     /// Gives up those of some uploads that have not ended and expired long enough ago. One that somebody has locked is
@@ -247,9 +241,9 @@ struct PartRequest: Hashable {
     let parts: [ReservedPart]
 }
 
-extension MultipartUpload {
+extension MultipartUpload: RowReadable {
     /// Reads the columns of ``MultipartUploadTable``.
-    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+    init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             id: try row.next(), principal: try row.nextParsed(Principal.init(_:)),
             bucket: try row.nextParsed(BucketName.init(_:)), key: try row.nextParsed(ObjectKey.init(_:)),

@@ -25,9 +25,8 @@ enum QuotaTable {
 
     static let update = columns.update("quotas")
 
-    static let read = AdminStatements.read(
-        "q.revision", columns.selected(of: "q"), from: "quotas q WHERE q.id = $1::text::uuid"
-    ) { row throws(PostgresError) in try Quota(&row) }
+    static let read: Statement<String, Stored<Quota>> = AdminStatements.read(
+        "q.revision", columns.selected(of: "q"), from: "quotas q WHERE q.id = $1::text::uuid")
 
     /// The filters of a page, and the row after which it begins.
     private static let isListed = """
@@ -48,8 +47,6 @@ enum QuotaTable {
         """, onlyReads: true
     ) {
         $0.parameters
-    } decode: { row throws(PostgresError) in
-        try Quota(&row)
     }
 
     /// Reads a page of the quotas that may be seen within a reach; see ``Quota/isVisible(within:)``.
@@ -65,8 +62,6 @@ enum QuotaTable {
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    } decode: { row throws(PostgresError) in
-        try Quota(&row)
     }
 
     static let lock = AdminStatements.lock(
@@ -118,7 +113,7 @@ private struct UnparsedQuota {
     }
 }
 
-extension Quota {
+extension Quota: RowReadable {
     /// Reads the columns of ``QuotaTable``.
     init(_ row: inout PostgresRow) throws(PostgresError) {
         let column = row.place

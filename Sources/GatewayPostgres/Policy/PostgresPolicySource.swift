@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import GatewayCore
 public import LibPQ
 public import Logging
@@ -169,27 +168,25 @@ public struct PostgresPolicySource: PolicySource {
     }
 
     private func credential(_ row: SealedStorageCredential?) -> PolicyRows {
-        .credential(open(row, row?.id) { try $0.opened(with: keys) })
+        .credential(row.flatMap { open($0) })
     }
 
     private func issuer(_ row: Stored<SealedIssuer>?) -> PolicyRows {
         guard let row else { return .issuer(nil) }
-        let issuer = open(row.row, row.id) { try $0.opened(with: keys) }
-        return issuer.map { .issuer(Stored(row: $0, revision: row.revision)) } ?? .unopened
+        return open(row.row).map { .issuer(Stored(row: $0, revision: row.revision)) } ?? .unopened
     }
 
     private func ticket(_ row: SealedTicket?) -> PolicyRows {
         guard let row else { return .ticket(nil) }
-        return open(row, row.id) { try $0.opened(with: keys) }.map { .ticket($0) } ?? .unopened
+        return open(row).map { .ticket($0) } ?? .unopened
     }
 
-    private func open<Row, Opened>(_ row: Row?, _ id: UUID?, _ open: (Row) throws -> Opened) -> Opened? {
-        guard let row else { return nil }
-        do {
-            return try open(row)
+    private func open<Row: SealedRow>(_ row: Row) -> Row.Opened? {
+        do throws(MasterKeyError) {
+            return try row.opened(with: keys)
         } catch {
-            let name = id?.uuidString.lowercased() ?? ""
-            logger.error("a secret does not open", metadata: ["row.id": "\(name)", "reason": "\(error)"])
+            logger.error(
+                "a secret does not open", metadata: ["row.id": "\(row.id.lowercaseText)", "reason": "\(error)"])
             return nil
         }
     }

@@ -38,15 +38,7 @@ struct IssuerTable: Sendable {
     let page: Statement<PageRequest, Issuer>
 
     init(keys: MasterKeyRing) {
-        let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Issuer = { row throws(PostgresError) in
-            let column = row.place
-            let stored = try SealedIssuer(&row)
-            do throws(MasterKeyError) {
-                return try stored.opened(with: keys)
-            } catch {
-                throw .decoding(column: column, reason: "issuer \(stored.id): \(error)")
-            }
-        }
+        let decode = SealedIssuer.decoder(keys)
         read = AdminStatements.read(
             "i.revision", Self.columns.selected(of: "i"), from: "issuers i WHERE i.id = $1::text::uuid", decode)
         page = Statement(
@@ -54,12 +46,7 @@ struct IssuerTable: Sendable {
             SELECT \(Self.columns.selected(of: "i")) FROM issuers i
             WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id < $2::text::uuid)
             ORDER BY i.id DESC LIMIT $3
-            """, onlyReads: true
-        ) {
-            $0.parameters
-        } decode: { row throws(PostgresError) in
-            try decode(&row)
-        }
+            """, onlyReads: true, encode: \.parameters, decode: decode)
     }
 
     static let insert = columns.insert(into: "issuers")
@@ -109,7 +96,7 @@ extension IssuerTable.Writing {
 }
 
 /// An issuer as its row holds it.
-struct SealedIssuer: Sendable {
+struct SealedIssuer: SealedRow {
     /// The issuer. If its keys are a secret, they are still missing.
     private let issuer: Issuer
     private let sealed: SealedBytes?

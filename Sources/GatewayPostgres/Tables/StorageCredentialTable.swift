@@ -33,18 +33,12 @@ struct StorageCredentialTable: Sendable {
     let page: Statement<PageRequest, StorageCredential>
 
     init(keys: MasterKeyRing) {
+        let open = SealedStorageCredential.decoder(keys)
         let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> StorageCredential = {
             row throws(PostgresError) in
-            let column = row.place
-            let stored = try SealedStorageCredential(&row)
-            let previous = try StorageCredential.PreviousKey(&row)
-            do throws(MasterKeyError) {
-                var credential = try stored.opened(with: keys)
-                credential.previousKey = previous
-                return credential
-            } catch {
-                throw .decoding(column: column, reason: "credential \(stored.id): \(error)")
-            }
+            var credential = try open(&row)
+            credential.previousKey = try StorageCredential.PreviousKey(&row)
+            return credential
         }
         read = AdminStatements.read(
             "c.revision", Self.all.selected(of: "c"), from: "storage_credentials c WHERE c.id = $1::text::uuid", decode)
@@ -55,12 +49,7 @@ struct StorageCredentialTable: Sendable {
                 AND ($3::text IS NULL OR c.expires_at < $3::text::timestamptz)
                 AND ($4::text IS NULL OR c.id < $4::text::uuid)
             ORDER BY c.id DESC LIMIT $5
-            """, onlyReads: true
-        ) {
-            $0.parameters
-        } decode: { row throws(PostgresError) in
-            try decode(&row)
-        }
+            """, onlyReads: true, encode: \.parameters, decode: decode)
     }
 
     static let insert = columns.insert(into: "storage_credentials")
@@ -110,7 +99,7 @@ extension StorageCredentialTable.Writing {
 }
 
 /// A storage credential as its row holds it.
-struct SealedStorageCredential: Sendable {
+struct SealedStorageCredential: SealedRow {
     /// The sealed half, encoded as JSON.
     fileprivate struct Secrets: Codable {
         var secretAccessKey: String

@@ -38,15 +38,7 @@ struct TicketTable: Sendable {
     let page: Statement<PageRequest, Ticket>
 
     init(keys: MasterKeyRing) {
-        let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Ticket = { row throws(PostgresError) in
-            let column = row.place
-            let stored = try SealedTicket(&row)
-            do throws(MasterKeyError) {
-                return try stored.opened(with: keys)
-            } catch {
-                throw .decoding(column: column, reason: "ticket \(stored.id): \(error)")
-            }
-        }
+        let decode = SealedTicket.decoder(keys)
         read = AdminStatements.read(
             "t.revision", Self.columns.selected(of: "t"), from: "tickets t WHERE t.id = $1::text::uuid", decode)
         page = Statement(
@@ -56,12 +48,7 @@ struct TicketTable: Sendable {
                 AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
                 AND ($4::text IS NULL OR t.id < $4::text::uuid)
             ORDER BY t.id DESC LIMIT $5
-            """, onlyReads: true
-        ) {
-            $0.parameters
-        } decode: { row throws(PostgresError) in
-            try decode(&row)
-        }
+            """, onlyReads: true, encode: \.parameters, decode: decode)
     }
 
     /// Lets one ticket after another be added for a principal. It is a separate statement, so that ``insert`` counts
@@ -139,7 +126,7 @@ extension TicketTable.Writing {
 }
 
 /// A ticket as its row holds it.
-struct SealedTicket: Sendable {
+struct SealedTicket: SealedRow {
     /// The ticket. If it has a key for its answers, that is still missing.
     private let ticket: Ticket
     private let sealed: SealedBytes?

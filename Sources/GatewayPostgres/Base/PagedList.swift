@@ -2,7 +2,7 @@ import FoundationEssentials
 import GatewayCore
 import LibPQ
 
-/// Describes a list that is read page by page: its filters and the order of its rows.
+/// Describes a list that is read page by page: its rows, its filters and the order of its rows.
 struct PagedList: Sendable {
     /// Name of the list in page tokens. A token is valid for its own list only.
     let name: String
@@ -10,6 +10,10 @@ struct PagedList: Sendable {
     let filters: [ListColumn]
     /// Columns that order the rows. Their parameters follow those of the filters.
     let order: [ListColumn]
+    /// Whether rows with higher values come first.
+    var isDescending = false
+    /// A condition in SQL for all rows of the list.
+    var restriction: String?
     /// Whether its statement narrows the rows to a reach. Other lists are closed to delegated admins.
     var isNarrowed = false
 
@@ -56,29 +60,53 @@ struct PagedList: Sendable {
 
 extension PagedList {
     /// Describes a list of resources of a kind.
-    init(of kind: ResourceKind, filters: [ListColumn], order: [ListColumn], isNarrowed: Bool = false) {
-        self.init(name: kind.rawValue, filters: filters, order: order, isNarrowed: isNarrowed)
+    init(
+        of kind: ResourceKind, filters: [ListColumn], order: [ListColumn], isDescending: Bool = false,
+        restriction: String? = nil, isNarrowed: Bool = false
+    ) {
+        self.init(
+            name: kind.rawValue, filters: filters, order: order, isDescending: isDescending, restriction: restriction,
+            isNarrowed: isNarrowed)
     }
 }
 
 /// A column that filters or orders a list.
-enum ListColumn: Sendable {
-    case text(String)
-    case uuid(String)
-    case instant(String)
-    /// A number that a column is compared with.
-    case number(String)
-
-    /// The column's name in queries.
-    var name: String {
-        switch self {
-        case .text(let name), .uuid(let name), .instant(let name), .number(let name): name
-        }
+struct ListColumn: Sendable {
+    /// The form of the values, with the cast of a parameter to it.
+    enum Form: String {
+        case text = ""
+        case uuid = "::text::uuid"
+        case instant = "::text::timestamptz"
+        case number = "::text::float8"
     }
+
+    /// Makes the condition that a row passes a filter, from the filter's parameter with its cast.
+    typealias Condition = @Sendable (_ parameter: String) -> String
+
+    /// The name of a filter in queries; the name of a column that orders the rows in SQL.
+    let name: String
+    let form: Form
+    /// By default, that the column of this name has the value.
+    let condition: Condition
+
+    private init(_ name: String, _ form: Form, _ condition: Condition?) {
+        self.name = name
+        self.form = form
+        self.condition = condition ?? { "\(name) = \($0)" }
+    }
+
+    static func text(_ name: String, _ condition: Condition? = nil) -> Self { Self(name, .text, condition) }
+    static func uuid(_ name: String, _ condition: Condition? = nil) -> Self { Self(name, .uuid, condition) }
+    static func instant(_ name: String, _ condition: Condition? = nil) -> Self { Self(name, .instant, condition) }
+    /// A number that a column is compared with.
+    static func number(_ name: String, _ condition: Condition? = nil) -> Self { Self(name, .number, condition) }
+
+    /// A filter for the values of a column.
+    static func text(_ name: String, is column: String) -> Self { text(name) { "\(column) = \($0)" } }
 
     /// Tests whether a value can be compared with the column.
     func takes(_ value: String) -> Bool {
-        switch self {
+        switch form {
         case .text: !value.utf8.contains(0)
         case .uuid: UUID(uuidString: value) != nil
         case .instant: Self.isInstant(value)

@@ -10,8 +10,8 @@ enum GrantCursor {
         """
         DECLARE grant_export CURSOR WITH HOLD FOR
         SELECT \(GrantTable.columns.selected(of: "g")) FROM grants g
-        WHERE \(GrantTable.isListed) AND \(GrantTable.isInside("$8"))
-        ORDER BY g.principal, g.bucket, g.prefix, g.id
+        WHERE \(GrantTable.listing.passes) AND \(GrantTable.isInside(GrantTable.listing.nextParameter))
+        ORDER BY \(GrantTable.listing.sorting)
         """
     ) { $0.map { $0 as any PostgresValue } }
 

@@ -50,21 +50,19 @@ enum APIKeyTable {
         "k.revision", all.selected(of: "k"), from: "api_keys k WHERE k.id = $1::text::uuid"
     ) { row throws(PostgresError) in try APIKey(forAdmins: &row) }
 
-    static let page = Statement<PageRequest, APIKey>(
-        """
-        SELECT \(all.selected(of: "k")) FROM api_keys k
-        WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.prefix = $2)
-            AND ($3::text IS NULL OR k.roles @> ARRAY[$3::text])
-            AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
-            AND ($5::text IS NULL OR k.expires_at < $5::text::timestamptz)
-            AND ($6::text IS NULL OR k.id < $6::text::uuid)
-        ORDER BY k.id DESC LIMIT $7
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    } decode: { row throws(PostgresError) in
-        try APIKey(forAdmins: &row)
-    }
+    static let listing = PagedList(
+        of: .apiKey,
+        filters: [
+            .text("principal", is: "k.principal"), .text("prefix", is: "k.prefix"),
+            .text("role") { "k.roles @> ARRAY[\($0)::text]" },
+            .instant("activeAt") { "coalesce(k.expires_at > \($0), true)" },
+            .instant("expiresBefore") { "k.expires_at < \($0)" },
+        ],
+        order: [.uuid("k.id")], isDescending: true)
+
+    static let page = AdminStatements.page(
+        of: listing, all.selected(of: "k"), from: "api_keys k"
+    ) { row throws(PostgresError) in try APIKey(forAdmins: &row) }
 
     static let lock = AdminStatements.lock(
         scopes: """
@@ -104,16 +102,9 @@ extension APIKey {
 extension AdminTable<APIKey> {
     static var apiKeys: Self {
         AdminTable(
-            kind: .apiKey,
-            listing: PagedList(
-                of: .apiKey,
-                filters: [
-                    .text("principal"), .text("prefix"), .text("role"), .instant("activeAt"),
-                    .instant("expiresBefore"),
-                ],
-                order: [.uuid("id")]),
-            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
-            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the key.",
+            kind: .apiKey, listing: APIKeyTable.listing, position: { [$0.id.lowercaseText] },
+            identifier: { $0.id.lowercaseText }, isIdentifier: isLowerCaseUUID,
+            referenceConflict: "Something refers to the key.",
             insert: { key, transaction in try transaction.perform(APIKeyTable.insert, key) },
             read: APIKeyTable.read, page: APIKeyTable.page, lockRow: APIKeyTable.lock,
             update: { change, transaction in try transaction.perform(APIKeyTable.update, change.row) },

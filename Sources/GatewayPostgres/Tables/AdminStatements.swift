@@ -62,6 +62,31 @@ enum AdminStatements {
             return Stored(row: try decode(&row), revision: revision)
         }
     }
+
+    /// Makes a statement that reads a page of rows.
+    ///
+    /// - Parameters:
+    ///   - listing: The list. It names columns as the source does.
+    ///   - columns: What is read of a row.
+    ///   - source: Selects the rows.
+    static func page<Row: RowReadable>(
+        of listing: PagedList, _ columns: String, from source: String
+    ) -> Statement<PageRequest, Row> {
+        page(of: listing, columns, from: source) { row throws(PostgresError) in try Row(&row) }
+    }
+
+    /// Makes a statement that reads a page of rows by a function.
+    static func page<Row>(
+        of listing: PagedList, _ columns: String, from source: String,
+        _ decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row
+    ) -> Statement<PageRequest, Row> {
+        Statement(
+            """
+            SELECT \(columns) FROM \(source)
+            WHERE \(listing.isListed)
+            ORDER BY \(listing.sorting) LIMIT \(listing.limit)
+            """, onlyReads: true, encode: \.parameters, decode: decode)
+    }
 }
 
 extension GatewayError {

@@ -50,13 +50,24 @@ enum AuditTable {
         ]
     }
 
+    /// Describes the list of lines. A membership is asked for in the form of ``GroupMember/shown(_:)``, where the first
+    /// or the last `/user:` begins the member.
     static let listing = PagedList(
         name: "Audit",
         filters: [
-            .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"),
-            .instant("from"), .instant("to"),
+            .text("actor", is: "a.actor"), .text("kind", is: "a.kind"),
+            .text("resourceID") {
+                """
+                a.resource_id IN (
+                    \($0), regexp_replace(\($0), '/user:', chr(31) || 'user:'),
+                    regexp_replace(\($0), '^(.*)/user:', '\\1' || chr(31) || 'user:'))
+                """
+            },
+            .text("operation", is: "a.operation"), .text("requestID", is: "a.request_id"),
+            .instant("from") { "a.at >= \($0) AND a.id >= \(leastID("\($0) - interval '1 hour'"))" },
+            .instant("to") { "a.at < \($0) AND a.id < \(leastID("\($0) + interval '1 hour'"))" },
         ],
-        order: [.uuid("id")], isNarrowed: true)
+        order: [.uuid("a.id")], isDescending: true, isNarrowed: true)
 
     /// The least identifier of an instant: identifiers begin with the milliseconds. The clocks of gateways, which make
     /// them, and of the database differ by far less than an hour.
@@ -68,7 +79,7 @@ enum AuditTable {
     private static func isInside(_ document: String) -> String {
         "\(document) IS NULL OR "
             + ReachCondition.holds(
-                "$10", bucket: "\(document) ->> 'bucket'", place: "\(document) ->> 'prefix'",
+                listing.reach, bucket: "\(document) ->> 'bucket'", place: "\(document) ->> 'prefix'",
                 principals: "\(document) ->> 'principal'")
     }
 
@@ -76,27 +87,17 @@ enum AuditTable {
     private static let onSingleRows = [AuditOperation.create, .update, .delete].map { "'\($0.rawValue)'" }
         .joined(separator: ", ")
 
-    /// Reads a page of lines, newest first. A membership is asked for in the form of ``GroupMember/shown(_:)``, where
-    /// the first or the last `/user:` begins the member. Of a limited reach are the changes of single grants that lay
-    /// inside before and after.
+    /// Reads a page of lines, newest first. Of a limited reach are the changes of single grants that lay inside before
+    /// and after.
     static let page = Statement<PageRequest, AuditRecord>(
         """
         SELECT \(columns.selected(of: "a")) FROM admin_audit a
-        WHERE ($1::text IS NULL OR a.actor = $1) AND ($2::text IS NULL OR a.kind = $2)
-            AND ($3::text IS NULL OR a.resource_id IN (
-                $3, regexp_replace($3, '/user:', chr(31) || 'user:'),
-                regexp_replace($3, '^(.*)/user:', '\\1' || chr(31) || 'user:')))
-            AND ($4::text IS NULL OR a.operation = $4)
-            AND ($5::text IS NULL OR a.request_id = $5)
-            AND ($6::text IS NULL
-                OR a.at >= $6::text::timestamptz AND a.id >= \(leastID("$6::text::timestamptz - interval '1 hour'")))
-            AND ($7::text IS NULL
-                OR a.at < $7::text::timestamptz AND a.id < \(leastID("$7::text::timestamptz + interval '1 hour'")))
-            AND ($8::text IS NULL OR a.id < $8::text::uuid)
-            AND ($10::text IS NULL OR (a.kind = 'Grant' AND a.operation IN (\(onSingleRows))
+        WHERE \(listing.isListed)
+            AND (\(listing.reach)::text IS NULL OR (a.kind = 'Grant' AND a.operation IN (\(onSingleRows))
                 AND num_nonnulls(a.before, a.after) > 0 AND (\(isInside("a.before"))) AND (\(isInside("a.after")))))
-            AND ($11::text[] IS NULL OR a.kind = 'Grant' AND coalesce(a.after, a.before) ->> 'principal' = ANY ($11::text[]))
-        ORDER BY a.id DESC LIMIT $9
+            AND (\(listing.onlyPrincipals)::text[] IS NULL OR a.kind = 'Grant'
+                AND coalesce(a.after, a.before) ->> 'principal' = ANY (\(listing.onlyPrincipals)::text[]))
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters + [$0.onlyPrincipals]

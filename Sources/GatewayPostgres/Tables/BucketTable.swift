@@ -39,29 +39,24 @@ enum BucketTable {
     static let read: Statement<String, Stored<Bucket>> = AdminStatements.read(
         "b.revision", columns.selected(of: "b"), from: "buckets b WHERE b.name = $1")
 
-    /// The filters of a page, and the row after which it begins.
-    private static let isListed = """
-        ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
-            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
-        """
+    static let listing = PagedList(
+        of: .bucket,
+        filters: [
+            .text("provider", is: "b.provider"), .uuid("credentialID") { "b.credential_id = \($0)" },
+            .text("scheme", is: "b.scheme"),
+        ],
+        order: [.text("b.name")], isNarrowed: true)
 
-    static let page = Statement<PageRequest, Bucket>(
-        """
-        SELECT \(columns.selected(of: "b")) FROM buckets b
-        WHERE \(isListed)
-        ORDER BY b.name LIMIT $5
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    }
+    static let page: Statement<PageRequest, Bucket> = AdminStatements.page(
+        of: listing, columns.selected(of: "b"), from: "buckets b")
 
     /// Reads a page of the buckets that a reach names.
     static let pageWithin = Statement<PageRequest, Bucket>(
         """
         SELECT \(columns.selected(of: "b")) FROM buckets b
-        WHERE \(isListed)
-            AND b.name IN (SELECT s.bucket FROM \(ReachCondition.scopes("$6")))
-        ORDER BY b.name LIMIT $5
+        WHERE \(listing.isListed)
+            AND b.name IN (SELECT s.bucket FROM \(ReachCondition.scopes(listing.reach)))
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters
@@ -190,12 +185,8 @@ extension PublicEndpoint {
 extension AdminTable<Bucket> {
     static var buckets: Self {
         AdminTable(
-            kind: .bucket,
-            listing: PagedList(
-                of: .bucket, filters: [.text("provider"), .uuid("credentialID"), .text("scheme")],
-                order: [.text("name")], isNarrowed: true),
-            position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
-            isIdentifier: { (try? BucketName($0)) != nil },
+            kind: .bucket, listing: BucketTable.listing, position: { [$0.name.rawValue] },
+            identifier: { $0.name.rawValue }, isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:
                 "A credential does not exist, its kind does not fit the scheme, or a quota refers to the bucket.",
             insert: { bucket, transaction in try transaction.perform(BucketTable.insert, bucket) },

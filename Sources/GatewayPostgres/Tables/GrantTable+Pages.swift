@@ -3,30 +3,23 @@ import LibPQ
 
 /// The lists of grants, each by the index that suits its filters or its reach.
 extension GrantTable {
-    /// Describes lists and exports of grants. ``isListed`` takes the values of the filters as its first parameters.
+    /// Describes lists and exports of live grants `g`.
     static let listing = PagedList(
         of: .grant,
         filters: [
-            .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"),
-            .instant("activeAt"), .text("covers"),
+            .text("principal", is: "g.principal"), .text("bucket", is: "g.bucket"), .text("prefix", is: "g.prefix"),
+            .text("action") { "g.actions @> ARRAY[\($0)::text]" }, .text("effect", is: "g.effect"),
+            .instant("activeAt") { "coalesce(g.not_before <= \($0), true) AND coalesce(g.not_after > \($0), true)" },
+            .text("covers") { covers($0) },
         ],
-        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")], isNarrowed: true)
+        order: [.text("g.principal"), .text("g.bucket"), .text("g.prefix"), .uuid("g.id")],
+        restriction: "g.removed_at IS NULL", isNarrowed: true)
 
     /// Makes the condition that a grant lies inside a reach.
     static func isInside(_ parameter: String, grant: String = "g") -> String {
         ReachCondition.holds(
             parameter, bucket: "\(grant).bucket", place: "\(grant).prefix", principals: "\(grant).principal")
     }
-
-    /// The condition that a grant `g` is live and passes the filters `$1` to `$7`.
-    static let isListed = """
-        g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
-            AND ($3::text IS NULL OR g.prefix = $3) AND ($4::text IS NULL OR g.actions @> ARRAY[$4::text])
-            AND ($5::text IS NULL OR g.effect = $5)
-            AND ($6::text IS NULL OR (coalesce(g.not_before <= $6::text::timestamptz, true)
-                AND coalesce(g.not_after > $6::text::timestamptz, true)))
-            AND ($7::text IS NULL OR \(covers("$7")))
-        """
 
     /// The condition that a grant covers a key, or may cover it for some caller. One that denies by a template covers
     /// all keys below the text before its first variable, for callers whom the variable does not fit.
@@ -41,20 +34,27 @@ extension GrantTable {
     }
 
     /// Reads a page of grants in the order of the index by principal, so that every page costs the same.
-    static let page = page(from: "grants g")
+    static let page: Statement<PageRequest, Grant> = AdminStatements.page(
+        of: listing, columns.selected(of: "g"), from: "grants g")
 
     /// Reads a page of grants that may cover a key, by the index of the places in a bucket. ``page`` would read all
     /// grants of the bucket.
-    static let pageCovering = page(
-        from: """
-            (SELECT DISTINCT p.text COLLATE "C" AS text FROM covering_prefixes($2, $7) AS p (text)) c
-            CROSS JOIN LATERAL (
-                SELECT \(columns.stored(of: "g")), g.removed_at FROM grants g
-                WHERE g.bucket = $2 AND g.prefix = c.text AND g.principal >= coalesce($1, $8, '')
-                    AND g.principal <= coalesce($1, '~') AND \(isListed) AND \(isAfter)
-                ORDER BY g.principal FETCH FIRST $12 ROWS WITH TIES
-            ) g
-            """)
+    static let pageCovering: Statement<PageRequest, Grant> = {
+        let (principal, bucket) = (listing.parameter(of: "principal"), listing.parameter(of: "bucket"))
+        let places = "covering_prefixes(\(bucket), \(listing.parameter(of: "covers")))"
+        return AdminStatements.page(
+            of: listing, columns.selected(of: "g"),
+            from: """
+                (SELECT DISTINCT p.text COLLATE "C" AS text FROM \(places) AS p (text)) c
+                CROSS JOIN LATERAL (
+                    SELECT \(columns.stored(of: "g")), g.removed_at FROM grants g
+                    WHERE g.bucket = \(bucket) AND g.prefix = c.text
+                        AND g.principal >= coalesce(\(principal), \(listing.after("g.principal")), '')
+                        AND g.principal <= coalesce(\(principal), '~') AND \(listing.isListed)
+                    ORDER BY g.principal FETCH FIRST \(listing.limit) ROWS WITH TIES
+                ) g
+                """)
+    }()
 
     /// Reads a page of the grants inside a reach whose scopes all name principals, by the index by principal. Of
     /// patterns that overlap, the widest is read.
@@ -62,7 +62,7 @@ extension GrantTable {
         """
         WITH named AS MATERIALIZED (
             SELECT DISTINCT n.low, n.is_pattern
-            FROM \(ReachCondition.scopes("$13"))
+            FROM \(ReachCondition.scopes(listing.reach))
             CROSS JOIN LATERAL (
                 SELECT right(s.principal, 1) = '*' AS is_pattern,
                     CASE right(s.principal, 1) WHEN '*' THEN left(s.principal, -1) ELSE s.principal END COLLATE "C" AS low
@@ -73,14 +73,14 @@ extension GrantTable {
             SELECT \(columns.stored(of: "g")) FROM grants g
             WHERE g.principal >= w.low AND g.principal <= CASE WHEN w.is_pattern THEN w.low || repeat(chr(1114111), 256)
                     ELSE w.low END COLLATE "C"
-                AND \(isListed) AND \(isAfter) AND \(isInside("$13"))
-            ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+                AND \(listing.isListed) AND \(isInside(listing.reach))
+            ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         ) g
         WHERE NOT EXISTS (
             SELECT FROM named o
             WHERE o.is_pattern AND (o.low, o.is_pattern) <> (w.low, w.is_pattern) AND starts_with(w.low, o.low)
         )
-        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters
@@ -91,8 +91,8 @@ extension GrantTable {
     static let pageWithinBuckets = Statement<PageRequest, Grant>(
         """
         SELECT \(columns.selected(of: "g")) FROM grants g
-        WHERE \(isListed) AND \(isAfter) AND \(isInside("$13"))
-        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        WHERE \(listing.isListed) AND \(isInside(listing.reach))
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters
@@ -103,39 +103,22 @@ extension GrantTable {
     /// and the prefix with its last byte, `/`, replaced by the next one, `0`.
     static let pageWithin = Statement<PageRequest, Grant>(
         """
-        WITH scopes AS MATERIALIZED (SELECT DISTINCT s.bucket, s.prefix FROM \(ReachCondition.scopes("$13")))
+        WITH scopes AS MATERIALIZED (SELECT DISTINCT s.bucket, s.prefix FROM \(ReachCondition.scopes(listing.reach)))
         SELECT \(columns.selected(of: "g")) FROM scopes w
         CROSS JOIN LATERAL (
             SELECT \(columns.stored(of: "g")) FROM grants g
             WHERE g.bucket = w.bucket AND g.prefix >= w.prefix COLLATE "C"
                 AND g.prefix < CASE WHEN w.prefix = '' THEN repeat(chr(1114111), 256) ELSE left(w.prefix, -1) || '0' END
-                AND \(isListed) AND \(isAfter) AND \(isInside("$13"))
+                AND \(listing.isListed) AND \(isInside(listing.reach))
             -- Keeps PostgreSQL from reading the grants of all places.
             OFFSET 0
         ) g
         WHERE NOT EXISTS (
             SELECT FROM scopes o WHERE o.bucket = w.bucket AND o.prefix <> w.prefix AND starts_with(w.prefix, o.prefix)
         )
-        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters
-    }
-
-    /// The condition that a grant `g` comes after the page before.
-    private static let isAfter = """
-        ($8::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($8, $9, $10, $11::text::uuid))
-        """
-
-    private static func page(from source: String) -> Statement<PageRequest, Grant> {
-        Statement(
-            """
-            SELECT \(columns.selected(of: "g")) FROM \(source)
-            WHERE \(isListed) AND \(isAfter)
-            ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
-            """, onlyReads: true
-        ) {
-            $0.parameters
-        }
     }
 }

@@ -22,16 +22,13 @@ enum GroupMemberTable {
     static let read: Statement<String, Stored<GroupMember>> = AdminStatements.read(
         "m.revision", columns.selected(of: "m"), from: "group_members m WHERE \(whereIs("m", "$1"))")
 
-    static let page = Statement<PageRequest, GroupMember>(
-        """
-        SELECT \(columns.selected(of: "m")) FROM group_members m
-        WHERE ($1::text IS NULL OR m.group_principal = $1) AND ($2::text IS NULL OR m.member_principal = $2)
-            AND ($3::text IS NULL OR (m.group_principal, m.member_principal) > ($3, $4))
-        ORDER BY m.group_principal, m.member_principal LIMIT $5
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    }
+    static let listing = PagedList(
+        of: .groupMember,
+        filters: [.text("group", is: "m.group_principal"), .text("member", is: "m.member_principal")],
+        order: [.text("m.group_principal"), .text("m.member_principal")])
+
+    static let page: Statement<PageRequest, GroupMember> = AdminStatements.page(
+        of: listing, columns.selected(of: "m"), from: "group_members m")
 
     /// Reads the scope and the revision of a membership without a lock, which the gateway's role may not take. A
     /// membership never changes, but another may take its place, so its removal tells whether it still existed.
@@ -64,9 +61,7 @@ extension GroupMember: RowReadable {
 extension AdminTable<GroupMember> {
     static var groupMembers: Self {
         AdminTable(
-            kind: .groupMember,
-            listing: PagedList(
-                of: .groupMember, filters: [.text("group"), .text("member")], order: [.text("group"), .text("member")]),
+            kind: .groupMember, listing: GroupMemberTable.listing,
             position: { [$0.group.rawValue, $0.member.rawValue] }, identifier: \.identifier,
             isIdentifier: { !$0.utf8.contains(0) && $0.utf8.count { $0 == 0x1f } == 1 },
             referenceConflict: "Something refers to the membership.",

@@ -34,6 +34,9 @@ struct IssuerTable: Sendable {
         Column("console", as: "console", .json) { $0.console },
         Column("created_at", as: "createdAt"))
 
+    static let listing = PagedList(
+        of: .issuer, filters: [.text("issuer", is: "i.issuer")], order: [.uuid("i.id")], isDescending: true)
+
     let read: Statement<String, Stored<Issuer>>
     let page: Statement<PageRequest, Issuer>
 
@@ -41,12 +44,7 @@ struct IssuerTable: Sendable {
         let decode = SealedIssuer.decoder(keys)
         read = AdminStatements.read(
             "i.revision", Self.columns.selected(of: "i"), from: "issuers i WHERE i.id = $1::text::uuid", decode)
-        page = Statement(
-            """
-            SELECT \(Self.columns.selected(of: "i")) FROM issuers i
-            WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id < $2::text::uuid)
-            ORDER BY i.id DESC LIMIT $3
-            """, onlyReads: true, encode: \.parameters, decode: decode)
+        page = AdminStatements.page(of: Self.listing, Self.columns.selected(of: "i"), from: "issuers i", decode)
     }
 
     static let insert = columns.insert(into: "issuers")
@@ -148,9 +146,9 @@ extension AdminTable<Issuer> {
     static func issuers(keys: MasterKeyRing) -> Self {
         let table = IssuerTable(keys: keys)
         return AdminTable(
-            kind: .issuer, listing: PagedList(of: .issuer, filters: [.text("issuer")], order: [.uuid("id")]),
-            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
-            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the issuer.",
+            kind: .issuer, listing: IssuerTable.listing, position: { [$0.id.lowercaseText] },
+            identifier: { $0.id.lowercaseText }, isIdentifier: isLowerCaseUUID,
+            referenceConflict: "Something refers to the issuer.",
             insert: { issuer, transaction in
                 try refuseCollision(of: issuer, in: transaction)
                 try transaction.perform(IssuerTable.insert, .init(issuer, sealedWith: keys))

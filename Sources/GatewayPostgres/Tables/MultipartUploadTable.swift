@@ -170,20 +170,15 @@ enum MultipartUploadTable {
     }
 
     static let listing = PagedList(
-        of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
+        of: .multipartUpload,
+        filters: [
+            .text("state", is: "u.state"), .text("bucket", is: "u.bucket"), .text("principal", is: "u.principal"),
+        ],
+        order: [.uuid("u.id")], isDescending: true)
 
     /// Reads a page of uploads, newest first.
-    static let page = Statement<PageRequest, MultipartUpload>(
-        """
-        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u
-        WHERE ($1::text IS NULL OR u.state = $1) AND ($2::text IS NULL OR u.bucket = $2)
-            AND ($3::text IS NULL OR u.principal = $3) AND ($4::text IS NULL OR u.id < $4::text::uuid)
-        ORDER BY u.id DESC
-        LIMIT $5
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    }
+    static let page: Statement<PageRequest, MultipartUpload> = AdminStatements.page(
+        of: listing, columns.selected(of: "u"), from: "multipart_uploads u")
 
     /// Takes uploads that are due, but none of some buckets, and reserves them until the end of the lease, so that no
     /// other gateway handles them at the same time.

@@ -28,37 +28,37 @@ enum QuotaTable {
     static let read: Statement<String, Stored<Quota>> = AdminStatements.read(
         "q.revision", columns.selected(of: "q"), from: "quotas q WHERE q.id = $1::text::uuid")
 
-    /// The filters of a page, and the row after which it begins.
-    private static let isListed = """
-        ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
-            AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
-            AND ($5::text IS NULL OR q.period = $5)
-            AND ($6::text IS NULL OR EXISTS (
-                SELECT FROM quota_usage c
-                WHERE c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
-                    AND c.used > 0 AND c.used >= $6::text::float8 * q.quota_limit
-            ))
-            AND ($7::text IS NULL OR q.id < $7::text::uuid)
-        """
+    static let listing = PagedList(
+        of: .quota,
+        filters: [
+            .text("principal", is: "q.principal"), .text("bucket", is: "q.bucket"), .text("action", is: "q.action"),
+            .text("metric", is: "q.metric"), .text("period", is: "q.period"),
+            .number("nearLimit") {
+                """
+                EXISTS (
+                    SELECT FROM quota_usage c
+                    WHERE c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
+                        AND c.used > 0 AND c.used >= \($0) * q.quota_limit
+                )
+                """
+            },
+        ],
+        order: [.uuid("q.id")], isDescending: true, isNarrowed: true)
 
-    static let page = Statement<PageRequest, Quota>(
-        """
-        SELECT \(columns.selected(of: "q")) FROM quotas q WHERE \(isListed) ORDER BY q.id DESC LIMIT $8
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    }
+    static let page: Statement<PageRequest, Quota> = AdminStatements.page(
+        of: listing, columns.selected(of: "q"), from: "quotas q")
 
     /// Reads a page of the quotas that may be seen within a reach; see ``Quota/isVisible(within:)``.
     static let pageWithin = Statement<PageRequest, Quota>(
         """
         SELECT \(columns.selected(of: "q")) FROM quotas q
-        WHERE \(isListed) AND EXISTS (
-                SELECT FROM \(ReachCondition.scopes("$9"))
+        WHERE \(listing.isListed)
+            AND EXISTS (
+                SELECT FROM \(ReachCondition.scopes(listing.reach))
                 WHERE CASE WHEN s.principal IS NULL THEN s.prefix = '' AND q.bucket = s.bucket
                     ELSE (q.bucket IS NULL OR q.bucket = s.bucket) AND (\(ReachCondition.isNamed("q.principal"))) END
             )
-        ORDER BY q.id DESC LIMIT $8
+        ORDER BY \(listing.sorting) LIMIT \(listing.limit)
         """, onlyReads: true
     ) {
         $0.narrowedParameters
@@ -154,16 +154,8 @@ extension Quota: RowReadable {
 extension AdminTable<Quota> {
     static var quotas: Self {
         AdminTable(
-            kind: .quota,
-            listing: PagedList(
-                of: .quota,
-                filters: [
-                    .text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period"),
-                    .number("nearLimit"),
-                ],
-                order: [.uuid("id")], isNarrowed: true),
-            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
-            isIdentifier: isLowerCaseUUID,
+            kind: .quota, listing: QuotaTable.listing, position: { [$0.id.lowercaseText] },
+            identifier: { $0.id.lowercaseText }, isIdentifier: isLowerCaseUUID,
             referenceConflict: "The bucket does not exist.",
             insert: { quota, transaction in try transaction.perform(QuotaTable.insert, quota) },
             read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,

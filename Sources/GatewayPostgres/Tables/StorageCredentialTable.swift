@@ -29,6 +29,14 @@ struct StorageCredentialTable: Sendable {
         Column("previous_access_key_id", as: "previousAccessKeyID"),
         Column("previous_needed_until", as: "previousNeededUntil"))
 
+    static let listing = PagedList(
+        of: .storageCredential,
+        filters: [
+            .text("name", is: "c.name"), .text("kind", is: "c.kind"),
+            .instant("expiresBefore") { "c.expires_at < \($0)" },
+        ],
+        order: [.uuid("c.id")], isDescending: true)
+
     let read: Statement<String, Stored<StorageCredential>>
     let page: Statement<PageRequest, StorageCredential>
 
@@ -42,14 +50,8 @@ struct StorageCredentialTable: Sendable {
         }
         read = AdminStatements.read(
             "c.revision", Self.all.selected(of: "c"), from: "storage_credentials c WHERE c.id = $1::text::uuid", decode)
-        page = Statement(
-            """
-            SELECT \(Self.all.selected(of: "c")) FROM storage_credentials c
-            WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.kind = $2)
-                AND ($3::text IS NULL OR c.expires_at < $3::text::timestamptz)
-                AND ($4::text IS NULL OR c.id < $4::text::uuid)
-            ORDER BY c.id DESC LIMIT $5
-            """, onlyReads: true, encode: \.parameters, decode: decode)
+        page = AdminStatements.page(
+            of: Self.listing, Self.all.selected(of: "c"), from: "storage_credentials c", decode)
     }
 
     static let insert = columns.insert(into: "storage_credentials")
@@ -155,10 +157,7 @@ extension AdminTable<StorageCredential> {
     static func storageCredentials(keys: MasterKeyRing) -> Self {
         let table = StorageCredentialTable(keys: keys)
         return AdminTable(
-            kind: .storageCredential,
-            listing: PagedList(
-                of: .storageCredential, filters: [.text("name"), .text("kind"), .instant("expiresBefore")],
-                order: [.uuid("id")]),
+            kind: .storageCredential, listing: StorageCredentialTable.listing,
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "A bucket uses the credential.",
             insert: { credential, transaction in

@@ -34,6 +34,14 @@ struct TicketTable: Sendable {
     /// Names and values of the audit members of a row `r`.
     private static let members = columns.document + ", 'encryptsResponses', r.sealed IS NOT NULL"
 
+    static let listing = PagedList(
+        of: .ticket,
+        filters: [
+            .text("principal", is: "t.principal"), .text("bucket", is: "t.bucket"),
+            .instant("activeAt") { "t.expires_at > \($0)" },
+        ],
+        order: [.uuid("t.id")], isDescending: true)
+
     let read: Statement<String, Stored<Ticket>>
     let page: Statement<PageRequest, Ticket>
 
@@ -41,14 +49,7 @@ struct TicketTable: Sendable {
         let decode = SealedTicket.decoder(keys)
         read = AdminStatements.read(
             "t.revision", Self.columns.selected(of: "t"), from: "tickets t WHERE t.id = $1::text::uuid", decode)
-        page = Statement(
-            """
-            SELECT \(Self.columns.selected(of: "t")) FROM tickets t
-            WHERE ($1::text IS NULL OR t.principal = $1) AND ($2::text IS NULL OR t.bucket = $2)
-                AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
-                AND ($4::text IS NULL OR t.id < $4::text::uuid)
-            ORDER BY t.id DESC LIMIT $5
-            """, onlyReads: true, encode: \.parameters, decode: decode)
+        page = AdminStatements.page(of: Self.listing, Self.columns.selected(of: "t"), from: "tickets t", decode)
     }
 
     /// Lets one ticket after another be added for a principal. It is a separate statement, so that ``insert`` counts
@@ -169,12 +170,9 @@ extension AdminTable<Ticket> {
     static func tickets(keys: MasterKeyRing) -> Self {
         let table = TicketTable(keys: keys)
         return AdminTable(
-            kind: .ticket,
-            listing: PagedList(
-                of: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")],
-                order: [.uuid("id")]),
-            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
-            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the ticket.",
+            kind: .ticket, listing: TicketTable.listing, position: { [$0.id.lowercaseText] },
+            identifier: { $0.id.lowercaseText }, isIdentifier: isLowerCaseUUID,
+            referenceConflict: "Something refers to the ticket.",
             insert: { ticket, transaction in
                 let writing = try TicketTable.Writing(ticket, sealedWith: keys)
                 _ = try transaction.perform(TicketTable.lockPrincipal, ticket.principal)

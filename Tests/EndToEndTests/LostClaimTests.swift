@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LibPQ
+import PostgresTesting
 import Testing
 
 /// Requests with idempotency keys whose gateway is killed or stops before it answers.

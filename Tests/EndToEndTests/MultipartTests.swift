@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibCrypto
 import LibPQ
+import PostgresTesting
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import PostgresTesting
 import TestSupport
 import Testing
 

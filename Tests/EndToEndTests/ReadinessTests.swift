@@ -209,7 +209,7 @@ import Testing
         let session = try #require(site.heldSessions.first)
         let gateway = site.gateways[0]
         let outages = gateway.log.count(of: "outage begins")
-        var looks: Set<Int> = []
+        var looks: Set<Int64> = []
         try await waitUntil("\(fault.name): the gateway has looked", seconds: 10) {
             #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
             looks.insert(try await session.number(Self.lastLook))

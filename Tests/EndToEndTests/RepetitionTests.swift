@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibPQ
+import PostgresTesting
 import TestSupport
 import Testing
 
@@ -188,7 +189,7 @@ import Testing
         }
 
         /// What is on record for the caller: issuances, and what was counted.
-        func records() async throws -> [Int] {
+        func records() async throws -> [Int64] {
             let principal = asker.user.principal
             return [
                 try await session.number("SELECT count(*) FROM issuances WHERE principal = '\(principal)'"),

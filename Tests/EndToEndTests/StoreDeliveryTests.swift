@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import Bytes
+import PostgresTesting
 import TestSupport
 import Testing
 

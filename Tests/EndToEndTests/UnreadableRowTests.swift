@@ -1,5 +1,6 @@
 import Foundation
 import LibPQ
+import PostgresTesting
 import TestSupport
 import Testing
 
@@ -69,7 +70,7 @@ import Testing
         _ row: UnreadableRow, at ground: Ground, _ site: Deployment, _ session: PostgresConnection
     ) async throws {
         let asker = ground.asker
-        var issued = 0
+        var issued: Int64 = 0
         // The first one is decided by the rows before the change. The ledger does not take it, so they are read again.
         for delivery in Delivery.all {
             let found = try await delivery.outcome(for: asker)

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import Logging
+import PostgresTesting
 import Testing
 
 @testable import GatewayPostgres
@@ -59,18 +60,6 @@ extension PostgresConnection {
             SELECT pid FROM pg_stat_activity WHERE application_name = 'ledger' AND datname = current_database()
             """
         return pid_t(try await number(process))
-    }
-
-    /// Reads one number.
-    func number(_ sql: String) async throws -> Int64 {
-        let numbers = try await execute(
-            Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
-        return try #require(numbers.first)
-    }
-
-    /// Reads texts, one per row.
-    func texts(_ sql: String) async throws -> [String] {
-        try await execute(Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
     }
 
     /// Runs `body` in a transaction of this connection.

@@ -1,5 +1,6 @@
 import Foundation
 import LibPQ
+import PostgresTesting
 
 extension History {
     /// Adds the content of the database, all at one instant.

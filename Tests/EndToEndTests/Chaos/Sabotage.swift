@@ -1,4 +1,5 @@
 import LibPQ
+import PostgresTesting
 import Testing
 
 /// A build that is broken on purpose. Each case removes, from functions of the test's own database, a piece on which

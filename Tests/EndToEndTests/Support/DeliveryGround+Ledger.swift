@@ -1,4 +1,5 @@
 import LibPQ
+import PostgresTesting
 import Testing
 
 extension DeliveryGround {
@@ -19,9 +20,10 @@ extension DeliveryGround {
     func rows() async throws -> Rows {
         let listed = "SELECT FROM idempotency_keys k WHERE i.id = ANY (k.issuance_ids)"
         return Rows(
-            ofKeys: try await session.number("SELECT count(*) FROM issuances i WHERE \(ours) AND EXISTS (\(listed))"),
-            others: try await session.number(
-                "SELECT count(*) FROM issuances i WHERE \(ours) AND NOT EXISTS (\(listed))"))
+            ofKeys: Int(
+                try await session.number("SELECT count(*) FROM issuances i WHERE \(ours) AND EXISTS (\(listed))")),
+            others: Int(
+                try await session.number("SELECT count(*) FROM issuances i WHERE \(ours) AND NOT EXISTS (\(listed))")))
     }
 
     /// How many rows of the asker and the sender the ledger has of each delivery.

@@ -1,6 +1,8 @@
 import Foundation
 import HTTPTesting
 import LibPQ
+import PostgresTesting
+import TestSupport
 import Testing
 
 /// A gateway at which every delivery issues, and means to hold up what it does for one user in PostgreSQL.
@@ -185,12 +187,13 @@ extension DeliveryGround {
 
     /// Number of statements of gateways that record and wait: for the lock, or for others at the counter of a quota.
     func recordingsHeldUp() async throws -> Int {
-        try await session.number(
+        let count = try await session.number(
             """
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND application_name = 'sluice' AND wait_event_type = 'Lock'
                 AND query LIKE '%record_issuance%'
             """)
+        return Int(count)
     }
 
     /// Makes the gateway read the asker's rows of policy again, and holds that up. Others are decided from memory.

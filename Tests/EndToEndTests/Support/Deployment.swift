@@ -198,7 +198,7 @@ final class Deployment: Sendable {
 
     /// Reads one number from the database.
     func number(_ sql: String) async throws -> Int {
-        try await session().number(sql)
+        Int(try await session().number(sql))
     }
 }
 
@@ -212,21 +212,6 @@ extension Deployment {
     /// Ends the sessions that were kept open.
     func closeHeldSessions() async {
         for session in held.withLock({ exchange(&$0, with: []) }) { await session.close() }
-    }
-}
-
-extension PostgresConnection {
-    /// Reads one number.
-    func number(_ sql: String) async throws -> Int {
-        let numbers = try await execute(
-            Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
-        return Int(try #require(numbers.first))
-    }
-
-    /// Reads texts, one per row.
-    func texts(_ sql: String) async throws -> [String] {
-        try await execute(
-            Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
     }
 }
 

@@ -273,8 +273,8 @@ let package = Package(
         // Support of tests: whether requests and answers are what the contract describes.
         .target(
             name: "ContractTesting", dependencies: ["LibYAML"], path: "Tests/ContractTesting", swiftSettings: strict),
-        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, Python and openssl,
-        // and doubles of ports that several targets use.
+        // Support of tests: waiting, keys, signed tokens, random numbers that repeat, the stores that run, Python and
+        // openssl, and doubles of ports that several targets use.
         .target(
             name: "TestSupport", dependencies: ["CLibCrypto", "GatewayCore"], path: "Tests/TestSupport",
             swiftSettings: strict),
@@ -328,7 +328,7 @@ let package = Package(
         ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.
         .target(
-            name: "PostgresTesting", dependencies: ["LibPQ", logging], path: "Tests/PostgresTesting",
+            name: "PostgresTesting", dependencies: ["LibPQ", "TestSupport", logging], path: "Tests/PostgresTesting",
             swiftSettings: strict),
     ]
 )

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Logging
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import DevStack
@@ -25,14 +26,6 @@ private func withDataDirectory(
         return !FileManager.default.fileExists(atPath: directory.path)
     }
     if let failure { throw failure }
-}
-
-private func eventually(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try await !condition() {
-        try #require(ContinuousClock.now < deadline, "it never came true")
-        try await Task.sleep(for: .milliseconds(20))
-    }
 }
 
 /// The server that runs in a data directory.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The permissions of callers at the running program, as set by rows made through the admin API.

@@ -1,6 +1,7 @@
 import Bytes
 import ContractTesting
 import Foundation
+import TestSupport
 import Testing
 
 /// Admins whose roles are limited to scopes, at the running program, on every admin operation of the contract.

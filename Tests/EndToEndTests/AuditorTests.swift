@@ -3,6 +3,7 @@ import Foundation
 import LibPQ
 import Logging
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// The permissions of an auditor's key at the running program: it reads everything and changes nothing. The operations

@@ -1,4 +1,5 @@
 import LibPQ
+import PostgresTesting
 import Testing
 
 /// A gateway that answers as many requests as it may, because PostgreSQL is slow.
@@ -14,13 +15,7 @@ import Testing
             try await holder.runScript("BEGIN; LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE")
             async let slow = user.ask(
                 .download("k", from: "busy"), headers: [(name: "Idempotency-Key", value: "busy")])
-            try await waitUntil("a request waits") {
-                try await site.number(
-                    """
-                    SELECT count(*) FROM pg_locks
-                    WHERE NOT granted AND relation = to_regclass('public.idempotency_keys')
-                    """) == 1
-            }
+            try await holder.waitForBlocked(in: "%claim_idempotency_key%")
             let refused = try await user.client.call("GET", "/v1/access")
             #expect(refused.status == 503 && refused.code == "SlowDown", "\(refused.text)")
             #expect(try await site.client().call("GET", "/healthz").status == 200)

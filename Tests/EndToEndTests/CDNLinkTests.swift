@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Links to a CDN, checked by the module `secure_link` of a real nginx.

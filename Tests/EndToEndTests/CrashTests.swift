@@ -3,6 +3,7 @@ import HTTPTesting
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 extension LoadTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// `sluice dev` as a newcomer uses it: started without configuration, with its printed lines pasted into a shell.

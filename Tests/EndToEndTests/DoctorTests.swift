@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// `sluice doctor`: each fault is made on purpose, and must give its line.

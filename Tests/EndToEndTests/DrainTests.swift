@@ -1,6 +1,7 @@
 import Figures
 import Glibc
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// SIGTERM while a request of each delivery is under way, held up in its recording.

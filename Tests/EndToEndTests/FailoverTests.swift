@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Gateways that reach two primaries, and a database that goes back in time.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// One user takes nothing from others, neither by requests nor by tickets. Also: the information that gateways publish
@@ -137,8 +138,10 @@ import Testing
             func waiting() async throws -> [String] {
                 try await observer.texts(
                     """
-                    SELECT virtualtransaction FROM pg_locks
-                    WHERE NOT granted AND relation = to_regclass('public.remote_uploads') ORDER BY 1
+                    SELECT l.virtualtransaction FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE d.datname = current_database() AND NOT l.granted
+                        AND l.relation = to_regclass('public.remote_uploads')
+                    ORDER BY 1
                     """)
             }
             try await withThrowingTaskGroup(of: Void.self) { group in

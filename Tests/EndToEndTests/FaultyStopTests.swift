@@ -2,6 +2,7 @@ import Figures
 import Foundation
 import HTTPTesting
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// SIGTERM while recordings wait or fail: whoever asked before is answered, in every way of asking.

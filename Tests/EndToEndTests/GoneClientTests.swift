@@ -1,4 +1,5 @@
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Clients that disconnect while the gateway answers them.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Imports at the built program: an import that is killed, stalls or hangs up midway leaves nothing behind, and a grant
@@ -242,14 +243,8 @@ import Testing
                     + Array(
                         (#"\#n{"id":"\#(stays)","principal":"user:other","bucket":"bulk","prefix":"q/","#
                             + #""actions":["PutObject"],"effect":"allow","conditions":{}}"#).utf8), to: site)
-            try await waitUntil("all grants are written") {
-                try await site.number(
-                    """
-                    SELECT count(*) FROM pg_stat_activity
-                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%'
-                    """
-                ) > 0
-            }
+            // All grants are written.
+            try await session.waitForBlocked(in: "%FOR KEY SHARE%")
             // The import does not wait for long.
             for _ in 0..<3 { #expect(try await user.ask(.download("p/k", from: "bulk")).status == 201) }
             #expect(try await site.number("SELECT count(*) FROM grants WHERE note = 'new'") == 0)

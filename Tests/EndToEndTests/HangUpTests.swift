@@ -1,5 +1,6 @@
 import Glibc
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Clients that hang up at every delivery: after the head of the request, after the request, while policy is read for

@@ -2,6 +2,7 @@ import Figures
 import Foundation
 import Glibc
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Stores that hang, and the service that others get meanwhile, at the running program.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Requests with idempotency keys at the running program, on two gateways that are killed in between.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// `sluice migrate` that is killed while PostgreSQL executes its statement.

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTesting
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// The log of a running gateway, line by line.

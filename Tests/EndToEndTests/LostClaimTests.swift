@@ -74,13 +74,7 @@ import Testing
                     let port = place % 2 == 0 ? killed.port : stopped.port
                     group.addTask { (place, try? await request.send(to: port)) }
                 }
-                try await waitUntil("they wait") {
-                    try await site.number(
-                        """
-                        SELECT count(*) FROM pg_stat_activity
-                        WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'advisory'
-                        """) >= 12
-                }
+                try await holder.waitForBlocked(12, on: "advisory")
                 await site.end(killed) { await killed.crash() }
                 stopped.process.signal(SIGSTOP)
                 defer { stopped.process.signal(SIGCONT) }

@@ -1,5 +1,6 @@
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Sessions of commands that may take long.

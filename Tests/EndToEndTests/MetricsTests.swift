@@ -1,6 +1,7 @@
 import ContractTesting
 import Foundation
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// `/metrics` of a running gateway: what Prometheus makes of it, what the documentation says of it, and whether it is

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// The program behind a real PgBouncer.

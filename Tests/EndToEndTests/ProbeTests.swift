@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Hostile bytes at the running program. Each input gets the documented answer, and afterwards everything is as before.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// The answer of `/readyz`, and whether anything is issued, while something is wrong. Both recover when the fault ends.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibPQ
+import PostgresTesting
 import Testing
 
 /// An admin whose key is removed while a change of theirs waits for another.
@@ -53,11 +54,7 @@ import Testing
             let holder = try site.session()
             try await holder.runScript("BEGIN; SELECT FROM grants WHERE id = '\(id)' AND removed_at IS NULL FOR UPDATE")
             async let answer = way.send(grant, by: thief.client)
-            let waiting = """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name = 'sluice' AND wait_event_type = 'Lock'
-                """
-            try await waitUntil("the change waits") { try await site.number(waiting) > 0 }
+            try await holder.waitForBlocked()
             if isRemoved {
                 try await site.delete("api-keys", thief.keyID)
             } else {

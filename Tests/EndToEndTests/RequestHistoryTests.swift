@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What became of a request, found by its identifier at the running program.

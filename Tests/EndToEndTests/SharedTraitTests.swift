@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a suite shares lives from its first case to the end of the suite.

@@ -1,6 +1,7 @@
 import HTTPTesting
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 extension LoadTests {

@@ -3,6 +3,7 @@ import Glibc
 import LibPQ
 import Logging
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Configurations with which a gateway refuses to start.
@@ -295,11 +296,7 @@ import Testing
             // `sluice migrate` waits for whoever else migrates.
             try await holder.runScript("BEGIN; SELECT pg_advisory_xact_lock(advisory_lock('migration'))")
             let process = try firstInContainer("migrate", site.environment)
-            let waiting = """
-                SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
-                """
-            try await waitUntil("it waits") { try await site.number(waiting) == 1 }
+            try await holder.waitForBlocked(on: "advisory")
             #expect(try kill(program(in: process), signal) == 0)
             #expect(await process.exitStatus() == 128 + signal)
             try await holder.runScript("ROLLBACK")

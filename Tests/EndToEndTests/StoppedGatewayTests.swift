@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Gateways that stop between two statements, like a paused container or a swapped-out process. The state that

@@ -2,6 +2,7 @@ import Foundation
 import HTTPServing
 import HTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 /// Traces that callers begin, from the request to the log and to the stores.

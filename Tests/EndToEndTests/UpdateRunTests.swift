@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HTTPTesting
 import Synchronization
+import TestSupport
 import Testing
 
 extension LoadTests {

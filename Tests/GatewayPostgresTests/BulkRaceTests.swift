@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -14,19 +15,6 @@ import Testing
         return world
     }
 
-    /// Waits until a session with such a statement waits for a lock.
-    private func waitUntilBlocked(_ statement: String, _ world: AdminWorld) async throws {
-        let blocked = """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\(statement)%'
-            """
-        for _ in 0..<20_000 {
-            if try await world.connection.number(blocked) > 0 { return }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-        Issue.record("nobody waits in \(statement)")
-    }
-
     /// Lets another admin change a grant while a bulk change waits for the row.
     private func overtaking(
         _ id: UUID, _ world: AdminWorld, _ bulk: @escaping @Sendable () async throws -> Void
@@ -35,7 +23,7 @@ import Testing
         try await other.runScript("BEGIN")
         try await other.runScript("SELECT FROM grants WHERE id = '\(id)' AND removed_at IS NULL FOR UPDATE")
         async let change: Void = bulk()
-        try await waitUntilBlocked("UPDATE grants g SET removed_at", world)
+        try await world.connection.waitForBlocked(in: "%UPDATE grants g SET removed_at%")
         try await other.runScript(
             """
             UPDATE grants SET removed_at = now(), removed_by = 'other', removed_change = current_policy_change()
@@ -83,7 +71,7 @@ import Testing
         try await issuing.runScript("BEGIN")
         try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(7310868744)")
         async let imported = world.importing(try (0..<50).map { (nil, try .plain("user:\($0)")) })
-        try await waitUntilBlocked("COMMIT", world)
+        try await world.connection.waitForBlocked(in: "COMMIT")
         let locks = """
             SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock'
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -100,20 +88,15 @@ import Testing
         try await issuing.runScript("BEGIN")
         try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(7310868744)")
         async let imported = world.importing([(nil, .plain())])
-        try await waitUntilBlocked("COMMIT", world)
+        try await world.connection.waitForBlocked(in: "COMMIT")
         let waitsSince = """
             SELECT coalesce(max(extract(epoch FROM l.waitstart) * 1000000), 0)
             FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
             WHERE a.datname = current_database() AND NOT l.granted AND a.query = 'COMMIT'
             """
         let first = try await world.connection.number(waitsSince)
-        var again = first
-        for _ in 0..<1000 {
-            again = try await world.connection.number(waitsSince)
-            if again > first { break }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(again > first, "it asks again")
+        // It asks again.
+        try await eventually { try await world.connection.number(waitsSince) > first }
         try await issuing.runScript("COMMIT")
         #expect(try await imported.counts[.created] == 1)
         #expect(try await world.connection.number("SELECT count(*) FROM grant_history") == 1)
@@ -126,13 +109,7 @@ import Testing
         let lines = try (0..<20).map { (nil as UUID?, try Grant.plain("user:\($0)")) }
         async let first = world.importing(lines, prunes: true)
         async let second = world.importing(lines, prunes: true)
-        let waiting = """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """
-        for _ in 0..<5000 where try await world.connection.number(waiting) < 2 {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        try await world.connection.waitForBlocked(2, on: "advisory")
         // A dry run waits for nobody.
         #expect(try await world.importing(lines, prunes: true, isDryRun: true).counts[.created] == 20)
         try await holder.runScript("SELECT pg_advisory_unlock(1936485477, 0)")
@@ -146,7 +123,7 @@ import Testing
         let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await holder.runScript("SELECT pg_advisory_lock(7310868744)")
         async let imported = world.importing([(nil, .plain())])
-        try await waitUntilBlocked("COMMIT", world)
+        try await world.connection.waitForBlocked(in: "COMMIT")
         _ = try await world.connection.number(
             """
             SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity

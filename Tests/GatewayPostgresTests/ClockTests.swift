@@ -3,6 +3,7 @@ import LibPQ
 import Logging
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayCore
@@ -94,9 +95,7 @@ import Testing
             END $$
             """)
         let observer = try Self.connect()
-        while try await observer.number("SELECT count(*) FROM \(locks) l.granted") == 0 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually { try await observer.number("SELECT count(*) FROM \(locks) l.granted") > 0 }
         let answer = try #require(try await connection.execute(RecordBatch.recordOne, (batch, clock)).first)
         try await change
         guard case .verdicts(let verdicts) = try batch.outcome(by: answer) else {

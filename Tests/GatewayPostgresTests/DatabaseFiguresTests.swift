@@ -3,6 +3,7 @@ import GatewayCore
 import LibPQ
 import Logging
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -128,13 +129,9 @@ import Testing
         let took = ContinuousClock.now - begin
         // Several times as slow, as with a large table.
         let slow = try figures(readUpTo: 0)
-        let observer = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await owner.runScript("BEGIN; LOCK TABLE reservations")
         async let first: Void = slow.read()
-        try await eventually {
-            try await observer.number(
-                "SELECT count(*) FROM pg_locks WHERE relation = 'reservations'::regclass AND NOT granted") == 1
-        }
+        try await owner.waitForBlocked(on: "relation")
         let waits = ContinuousClock.now
         try await eventually { ContinuousClock.now - waits > took * 5 }
         let pauseEnd = ContinuousClock.now + took * 5 * 100

@@ -3,6 +3,7 @@ import GatewayCore
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres

@@ -115,11 +115,7 @@ extension IdempotencyTests {
         let reset = Task { [change] in
             try await world.admin.stores.quotaCounters.reset(quota.id, of: .all, by: change)
         }
-        let waits = """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """
-        while try await world.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await world.admin.connection.waitForBlocked(on: "advisory")
         let free = "SELECT count(*) FROM (SELECT FROM idempotency_keys FOR UPDATE SKIP LOCKED) k"
         #expect(try await world.number(free) == 0)
         try await other.runScript("COMMIT")

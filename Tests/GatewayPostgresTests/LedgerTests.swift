@@ -4,6 +4,7 @@ import GatewayCore
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -160,7 +161,6 @@ import Testing
             let connected = """
                 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ledger' AND datname = current_database()
                 """
-            let waiting = connected + " AND wait_event = 'advisory'"
             let position = try await connection.position()
             // A connection that has recorded needs little time for the next one. After a second it counts as in doubt.
             _ = try await ledger.record(.sample(at: position), deadline: .soon)
@@ -175,12 +175,12 @@ import Testing
                     }
                 }
                 add(1)
-                try await eventually { try await connection.number(waiting) == 1 }
+                try await connection.waitForBlocked(on: "advisory")
                 add(4)
                 try await eventually { ledger.waiting == 4 }
                 #expect(try await connection.number(connected) == 1)
                 add(1)
-                try await eventually { try await connection.number(waiting) == 2 }
+                try await connection.waitForBlocked(2, on: "advisory")
                 #expect(ledger.waiting == 4)
                 #expect(try await connection.number(connected) == 2)
                 try await connection.runScript("SELECT pg_advisory_unlock(advisory_lock('policy'))")

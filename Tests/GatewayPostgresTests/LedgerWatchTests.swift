@@ -3,6 +3,7 @@ import GatewayCore
 import LibPQ
 import Logging
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres

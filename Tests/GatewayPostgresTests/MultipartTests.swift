@@ -185,13 +185,7 @@ import Testing
         try await holder.runScript("BEGIN; SELECT FROM multipart_uploads WHERE id = '\(uploads[2].id)' FOR UPDATE")
         let wish = part(1, 5)
         async let locked = rows.reserve([wish], of: uploads[2].id)
-        try await eventually {
-            try await holder.number(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """) == 1
-        }
+        try await holder.waitForBlocked()
         // In one call, and while the other one waits.
         try await withThrowingTaskGroup(of: PartReservation.self) { group in
             for upload in uploads where upload.id != uploads[2].id {
@@ -217,18 +211,12 @@ import Testing
             let wish = part(number, 5)
             return Task { try await rows.reserve([wish], of: upload.id) }
         }
-        func waiting() async throws -> Bool {
-            try await holder.number(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """) == 1
-        }
         // The first one waits for the lock, and the others for the first one. Then one of them asks for all.
         let first = ask(1)
-        try await eventually(waiting)
+        try await holder.waitForBlocked()
         let others = (2...9).map(ask)
         try await Task.sleep(for: .milliseconds(300))
+        #expect(try await holder.blocked() == 1)
         for other in others.dropFirst() { other.cancel() }
         try await holder.runScript("COMMIT")
         for staying in [first, others[0]] {

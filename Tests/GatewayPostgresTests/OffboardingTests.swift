@@ -201,18 +201,12 @@ import LibCrypto
         let removal = Task {
             try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change)
         }
-        while try await world.connection.number(Self.waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await world.connection.waitForBlocked(in: "%offboard_principal%")
         _ = try await world.stores.grants.create(.sample("user:alice", "new/"), by: AdminWorld.change)
         try await other.runScript("ROLLBACK")
         await #expect(throws: GatewayError.preconditionFailed) { try await removal.value }
         #expect(try await world.stores.offboarding.rows(of: alice).counts == [.grant: 2])
     }
-
-    /// Counts the removals that wait for a row.
-    private static let waits = """
-        SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%offboard_principal%'
-        """
 
     /// A line of the log has 1,000 scopes at most, of which the user's own is one.
     @Test(.database(.migrated), arguments: [999, 1000])
@@ -253,7 +247,7 @@ import LibCrypto
         let removal = Task {
             try await world.stores.offboarding.remove(allOf: alice, seenAs: tag, by: AdminWorld.change)
         }
-        while try await world.connection.number(Self.waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await world.connection.waitForBlocked(in: "%offboard_principal%")
         try await other.runScript("SELECT FROM multipart_uploads WHERE id = '\(id)8' FOR UPDATE NOWAIT; ROLLBACK")
         #expect(try await removal.value == 4)
     }

@@ -58,14 +58,11 @@ extension PolicyRows {
         }
         let blocker = try PostgresConnection(testing: database.connectionString)
         let lock = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1)")
-        let waiting = """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
-            """
         /// Runs `body` while the one connection of a pool waits.
         func taking(_ pool: PostgresPool, _ body: () async throws -> Void) async throws {
             try await blocker.runScript("SELECT pg_advisory_lock(1)")
             let holder = Task { try await pool.perform(lock, ()) }
-            try await eventually { try await blocker.number(waiting) == 1 }
+            try await blocker.waitForBlocked(on: "advisory")
             try await body()
             try await blocker.runScript("SELECT pg_advisory_unlock(1)")
             _ = try await holder.value

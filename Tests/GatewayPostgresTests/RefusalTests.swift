@@ -64,12 +64,7 @@ import Testing
         // Writers wait for this lock, and readers do not.
         try await connection.runScript("BEGIN; LOCK TABLE refusals IN EXCLUSIVE MODE")
         async let flush: Void = journal.flush()
-        let watcher = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        let waiting = """
-            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND NOT l.granted
-            """
-        while try await watcher.number(waiting) == 0 { await Task.yield() }
+        try await connection.waitForBlocked(on: "relation")
         let found = try await journal.refusals(ofRequest: row.requestID, around: .now)
         #expect(found.rows == [row] && found.keptSince == row.at)
         try await connection.runScript("COMMIT")

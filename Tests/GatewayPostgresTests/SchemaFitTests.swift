@@ -142,10 +142,7 @@ import Testing
         let migrator = try NextRelease.migrator(connection)
         _ = try await migrator.migrate()
         async let finished = migrator.finish()
-        let waiting =
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7310868744::bigint & 4294967295"
-            + " AND NOT granted AND mode = 'ExclusiveLock'"
-        while try await other.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await other.waitForBlocked(on: "advisory")
         let start = ContinuousClock.now
         _ = try await other.number("SELECT count(pg_advisory_xact_lock_shared(7310868744))")
         #expect(ContinuousClock.now - start < .seconds(5))

@@ -285,11 +285,7 @@ extension StoreLook {
         let auditor = QuotaAuditor(connection: connection)
         let found = try #require(await auditor.audit().first)
         let repair = Task { try await auditor.repair(found) }
-        let waits = """
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """
-        while try await other.number(waits) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await other.waitForBlocked(on: "advisory")
         try await other.runScript("SELECT FROM quota_usage FOR UPDATE NOWAIT")
         try await other.runScript("SELECT pg_advisory_unlock(42)")
         #expect(try await repair.value == 300)

@@ -3,6 +3,7 @@ import GatewayCore
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -336,8 +337,8 @@ import Testing
     }
 
     private func waitUntil(_ condition: String, over connection: PostgresConnection) async throws {
-        while try await connection.number("SELECT count(*) FROM (\(condition)) c (holds) WHERE holds") == 0 {
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually {
+            try await connection.number("SELECT count(*) FROM (\(condition)) c (holds) WHERE holds") > 0
         }
     }
 
@@ -406,9 +407,7 @@ import Testing
                     AND database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
                 """
             for isWaiting in [true, false, true, false] {
-                while (try await connection.number(waiting) > 0) != isWaiting {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await eventually { (try await connection.number(waiting) > 0) == isWaiting }
             }
             try await reader.runScript("COMMIT")
             #expect(try await outcome.applied == [Int(NextRelease.expand.version)])

@@ -3,6 +3,7 @@ import GatewayCore
 import LibPQ
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -277,11 +278,7 @@ import Testing
             """)
         let other = try PostgresConnection(testing: database.connectionString)
         let emptying = "SELECT empty_issuances_partition('2020-01-01', 40, now())"
-        let waits = """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%empty_issuances_partition%'
-                AND pid <> pg_backend_pid()
-            """
+        let emptyings = "%empty_issuances_partition%"
         var wasSeen = false
         // It waits for a second at most, in which a busy machine may do nothing else.
         while !wasSeen {
@@ -291,15 +288,16 @@ import Testing
                 defer { isOver.store(true, ordering: .relaxed) }
                 try await connection.runScript(emptying)
             }
-            while try await other.number(waits) == 0, !isOver.load(ordering: .relaxed) {
-                try await Task.sleep(for: .milliseconds(5))
+            try await eventually {
+                if isOver.load(ordering: .relaxed) { return true }
+                return try await other.blocked(in: emptyings) > 0
             }
             try await other.runScript(
                 """
                 SELECT FROM quota_usage FOR UPDATE NOWAIT;
                 LOCK TABLE issuances_20200101 IN ACCESS SHARE MODE NOWAIT
                 """)
-            wasSeen = try await other.number(waits) == 1
+            wasSeen = try await other.blocked(in: emptyings) == 1
             try await other.runScript("ROLLBACK")
             // It may have given up after it was seen.
             if case .failure = await run.result { wasSeen = false }

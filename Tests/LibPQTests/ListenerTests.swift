@@ -1,5 +1,6 @@
 import Figures
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import LibPQ

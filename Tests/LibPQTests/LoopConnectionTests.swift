@@ -2,6 +2,7 @@ import EventLoops
 import Glibc
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @Suite(.database, .timeLimit(.minutes(2)))

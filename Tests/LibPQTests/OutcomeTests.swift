@@ -1,5 +1,6 @@
 import EventLoops
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import LibPQ

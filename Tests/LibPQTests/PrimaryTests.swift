@@ -1,6 +1,7 @@
 import Figures
 import Logging
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import LibPQ

@@ -1,6 +1,7 @@
 import Figures
 import Glibc
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import LibPQ
@@ -143,11 +144,7 @@ struct RecoveryTests {
         configuration.backoff = Backoff(base: .seconds(3600), limit: .seconds(3600))
         let connection = PostgresConnection(configuration, logger: quiet)
         let caller = Task { try await connection.execute(Self.one, deadline: .now + .seconds(60)) }
-        let waiting = query(
-            """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
-            """, as: Int64.self)
-        try await eventually { try await holder.execute(waiting) == [1] }
+        try await holder.waitForBlocked(on: "advisory")
         caller.cancel()
         #expect(await postgresError { _ = try await caller.value } == .cancelled)
         try await holder.runScript("SELECT pg_advisory_unlock(1)")
@@ -164,13 +161,9 @@ struct RecoveryTests {
         let holder = try connect()
         try await holder.runScript("CREATE TABLE kept (n bigint); SELECT pg_advisory_lock(1)")
         let lock = query("SELECT pg_advisory_xact_lock(1)::text", as: String.self)
-        let waiting = query(
-            """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
-            """, as: Int64.self)
 
         let alone = Task { try await connection.execute(lock) }
-        try await eventually { try await holder.execute(waiting) == [1] }
+        try await holder.waitForBlocked(on: "advisory")
         alone.cancel()
         try await holder.runScript("SELECT pg_advisory_unlock(1)")
         #expect(try await alone.value == [""])
@@ -184,7 +177,7 @@ struct RecoveryTests {
                 _ = try transaction.execute(lock)
             }
         }
-        try await eventually { try await holder.execute(waiting) == [1] }
+        try await holder.waitForBlocked(on: "advisory")
         transaction.cancel()
         try await holder.runScript("SELECT pg_advisory_unlock(1)")
         #expect(await postgresError { try await transaction.value } == .cancelled)

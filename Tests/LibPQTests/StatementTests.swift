@@ -1,4 +1,5 @@
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import LibPQ

@@ -1,5 +1,6 @@
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))

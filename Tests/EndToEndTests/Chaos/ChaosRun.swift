@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// One run: a schedule is carried out on a world while clients ask, and the result is a history to judge.
 enum ChaosRun {

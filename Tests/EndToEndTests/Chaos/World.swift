@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Gateways on a database, their users, and the faults that happen to them.

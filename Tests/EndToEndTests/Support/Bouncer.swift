@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PostgresTesting
+import TestSupport
 
 /// A real PgBouncer in front of a cluster.
 final class Bouncer: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Chromium, without a window and with its own profile, which is deleted when it ends.

@@ -187,13 +187,7 @@ extension DeliveryGround {
 
     /// Number of statements of gateways that record and wait: for the lock, or for others at the counter of a quota.
     func recordingsHeldUp() async throws -> Int {
-        let count = try await session.number(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND application_name = 'sluice' AND wait_event_type = 'Lock'
-                AND query LIKE '%record_issuance%'
-            """)
-        return Int(count)
+        Int(try await session.blocked(in: "%record_issuance%"))
     }
 
     /// Makes the gateway read the asker's rows of policy again, and holds that up. Others are decided from memory.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// A running `sluice serve`.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A real nginx that plays a store and a content delivery network in front of it.
 ///

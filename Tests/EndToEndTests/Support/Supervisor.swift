@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// What systemd does for a service, done by Perl: it holds the sockets, and it hears messages.
 enum Supervisor {

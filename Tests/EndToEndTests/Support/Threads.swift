@@ -18,19 +18,3 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) a
         try await group.waitForAll()
     }
 }
-
-/// The error of a test whose awaited condition did not come true.
-struct WaitedTooLong: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Checks a condition repeatedly until it is true.
-func waitUntil(
-    _ what: String, seconds: Double = 60, _ isSo: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while try await !isSo() {
-        guard ContinuousClock.now < end else { throw WaitedTooLong(description: "waited \(seconds) s until \(what)") }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}

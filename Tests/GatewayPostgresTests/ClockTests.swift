@@ -1,6 +1,5 @@
 import Foundation
 import LibPQ
-import Logging
 import PostgresTesting
 import Synchronization
 import TestSupport
@@ -219,28 +218,5 @@ import Testing
         let refusal = isLate ? GatewayError.slowDown(retryAfter: 1) : .clockDiffers(retryAfter: 5)
         #expect(await results == [.failure(refusal)])
         #expect(try await world.connection.number(Self.traces) == 0)
-    }
-}
-
-/// Keeps the lines of a log.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock(\.self) }
-    var logger: Logger { Logger(label: "tests") { _ in Handler(lines: self) } }
-
-    private struct Handler: LogHandler {
-        let lines: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
-        }
     }
 }

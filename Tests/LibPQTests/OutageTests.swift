@@ -1,6 +1,6 @@
 import Figures
 import Logging
-import Synchronization
+import PostgresTesting
 import Testing
 
 @testable import LibPQ
@@ -12,7 +12,7 @@ import Testing
 
     /// What a function of the schema refuses is told to whoever asked, and is no failure of the database.
     @Test func `a function's own refusal and work that was cancelled are no warnings`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .zero, logger: lines.logger)
         let answer = PostgresError.server(.init(sqlState: "SL001", severity: "ERROR", message: "not any more"))
         for error in [answer, .cancelled, Self.refused] {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `what a caller has cut short is no outage`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .zero, logger: lines.logger)
         for interruption in [PostgresError.Interruption.cancellation, .deadline] {
             let error = PostgresError.outcomeUnknown(reason: "cut short", after: interruption)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `an outage of many failures has a line when it begins and a line when it ends`() throws {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let began = ContinuousClock.now
         let outage = Outage(quiet: .zero, logger: lines.logger)
         outage.countRefusal()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func `what is well only before the last failure, or for too short a time, does not end it`() async throws {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .milliseconds(50), logger: lines.logger)
         let before = ContinuousClock.now
         outage.note("gone", "rows cannot be read")
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `a failure beside others that work is no outage, unless they fail before they work again`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .zero, logger: lines.logger)
         let before = ContinuousClock.now
         for _ in 0..<2 {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `failures in quick succession, of one connection and then of all, are one outage`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .seconds(3600), logger: lines.logger)
         outage.note("gone", "issuances not recorded", isSpare: true)
         outage.wasWell(at: .now)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `a failure to connect that is excused begins no outage and prolongs none`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(quiet: .milliseconds(50), logger: lines.logger)
         let none = PostgresError.server(.init(sqlState: "53300", severity: "FATAL", message: "too many clients"))
         outage.excuseFailures { true }
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `a failure that is nobody else's keeps its line`() {
-        let lines = LogLines()
+        let lines = LogLines(from: .trace)
         let outage = Outage(logger: lines.logger)
         lines.logger.report(PostgresError.deadlineExceeded, "a page cannot be read", in: outage)
         lines.logger.report(Self.lost, "without outages", in: nil)
@@ -151,31 +151,5 @@ import Testing
         #expect(lines.all[0] == "warning a page cannot be read reason=deadline exceeded")
         #expect(lines.all[1] == "warning without outages reason=connection lost: gone")
         #expect(lines.all[3] == "error a row count=1 reason=ERROR 22001: too long")
-    }
-}
-
-/// Keeps log lines.
-final class LogLines: Sendable {
-    private let kept = Mutex<[String]>([])
-    var all: [String] { kept.withLock { $0 } }
-
-    var logger: Logger {
-        Logger(label: "test") { _ in Handler(lines: self) }
-    }
-
-    private struct Handler: LogHandler {
-        let lines: LogLines
-        var logLevel = Logger.Level.trace
-        var metadata: Logger.Metadata = [:]
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
-            lines.kept.withLock { $0.append("\(event.level) \(event.message)\(fields.joined())") }
-        }
     }
 }

@@ -37,7 +37,7 @@ import Testing
             // The lock is held all the time, as it is where links are recorded: making a ticket takes no other. Only
             // changes of policy do.
             let holder = try site.session()
-            _ = try await holder.number("SELECT count(pg_advisory_lock_shared(7310868744))")
+            _ = try await holder.number("SELECT count(pg_advisory_lock_shared(advisory_lock('policy')))")
             try await onThreads(4) { _ in
                 var connection = KeptConnection()
                 for _ in 0..<50 {
@@ -46,7 +46,7 @@ import Testing
                     site.keepSecret(answer.json["ticket"].text ?? "")
                 }
             }
-            _ = try await holder.number("SELECT count(pg_advisory_unlock_shared(7310868744))")
+            _ = try await holder.number("SELECT count(pg_advisory_unlock_shared(advisory_lock('policy')))")
             #expect(try await site.number("SELECT count(*) FROM tickets") == 200)
             #expect(try await site.number(lines) == before.lines)
             #expect(try await site.number(audit) == before.audit)

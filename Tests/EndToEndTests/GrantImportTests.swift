@@ -153,7 +153,8 @@ import Testing
             let gateway = site.gateways[0]
             // Only the very last step can be held up without being noticed.
             let session = try site.session()
-            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))") }
+            let lock = "advisory_lock('policy')"
+            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_lock(\(lock)))") }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { _ = try? await send(Self.file("new"), to: site) }
                 let query = stage.isEmpty ? "COMMIT" : "%\(stage)%"
@@ -172,7 +173,7 @@ import Testing
                 await site.end(gateway) { await gateway.crash() }
                 try await group.waitForAll()
             }
-            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_unlock(7310868744))") }
+            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_unlock(\(lock)))") }
             try await waitForEnd(at: site)
             let isThere = try await isThere("new", at: site)
             #expect(!stage.isEmpty || isThere, "PostgreSQL ends a commit that was asked for")
@@ -185,7 +186,7 @@ import Testing
     @Test func `a session of PostgreSQL that is killed in the middle has imported nothing`() async throws {
         try await withGrants { site in
             let session = try site.session()
-            _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))")
+            _ = try await session.number("SELECT count(pg_advisory_lock(advisory_lock('policy')))")
             async let answer = send(Self.file("new"), to: site)
             try await waitUntil("the import is at its end") {
                 try await session.number(
@@ -196,7 +197,7 @@ import Testing
             }
             let refused = try await answer
             #expect(refused.status == 503 && refused.code == "ServiceUnavailable" && refused["Retry-After"] != nil)
-            _ = try await session.number("SELECT count(pg_advisory_unlock(7310868744))")
+            _ = try await session.number("SELECT count(pg_advisory_unlock(advisory_lock('policy')))")
             #expect(try await !isThere("new", at: site))
             #expect(try await send(Self.file("new"), to: site).status == 200)
             #expect(try await isThere("new", at: site))

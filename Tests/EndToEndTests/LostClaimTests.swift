@@ -68,7 +68,7 @@ import Testing
             let holder = try site.session()
             // Requests that record or commit a change wait, so that some end up with an effect and some only with a
             // claim.
-            _ = try await holder.number("SELECT count(pg_advisory_lock(7310868744))")
+            _ = try await holder.number("SELECT count(pg_advisory_lock(advisory_lock('policy')))")
             let answers = try await withThrowingTaskGroup(of: (Int, Answer?).self) { group in
                 for (place, request) in requests.enumerated() {
                     let port = place % 2 == 0 ? killed.port : stopped.port
@@ -78,7 +78,7 @@ import Testing
                 await site.end(killed) { await killed.crash() }
                 stopped.process.signal(SIGSTOP)
                 defer { stopped.process.signal(SIGCONT) }
-                _ = try await holder.number("SELECT count(pg_advisory_unlock(7310868744))")
+                _ = try await holder.number("SELECT count(pg_advisory_unlock(advisory_lock('policy')))")
                 #expect(try await site.number("SELECT count(*) FROM idempotency_keys WHERE answered_at IS NULL") >= 12)
                 let start = ContinuousClock.now
                 let final = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in

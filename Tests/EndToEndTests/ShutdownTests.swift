@@ -18,7 +18,7 @@ extension LoadTests {
                 // Holds up every recording until the gateway has been told to end.
                 let session = try site.session()
                 #expect(try await user.ask(.download("k", from: "stop")).status == 201)
-                _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))")
+                _ = try await session.number("SELECT count(pg_advisory_lock(advisory_lock('policy')))")
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         try await onThreads(Self.clients) { _ in
@@ -34,7 +34,7 @@ extension LoadTests {
                         (try? await site.client().call("GET", "/healthz")) == nil
                     }
                     #expect(tally.statuses.isEmpty)
-                    _ = try await session.number("SELECT count(pg_advisory_unlock(7310868744))")
+                    _ = try await session.number("SELECT count(pg_advisory_unlock(advisory_lock('policy')))")
                     try await group.waitForAll()
                 }
                 await site.end(gateway) { #expect(await gateway.process.exitStatus() == 0) }

@@ -84,7 +84,7 @@ import Testing
     @Test(.database(.migrated)) func aBusyPolicyLockIsAnsweredSoonAndNothingIsLeft() async throws {
         let world = try AdminWorld()
         let blocker = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        try await blocker.runScript("BEGIN; SELECT pg_advisory_xact_lock_shared(7310868744)")
+        try await blocker.runScript("BEGIN; SELECT pg_advisory_xact_lock_shared(advisory_lock('policy'))")
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
             try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change)
         }

@@ -69,7 +69,7 @@ import Testing
         let issuing = try PostgresConnection(testing: TestDatabase.current.connectionString)
         // Sessions that issue share this lock. The import asks for it only when it commits.
         try await issuing.runScript("BEGIN")
-        try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(7310868744)")
+        try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(advisory_lock('policy'))")
         async let imported = world.importing(try (0..<50).map { (nil, try .plain("user:\($0)")) })
         try await world.connection.waitForBlocked(in: "COMMIT")
         let locks = """
@@ -86,7 +86,7 @@ import Testing
         let world = try await world()
         let issuing = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await issuing.runScript("BEGIN")
-        try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(7310868744)")
+        try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(advisory_lock('policy'))")
         async let imported = world.importing([(nil, .plain())])
         try await world.connection.waitForBlocked(in: "COMMIT")
         let waitsSince = """
@@ -121,7 +121,7 @@ import Testing
     @Test(.database(.migrated)) func aKilledSessionLeavesNothing() async throws {
         let world = try await world()
         let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        try await holder.runScript("SELECT pg_advisory_lock(7310868744)")
+        try await holder.runScript("SELECT pg_advisory_lock(advisory_lock('policy'))")
         async let imported = world.importing([(nil, .plain())])
         try await world.connection.waitForBlocked(in: "COMMIT")
         _ = try await world.connection.number(
@@ -136,7 +136,7 @@ import Testing
         } catch {
             #expect(error as? GatewayError == .unavailable(retryAfter: 1))
         }
-        try await holder.runScript("SELECT pg_advisory_unlock(7310868744)")
+        try await holder.runScript("SELECT pg_advisory_unlock(advisory_lock('policy'))")
         #expect(try await world.exported().isEmpty)
         #expect(try await world.importing([(nil, .plain())]).counts[.created] == 1)
     }

@@ -85,7 +85,7 @@ import Testing
         async let change: Void = changer.runScript(
             """
             DO $$ BEGIN
-                PERFORM pg_advisory_xact_lock(7310868744);
+                PERFORM pg_advisory_xact_lock(advisory_lock('policy'));
                 WHILE NOT EXISTS (SELECT FROM \(locks) NOT l.granted) LOOP
                     PERFORM pg_sleep(0.01);
                 END LOOP;

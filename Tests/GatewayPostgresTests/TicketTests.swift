@@ -149,9 +149,9 @@ extension Ticket {
     @Test(.database(.migrated)) func areMadeBesideRecordingsAndChangesOfPolicy() async throws {
         let world = try AdminWorld()
         let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        _ = try await holder.number("SELECT count(pg_advisory_lock(7310868744))")
+        _ = try await holder.number("SELECT count(pg_advisory_lock(advisory_lock('policy')))")
         _ = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
-        _ = try await holder.number("SELECT count(pg_advisory_unlock(7310868744))")
+        _ = try await holder.number("SELECT count(pg_advisory_unlock(advisory_lock('policy')))")
     }
 
     /// Three gateways with several connections use one ticket as fast as they can.

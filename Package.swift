@@ -282,8 +282,10 @@ let package = Package(
         .target(
             name: "SigningTesting", dependencies: ["Bytes", "LibCrypto", "Signing"], path: "Tests/SigningTesting",
             swiftSettings: strict),
-        // Support of tests: HTTP/1.1 byte by byte.
-        .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
+        // Support of tests: HTTP/1.1 byte by byte, and servers that answer as a test says.
+        .target(
+            name: "HTTPTesting", dependencies: ["HTTPServing", "MicroHTTPD", httpTypes, logging, serviceLifecycle],
+            path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
             name: "DevStackTests",
             dependencies: [
@@ -320,8 +322,8 @@ let package = Package(
             name: "GatewayCloudTests",
             dependencies: [
                 "Bytes", "Figures", "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl",
-                "MicroHTTPD", "Signing", "SigningTesting", "StrictXML", "TestSupport",
-                httpTypes, inMemoryLogging, logging, serviceLifecycle,
+                "Signing", "SigningTesting", "StrictXML", "TestSupport",
+                httpTypes, inMemoryLogging, logging,
             ],
             resources: [.copy("Vectors")],
             swiftSettings: strict

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import LibCrypto
 import Synchronization

@@ -2,6 +2,7 @@ import Bytes
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import LibCrypto
 import Synchronization
@@ -15,14 +16,14 @@ extension BucketProbeTests {
     private static func cdn(
         _ store: ProbedStore, secret: String, checks: Bool, allowsUploads: Bool, passesParameters: Bool, caches: Bool,
         trouble: ServerResponse?
-    ) -> TestPeer {
+    ) -> StandIn {
         let cached = Mutex<Set<String>>([])
-        return TestPeer { request in
-            if request.method == .put {
+        return StandIn { request in
+            if request.head.method == .put {
                 if let trouble { return trouble }
-                return allowsUploads ? store.answer(request, body) : .bytes("", status: .methodNotAllowed)
+                return allowsUploads ? store.answer(request.head, body) : .bytes("", status: .methodNotAllowed)
             }
-            let target = request.target.split(separator: "&x-oss-process=", maxSplits: 1).map(String.init)
+            let target = request.head.target.split(separator: "&x-oss-process=", maxSplits: 1).map(String.init)
             let sides = target[0].split(separator: "?md5=").map(String.init)
             let fields = sides.last?.split(separator: "&expires=").map(String.init) ?? []
             let digest = DigestAlgorithm.md5.digest(of: "\(fields.last ?? "")\(sides[0]) \(secret)")
@@ -32,7 +33,7 @@ extension BucketProbeTests {
             guard !checks || isSigned && isAlive else { return .bytes("", status: .forbidden) }
             let isCached = caches && cached.withLock { !$0.insert(sides[0]).inserted }
             if passesParameters, target.count == 2, !isCached { return .error("InvalidArgument", 400) }
-            return store.answer(request, body)
+            return store.answer(request.head, body)
         }
     }
 
@@ -42,7 +43,7 @@ extension BucketProbeTests {
         trouble: ServerResponse? = nil
     ) async throws -> [BucketValidation.Finding] {
         let store = ProbedStore()
-        let peer = TestPeer { store.answer($0, Self.body) }
+        let peer = StandIn { store.answer($0.head, Self.body) }
         let cdn = Self.cdn(
             store, secret: "shared-secret", checks: checks, allowsUploads: allowsUploads,
             passesParameters: passesParameters, caches: caches, trouble: trouble)

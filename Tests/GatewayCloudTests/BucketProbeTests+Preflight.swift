@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Synchronization
 import Testing
@@ -41,7 +42,7 @@ extension BucketProbeTests {
         func preflight(_ allowed: [String]) async throws -> (finding: BucketValidation.Finding, asked: [String]) {
             let store = ProbedStore(pageHeaders: Set(allowed))
             let (validation, peer) = try await validate(store, scheme: scheme, isClosed: isClosed)
-            let asked = peer.requests.compactMap { $0.headerFields[.accessControlRequestHeaders] }
+            let asked = peer.heads.compactMap { $0.headerFields[.accessControlRequestHeaders] }
             return (try #require(validation.findings.first { $0.step == .preflight }), asked)
         }
         let all = (always + sometimes).sorted()
@@ -59,8 +60,8 @@ extension BucketProbeTests {
     @Test func `a store that is busy when it is asked for fewer headers is not judged`() async throws {
         let store = ProbedStore()
         let preflights = Mutex(0)
-        let peer = TestPeer { request in
-            guard request.method == .options else { return store.answer(request, Self.body) }
+        let peer = StandIn { request in
+            guard request.head.method == .options else { return store.answer(request.head, Self.body) }
             let isFirst = preflights.withLock { count in
                 count += 1
                 return count == 1

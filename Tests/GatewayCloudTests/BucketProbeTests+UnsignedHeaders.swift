@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Synchronization
 import Testing
@@ -26,7 +27,7 @@ extension BucketProbeTests {
             let tellsPrice = finding.advice?.contains("'checksumSHA256' and a length") == true
             #expect(tellsPrice == (step != .unsignedTimes), "\(finding)")
         }
-        #expect(peer.requests.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
+        #expect(peer.heads.filter { $0.method == .delete }.count == 3, "the probe, the copy and the page")
     }
 
     @Test func `what another scheme would prevent is told with what that would cost`() async throws {
@@ -71,7 +72,7 @@ extension BucketProbeTests {
         #expect(strict.isValid && !strict.leavesProbe)
         #expect(strict.findings.dropFirst().allSatisfy { $0.outcome == .passed }, "\(strict.findings)")
         let name = try #require(HTTPField.Name("content-md5"))
-        let bare = peer.requests.filter { $0.method == .put && $0.headerFields[name] == nil }
+        let bare = peer.heads.filter { $0.method == .put && $0.headerFields[name] == nil }
         #expect(bare.count == 1, "only the first upload binds none")
         let (lenient, _) = try await validate(ProbedStore(isLenient: true, demandsMD5: true), scheme: scheme)
         for step in Self.misuses(scheme) { #expect(outcomes(lenient).contains("\(step.rawValue) warned")) }
@@ -81,16 +82,16 @@ extension BucketProbeTests {
     /// usual one unless a test says otherwise.
     private static func peer(
         preflight: ServerResponse? = nil, _ other: @escaping @Sendable () async -> ServerResponse
-    ) -> TestPeer {
+    ) -> StandIn {
         let store = ProbedStore(preflight.map { [.options: $0] } ?? [:])
         let uploads = Mutex(0)
-        return TestPeer { request in
-            guard request.method == .put else { return store.answer(request, body) }
+        return StandIn { request in
+            guard request.head.method == .put else { return store.answer(request.head, body) }
             let number = uploads.withLock { count in
                 count += 1
                 return count
             }
-            guard number > 1 else { return store.answer(request, body) }
+            guard number > 1 else { return store.answer(request.head, body) }
             return await other()
         }
     }
@@ -114,7 +115,7 @@ extension BucketProbeTests {
             #expect(finding.advice?.contains("in trouble") == true, "\(finding)")
         }
         #expect(validation.isValid && !validation.leavesProbe)
-        #expect(peer.requests.filter { $0.method == .options }.count == 1, "it is not asked for fewer headers")
+        #expect(peer.heads.filter { $0.method == .options }.count == 1, "it is not asked for fewer headers")
     }
 
     @Test func `what was not sent any more is not removed`() async throws {
@@ -129,22 +130,24 @@ extension BucketProbeTests {
             let finding = try #require(validation.findings.first { $0.step == step })
             #expect(finding.outcome == .skipped && finding.failure == .timedOut, "\(finding)")
         }
-        #expect(peer.requests.filter { $0.method == .delete }.count == 1, "the probe alone")
+        #expect(peer.heads.filter { $0.method == .delete }.count == 1, "the probe alone")
         #expect(validation.leavesProbe, "the upload without an answer may yet be carried out")
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["-copy?", ".html?"])
     func `another object whose upload got no answer may yet be there after its removal`(end: String) async throws {
         let store = ProbedStore()
-        let peer = TestPeer { request in
-            if request.method == .put, request.target.contains(end) { try? await Task.sleep(for: .seconds(30)) }
-            return store.answer(request, Self.body)
+        let peer = StandIn { request in
+            if request.head.method == .put, request.head.target.contains(end) {
+                try? await Task.sleep(for: .seconds(30))
+            }
+            return store.answer(request.head, Self.body)
         }
         let validation = try await peer.serve { origin in
             try await Self.validate(Self.bucket(origin), allow: [origin])
         }
         for step in ["put passed", "delete passed", "absent passed"] { #expect(outcomes(validation).contains(step)) }
-        #expect(peer.requests.contains { $0.method == .delete && $0.target.contains(end) })
+        #expect(peer.heads.contains { $0.method == .delete && $0.target.contains(end) })
         #expect(validation.leavesProbe)
     }
 }

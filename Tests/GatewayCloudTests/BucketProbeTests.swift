@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Testing
 
@@ -35,8 +36,8 @@ import Testing
 
     func validate(
         _ store: ProbedStore, scheme: Bucket.Scheme = .awsV4, ahead: TimeInterval = 0, isClosed: Bool = false
-    ) async throws -> (validation: BucketValidation, peer: TestPeer) {
-        let peer = TestPeer { store.answer($0, Self.body) }
+    ) async throws -> (validation: BucketValidation, peer: StandIn) {
+        let peer = StandIn { store.answer($0.head, Self.body) }
         let validation = try await peer.serve { origin in
             var bucket = try Self.bucket(origin, scheme: scheme)
             bucket.honoursUnsignedHeaders = isClosed
@@ -63,24 +64,24 @@ import Testing
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
         let foreign: [HTTPRequest.Method] = [.put, .put, .head, .put, .head, .delete]
         let unsigned = scheme == .awsV4 ? [.put, .put] + foreign + [.put] : scheme == .awsV2 ? foreign : []
-        #expect(peer.requests.map(\.method) == [.put, .get, .head] + unsigned + [.delete, .head, .options])
+        #expect(peer.heads.map(\.method) == [.put, .get, .head] + unsigned + [.delete, .head, .options])
+        let first = peer.requests[0]
+        #expect(first.body == Self.body && first.head.headerFields[.contentType] == "application/octet-stream")
         #expect(
-            peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
-        #expect(
-            peer.requests.allSatisfy {
+            peer.heads.allSatisfy {
                 let target = $0.target
                 return ["", "-copy", ".html"].contains { target.hasPrefix("/photos/\(Self.key)\($0)?") }
             })
-        #expect(peer.requests.allSatisfy { $0.target.contains("ignature=") })
-        let preflight = try #require(peer.requests.last?.headerFields)
+        #expect(peer.heads.allSatisfy { $0.target.contains("ignature=") })
+        let preflight = try #require(peer.heads.last?.headerFields)
         #expect(preflight[.origin] == "https://app.example" && preflight[.accessControlRequestMethod] == "PUT")
     }
 
     @Test("reads the probe through each public endpoint that it reaches, and says what it found at each")
     func publicEndpoints() async throws {
         let store = ProbedStore()
-        let other = TestPeer { _ in .error("SignatureDoesNotMatch", 403) }
-        let peer = TestPeer { store.answer($0, Self.body) }
+        let other = StandIn { _ in .error("SignatureDoesNotMatch", 403) }
+        let peer = StandIn { store.answer($0.head, Self.body) }
         let validation = try await peer.serve { origin in
             try await other.serve { wrong in
                 var bucket = try Self.bucket(origin)
@@ -99,8 +100,8 @@ import Testing
         #expect(found[1].failure == .blocked && found[1].advice?.contains("does not reach") == true)
         #expect(found[2].failure?.code == "SignatureDoesNotMatch" && found[2].advice?.contains("'cname'") == true)
         #expect(!validation.isValid && !validation.leavesProbe)
-        #expect(other.requests.map(\.target).allSatisfy { $0.hasPrefix("/\(Self.key)?") } && other.requests.count == 1)
-        let hosts = peer.requests.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
+        #expect(other.heads.map(\.target).allSatisfy { $0.hasPrefix("/\(Self.key)?") } && other.requests.count == 1)
+        let hosts = peer.heads.map { ($0.headerFields[HTTPField.Name("host")!] ?? "").prefix { $0 != ":" } }
         #expect(hosts.filter { $0 == "localhost" }.count == 2, "the object once, and the page's question: \(hosts)")
         #expect(hosts.last == "localhost", "pages use the address of links")
     }
@@ -121,13 +122,13 @@ import Testing
         #expect(!"\(validation)".contains("secret words"))
         #expect(!"\(validation)".contains("the-secret"))
         // An object that may have been written despite the answer is removed.
-        #expect(peer.requests.map(\.method).contains(.delete) == (status >= 500))
+        #expect(peer.heads.map(\.method).contains(.delete) == (status >= 500))
         #expect(!validation.isValid)
     }
 
     @Test("names the region that the store redirects to, follows nothing", arguments: [301, 307, 308])
     func redirects(status: Int) async throws {
-        let elsewhere = TestPeer { _ in .bytes("internal") }
+        let elsewhere = StandIn { _ in .bytes("internal") }
         try await elsewhere.serve { target in
             let redirect = ServerResponse(
                 head: ResponseHead(
@@ -189,7 +190,7 @@ import Testing
     func versions() async throws {
         let store = ProbedStore(fields: [HTTPField.Name("x-amz-version-id")!: "v/1+2"])
         let (_, peer) = try await validate(store)
-        let deletion = try #require(peer.requests.first { $0.method == .delete }?.target)
+        let deletion = try #require(peer.heads.first { $0.method == .delete }?.target)
         #expect(deletion.contains("versionId=v%2F1%2B2"))
     }
 
@@ -236,7 +237,7 @@ import Testing
             "https://10.0.0.1", "https://[fd00::1]", "https://[64:ff9b::7f00:1]",
         ])
     func blocked(host: String) async throws {
-        let peer = TestPeer { _ in .bytes("internal") }
+        let peer = StandIn { _ in .bytes("internal") }
         try await peer.serve { origin in
             let port = origin.split(separator: ":")[2]
             // A port with a listener and a port without one look the same.
@@ -256,7 +257,7 @@ import Testing
     @Test("requests the encryption of the bucket in each upload", arguments: [Bucket.Scheme.awsV4, .awsV2, .ossV4])
     func encryption(scheme: Bucket.Scheme) async throws {
         let store = ProbedStore()
-        let peer = TestPeer { store.answer($0, Self.body) }
+        let peer = StandIn { store.answer($0.head, Self.body) }
         let validation = try await peer.serve { origin in
             var bucket = try Self.bucket(origin, scheme: scheme)
             bucket.encryption = ServerSideEncryption(algorithm: scheme == .ossV4 ? .alibabaKMS : .awsKMS, keyID: "k1")
@@ -267,13 +268,13 @@ import Testing
             scheme == .ossV4
             ? ("x-oss-server-side-encryption", "KMS", "-key-id")
             : ("x-amz-server-side-encryption", "aws:kms", "-aws-kms-key-id")
-        for request in peer.requests {
+        for request in peer.heads {
             let isUpload = request.method == .put
             #expect(request.headerFields[HTTPField.Name(header)!] == (isUpload ? word : nil))
             #expect(request.headerFields[HTTPField.Name(header + end)!] == (isUpload ? "k1" : nil))
             #expect(request.target.contains(header + end) == (isUpload && scheme == .awsV4), "V4 lists what it signs")
         }
-        #expect(peer.requests.contains { $0.method == .put })
+        #expect(peer.heads.contains { $0.method == .put })
     }
 
     @Test("tells a store that is down from one that does not answer")
@@ -283,7 +284,7 @@ import Testing
         let unknown = try await Self.validate(
             Self.bucket("https://no-such-host.invalid"), allow: ["https://no-such-host.invalid"])
         #expect(unknown.findings[0].failure == .nameNotFound)
-        let peer = TestPeer { _ in .bytes("") }
+        let peer = StandIn { _ in .bytes("") }
         try await peer.serve { origin in
             let secure = origin.replacing("http:", with: "https:")
             let plain = try await Self.validate(Self.bucket(secure), allow: [secure])
@@ -294,9 +295,9 @@ import Testing
     @Test(
         "gives a store that does not answer up, but not the removal of what it may have taken", .timeLimit(.minutes(1)))
     func slow() async throws {
-        let peer = TestPeer { request in
-            if request.method == .put { try? await Task.sleep(for: .seconds(30)) }
-            return .bytes("", status: request.method == .delete ? .noContent : .notFound)
+        let peer = StandIn { request in
+            if request.head.method == .put { try? await Task.sleep(for: .seconds(30)) }
+            return .bytes("", status: request.head.method == .delete ? .noContent : .notFound)
         }
         try await peer.serve { origin in
             let validation = try await Self.validate(Self.bucket(origin), allow: [origin])

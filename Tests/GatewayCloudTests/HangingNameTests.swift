@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPTesting
 import LibCurl
 import Logging
 import Synchronization
@@ -54,7 +55,7 @@ import Testing
     private func withNames(
         timeout: Duration, _ body: @Sendable (Names, OutboundClient, _ port: Substring) async throws -> Void
     ) async throws {
-        let peer = TestPeer { _ in .bytes("{}") }
+        let peer = StandIn { _ in .bytes("{}") }
         try await peer.serve { origin in
             let port = origin.split(separator: ":")[2]
             let hosts = (0..<40).map { "store-\($0).hangs" } + ["good.example", "nowhere.example"]

@@ -24,7 +24,7 @@ import Testing
     @Test func `key sets are fetched at once while stores hang, and whoever asked those is told in time`() async throws
     {
         let stores = try HangingServer.Kind.allCases.map { try HangingServer($0) }
-        let issuer = TestPeer { _ in .bytes("{}") }
+        let issuer = StandIn { _ in .bytes("{}") }
         try await issuer.serve { origin in
             let policy = try OutboundPolicy(origins: stores.map(\.origin) + [origin])
             let client = OutboundClient(policy: policy, timeout: Self.timeout)

@@ -1,5 +1,6 @@
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Testing
 
@@ -10,11 +11,11 @@ import Testing
     private static let origin = "https://sluice.example"
 
     /// A token endpoint that refuses every code, and permits an origin as the test says.
-    private func peer(_ permitted: String?, preflight: Int = 204, status: Int = 400) -> TestPeer {
-        TestPeer { head in
+    private func peer(_ permitted: String?, preflight: Int = 204, status: Int = 400) -> StandIn {
+        StandIn { request in
             var fields: HeaderFields = [.contentType: "application/json"]
             fields[.accessControlAllowOrigin] = permitted
-            let isPreflight = head.method == .options
+            let isPreflight = request.head.method == .options
             return ServerResponse(
                 head: ResponseHead(
                     status: HTTPResponse.Status(code: isPreflight ? preflight : status), headerFields: fields),
@@ -23,7 +24,7 @@ import Testing
     }
 
     private func ask(
-        _ peer: TestPeer, clientID: String = "console", origin: String? = origin, path: String = "/token?tenant=1"
+        _ peer: StandIn, clientID: String = "console", origin: String? = origin, path: String = "/token?tenant=1"
     ) async throws -> TokenEndpointAnswer {
         try await peer.serve { address in
             let client = OutboundClient(policy: try OutboundPolicy(origins: [address]))
@@ -36,18 +37,18 @@ import Testing
         let answer = try await ask(peer, clientID: "cön sole&x=1")
         #expect(answer.status == 400 && answer.permitsOrigin && answer.preflightPermitsOrigin)
         #expect(answer.content == .success(Array(#"{"error":"invalid_grant"}"#.utf8)))
-        let index = try #require(peer.requests.firstIndex { $0.method == .post })
-        let exchange = peer.requests[index]
+        let asked = try #require(peer.requests.first { $0.head.method == .post })
+        let exchange = asked.head
         #expect(exchange.target == "/token?tenant=1" && exchange.headerFields[.origin] == Self.origin)
         #expect(exchange.headerFields[.contentType] == "application/x-www-form-urlencoded")
         #expect(exchange.headerFields[.authorization] == nil)
-        let form = String(decoding: peer.bodies[index], as: UTF8.self).split(separator: "&")
+        let form = String(decoding: asked.body, as: UTF8.self).split(separator: "&")
         #expect(form.contains("grant_type=authorization_code") && form.contains("client_id=c%C3%B6n%20sole%26x%3D1"))
         #expect(form.contains("redirect_uri=https%3A%2F%2Fsluice.example%2Fconsole%2F"))
         let verifier = try #require(form.first { $0.hasPrefix("code_verifier=") }).dropFirst(14)
         #expect(43...128 ~= verifier.count, "RFC 7636, section 4.1")
         #expect(!form.contains { $0.hasPrefix("client_secret") })
-        let preflight = try #require(peer.requests.first { $0.method == .options })
+        let preflight = try #require(peer.heads.first { $0.method == .options })
         #expect(preflight.headerFields[.origin] == Self.origin)
         #expect(preflight.headerFields[.accessControlRequestMethod] == "POST")
     }
@@ -64,7 +65,7 @@ import Testing
         let silent = peer("*")
         let answer = try await ask(silent, origin: nil)
         #expect(!answer.permitsOrigin && !answer.preflightPermitsOrigin)
-        #expect(silent.requests.map(\.method) == [.post], "without an origin there is nothing to preflight")
+        #expect(silent.heads.map(\.method) == [.post], "without an origin there is nothing to preflight")
     }
 
     @Test func `addresses that are not allowed are not asked`() async throws {

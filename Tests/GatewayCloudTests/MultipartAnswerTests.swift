@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Synchronization
 import Signing
@@ -32,16 +33,16 @@ import Testing
     private func atStore(
         _ answers: [(Int, String)], _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
     ) async throws -> [RequestHead] {
-        let peer = TestPeer { [answers] head in
+        let peer = StandIn { [answers] request in
             // Chosen by the kind of request, so that a question in between takes no other request's answer.
-            let (status, text) = answers[head.method == .head ? answers.count - 1 : 0]
-            return .bytes(head.method == .head ? "" : text, status: HTTPResponse.Status(code: status))
+            let (status, text) = answers[request.head.method == .head ? answers.count - 1 : 0]
+            return .bytes(request.head.method == .head ? "" : text, status: HTTPResponse.Status(code: status))
         }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             try await body(desk, desk.openUpload("id-1"))
         }
-        return peer.requests
+        return peer.heads
     }
 
     @Test(arguments: noise) func `an answer that is none leaves it open what became of the parts`(text: String)
@@ -57,8 +58,8 @@ import Testing
     }
 
     @Test func `asking again ends what an unreadable answer left open`() async throws {
-        let peer = TestPeer { _ in .bytes("<html/>") }
-        let later = TestPeer { _ in .bytes(Self.result) }
+        let peer = StandIn { _ in .bytes("<html/>") }
+        let later = StandIn { _ in .bytes(Self.result) }
         let rows = try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             let upload = try await desk.openUpload("id-1")
@@ -125,8 +126,8 @@ import Testing
         ])
     func `an abort of an upload whose completion got no answer`(key: Key, answer: (Int, String)) async throws {
         let (status, code) = answer
-        let peer = TestPeer { request in
-            switch request.method {
+        let peer = StandIn { request in
+            switch request.head.method {
             case .head where key == .free: .bytes("", status: .notFound)
             case .head where key == .holdsAlike: Self.alike
             case .head: Self.object(tagged: key == .holdsOwn ? Self.expectedETag : "other")
@@ -156,7 +157,7 @@ import Testing
             case (true, false): #expect(thrown == nil)
             default: #expect(thrown != nil)
             }
-            #expect(peer.requests.map(\.method) == [.post, .head, .delete])
+            #expect(peer.heads.map(\.method) == [.post, .head, .delete])
         }
     }
 
@@ -194,8 +195,8 @@ import Testing
         answers: [(Int, String)], state: MultipartUpload.State, methods: [HTTPRequest.Method]
     ) async throws {
         let asked = Atomic(0)
-        let peer = TestPeer { [answers] head in
-            guard head.method == .post else { return Self.object(tagged: Self.expectedETag) }
+        let peer = StandIn { [answers] request in
+            guard request.head.method == .post else { return Self.object(tagged: Self.expectedETag) }
             let (status, code) = answers[asked.add(1, ordering: .relaxed).oldValue]
             return .bytes(code.isEmpty ? Self.result : Self.error(code), status: HTTPResponse.Status(code: status))
         }
@@ -204,7 +205,7 @@ import Testing
             let upload = try await desk.openUpload("id-1")
             let done = try? await desk.complete(upload.id, Self.parts)
             #expect(desk.rows.state(of: upload.id) == state && done?.state == (state == .completed ? state : nil))
-            #expect(peer.requests.map(\.method) == methods)
+            #expect(peer.heads.map(\.method) == methods)
         }
     }
 
@@ -238,8 +239,8 @@ import Testing
         found: Found, before: Before
     ) async throws {
         let asked = Atomic(0)
-        let peer = TestPeer { head in
-            guard head.method == .head else {
+        let peer = StandIn { request in
+            guard request.head.method == .head else {
                 let isFirst = asked.add(1, ordering: .relaxed).oldValue == 0
                 switch before {
                 case .unanswered where isFirst, .unansweredOfOthers where isFirst: return .bytes("<html/>")
@@ -283,7 +284,7 @@ import Testing
             case .unansweredOfOthers: [.post]
             case .unanswered, .failed: [.post, .post, .head]
             }
-        #expect(peer.requests.map(\.method) == methods)
+        #expect(peer.heads.map(\.method) == methods)
     }
 
     private static var expectedETag: String? {
@@ -319,7 +320,7 @@ import Testing
         ]
 
     @Test(arguments: hostileStarts) func `an identifier that is none starts nothing`(text: String) async throws {
-        let peer = TestPeer { _ in .bytes(text) }
+        let peer = StandIn { _ in .bytes(text) }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             await #expect(throws: Self.unknown) { try await desk.start() }
@@ -330,7 +331,7 @@ import Testing
     }
 
     @Test func `a refusal to start leaves nothing to clean up`() async throws {
-        let peer = TestPeer { _ in .bytes(Self.error("AccessDenied"), status: .forbidden) }
+        let peer = StandIn { _ in .bytes(Self.error("AccessDenied"), status: .forbidden) }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             await #expect(throws: GatewayError.storeRefused(status: 403, code: "AccessDenied")) {
@@ -360,7 +361,7 @@ import Testing
 
     @Test func `the audit has one row for an abort that an admin repeats`() async throws {
         let isReached = Atomic(false)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             .bytes("", status: isReached.exchange(true, ordering: .relaxed) ? .noContent : .internalServerError)
         }
         try await peer.serve { origin in
@@ -378,7 +379,7 @@ import Testing
 
     /// A part that was on its way may have stayed at the store.
     @Test func `an aborted upload is discarded once more, and no other`() async throws {
-        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        let peer = StandIn { _ in .bytes("", status: .noContent) }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             let upload = try await desk.openUpload("store-1")
@@ -388,8 +389,8 @@ import Testing
             #expect(peer.requests.isEmpty)
             try await desk.abort(upload.id)
             try await desk.uploads.discardAgain(upload.id)
-            #expect(peer.requests.map(\.method) == [.delete, .delete])
-            #expect(peer.requests.allSatisfy { $0.target.contains("uploadId=store-1") })
+            #expect(peer.heads.map(\.method) == [.delete, .delete])
+            #expect(peer.heads.allSatisfy { $0.target.contains("uploadId=store-1") })
             #expect(desk.rows.state(of: upload.id) == .aborted)
             // The answer to an attempt to complete it came late: its parts are in an object.
             _ = try await desk.rows.move(
@@ -425,7 +426,7 @@ import Testing
 
     /// Other gateways have issued the parts. What this one did not ask is no proof that the store has discarded them.
     @Test func `an upload is discarded once more though the gateway remembers that there was no bucket`() async throws {
-        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        let peer = StandIn { _ in .bytes("", status: .noContent) }
         try await peer.serve { origin in
             let source = LateBucket(StoreRows(endpoint: origin))
             let desk = try UploadDesk(source, reachedAt: origin)
@@ -436,14 +437,14 @@ import Testing
             #expect(peer.requests.isEmpty)
             source.isMade.store(true, ordering: .relaxed)
             try await desk.uploads.discardAgain(upload.id)
-            #expect(peer.requests.map(\.method) == [.delete])
+            #expect(peer.heads.map(\.method) == [.delete])
         }
     }
 
     /// No gateway can ask the store any more.
     @Test(arguments: [MultipartUpload.State.open, .completing, .aborting])
     func `an upload whose bucket was removed ends, and may be complete`(state: MultipartUpload.State) async throws {
-        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        let peer = StandIn { _ in .bytes("", status: .noContent) }
         try await peer.serve { origin in
             var rows = StoreRows(endpoint: origin)
             rows.hasBucket = false
@@ -461,8 +462,8 @@ import Testing
     }
 
     @Test func `an admin whose credential has ended has nothing discarded`() async throws {
-        let peer = TestPeer { request in
-            request.method == .head ? Self.object(tagged: Self.expectedETag) : .bytes("<html/>")
+        let peer = StandIn { request in
+            request.head.method == .head ? Self.object(tagged: Self.expectedETag) : .bytes("<html/>")
         }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
@@ -471,13 +472,13 @@ import Testing
             desk.rows.admitsAdmins = false
             await #expect(throws: GatewayError.staleCaller) { try await desk.abort(upload.id, inRequest: "r-2") }
             #expect(desk.rows.state(of: upload.id) == .completing && desk.rows.audited == [])
-            #expect(peer.requests.map(\.method) == [.post, .head])
+            #expect(peer.heads.map(\.method) == [.post, .head])
         }
     }
 
     /// Another gateway may have the key.
     @Test func `no upload ends where no master key opens the bucket's credential`() async throws {
-        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        let peer = StandIn { _ in .bytes("", status: .noContent) }
         try await peer.serve { origin in
             var rows = StoreRows(endpoint: origin)
             rows.opensCredential = false
@@ -507,7 +508,7 @@ import Testing
         status: Int, body: String, isGone: Bool
     ) async throws {
         let isAborted = Atomic(false)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             guard isAborted.exchange(true, ordering: .relaxed) else { return .bytes("", status: .noContent) }
             return .bytes(body, status: HTTPResponse.Status(code: status))
         }
@@ -524,7 +525,7 @@ import Testing
     }
 
     @Test func `a gateway that may not connect has not asked to discard`() async throws {
-        let peer = TestPeer { _ in .bytes("", status: .noContent) }
+        let peer = StandIn { _ in .bytes("", status: .noContent) }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             let upload = try await desk.openUpload("store-1")

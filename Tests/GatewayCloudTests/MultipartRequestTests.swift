@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Signing
 import SigningTesting
@@ -59,8 +60,8 @@ import Testing
 
     /// Makes a call; returns the request that the store received.
     private func received(_ vector: Vector) async throws -> (head: RequestHead, body: [UInt8]) {
-        let peer = TestPeer { head in
-            .bytes(head.method == .delete ? "" : Self.answer(head), status: head.method == .delete ? .noContent : .ok)
+        let peer = StandIn { request in
+            request.head.method == .delete ? .bytes("", status: .noContent) : .bytes(Self.answer(request.head))
         }
         try await peer.serve { origin in
             let desk = try UploadDesk(vector.rows(at: origin, .path), reachedAt: origin)
@@ -84,7 +85,7 @@ import Testing
             }
         }
         try #require(peer.requests.count == 1)
-        return (peer.requests[0], peer.bodies[0])
+        return (peer.heads[0], peer.requests[0].body)
     }
 
     private func verified(
@@ -203,15 +204,15 @@ import Testing
     @Test func `Google is asked for the object of an upload so that it tells the length`() async throws {
         let encodings: [(Bucket.Provider, Bucket.Scheme, String?)] = [(.gcs, .gcsV4HMAC, "gzip"), (.s3, .awsV4, nil)]
         for (provider, scheme, expected) in encodings {
-            let peer = TestPeer { _ in .bytes("") }
+            let peer = StandIn { _ in .bytes("") }
             try await peer.serve { origin in
                 let rows = StoreRows(endpoint: origin, provider: provider, scheme: scheme)
                 let desk = try UploadDesk(rows, reachedAt: origin)
                 let upload = try await desk.openUpload(Self.storeUploadID)
                 #expect(try await desk.calls.etag(of: upload, mayBeComplete: true) == nil)
             }
-            #expect(peer.requests.map(\.method) == [.head])
-            #expect(peer.requests.map { $0.headerFields[.acceptEncoding] } == [expected])
+            #expect(peer.heads.map(\.method) == [.head])
+            #expect(peer.heads.map { $0.headerFields[.acceptEncoding] } == [expected])
         }
     }
 

@@ -2,6 +2,7 @@ import Figures
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import InMemoryLogging
 import LibCurl
@@ -31,17 +32,17 @@ import Testing
     }
 
     @Test func aListedOriginIsReached() async throws {
-        let peer = TestPeer { _ in .bytes("{}") }
+        let peer = StandIn { _ in .bytes("{}") }
         try await peer.serve { origin in
             let answer = try await client([origin]).send(.get, origin + "/keys?v=1", maxBytes: 2)
             #expect(answer.status == 200 && answer.body == Array("{}".utf8) && answer.contentLength == 2)
         }
-        #expect(peer.requests.map(\.target) == ["/keys?v=1"])
-        #expect(peer.requests.first?.headerFields[.acceptEncoding] == nil)
+        #expect(peer.heads.map(\.target) == ["/keys?v=1"])
+        #expect(peer.heads.first?.headerFields[.acceptEncoding] == nil)
     }
 
     @Test func `a request of a trace tells the other server of it, beside the URL`() async throws {
-        let peer = TestPeer { _ in .bytes("") }
+        let peer = StandIn { _ in .bytes("") }
         let trace = TraceContext(
             parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", state: ["a=1,\tc=3", "b=2"],
             spanBytes: [1, 2, 3, 4, 5, 6, 7, 8])
@@ -54,7 +55,7 @@ import Testing
             }
             _ = try await client.send(.get, origin + "/a?X-Amz-Signature=b", maxBytes: 10)
         }
-        let heads = peer.requests
+        let heads = peer.heads
         #expect(heads.count == 4 && heads.allSatisfy { $0.target == "/a?X-Amz-Signature=b" })
         let fields = heads.map { head in
             ["traceparent", "tracestate"].map { HTTPField.Name($0).flatMap { head.headerFields[$0] } }
@@ -64,8 +65,8 @@ import Testing
     }
 
     @Test func `requests are counted by what they came to`() async throws {
-        let peer = TestPeer { head in
-            head.target == "/500" ? ServerResponse(head: ResponseHead(status: .internalServerError)) : .bytes("{}")
+        let peer = StandIn { request in
+            request.head.target == "/500" ? .bytes("", status: .internalServerError) : .bytes("{}")
         }
         let figures = try await peer.serve { origin in
             let client = try client([origin, "http://nowhere.invalid"])
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test func bodyMethodAndHeadersArriveAsTheyWereGiven() async throws {
-        let peer = TestPeer { _ in .bytes("") }
+        let peer = StandIn { _ in .bytes("") }
         let body = Array(String(repeating: "b", count: 70_000).utf8) + [0, 0xff]
         try await peer.serve { origin in
             let client = try client([origin])
@@ -101,9 +102,9 @@ import Testing
                 }
             }
         }
-        #expect(peer.requests.map(\.method) == [.post, .post, .delete])
-        #expect(peer.bodies == [body, [], []])
-        let heads = peer.requests.map(\.headerFields)
+        #expect(peer.heads.map(\.method) == [.post, .post, .delete])
+        #expect(peer.requests.map(\.body) == [body, [], []])
+        let heads = peer.heads.map(\.headerFields)
         #expect(heads[0][.contentType] == "image/png" && heads[0][HTTPField.Name("x-empty")!] == "")
         // Nothing that a signature would not cover.
         #expect(heads.allSatisfy { $0[.expect] == nil } && heads[1][.contentType] == nil)
@@ -111,7 +112,7 @@ import Testing
     }
 
     @Test func whatIsNotListedIsNotReached() async throws {
-        let peer = TestPeer { _ in .bytes("{}") }
+        let peer = StandIn { _ in .bytes("{}") }
         try await peer.serve { origin in
             let port = origin.split(separator: ":")[2]
             for url in [
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test func redirectsAreNotFollowed() async throws {
-        let peer = TestPeer { request in
+        let peer = StandIn { _ in
             var answer = ServerResponse.bytes("", status: .found)
             answer.head.headerFields[.location] = "/secret"
             return answer
@@ -158,13 +159,13 @@ import Testing
             }
             #expect(logs.entries.contains { "\($0.metadata)".contains("302") })
         }
-        #expect(peer.requests.allSatisfy { $0.target == "/keys" })
+        #expect(peer.heads.allSatisfy { $0.target == "/keys" })
     }
 
     @Test(arguments: [true, false])
     func aLongBodyIsCutOff(isStated: Bool) async throws {
         let sent = Mutex(0)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             ServerResponse(
                 head: ResponseHead(status: .ok),
                 body: .stream(length: isStated ? 1 << 30 : nil) { writer in
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func aLongHeadIsCutOff() async throws {
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             var answer = ServerResponse.bytes("{}")
             for index in 0..<20 {
                 answer.head.headerFields[HTTPField.Name("x-\(index)")!] = String(repeating: "a", count: 1000)
@@ -198,7 +199,7 @@ import Testing
     @Test(arguments: [true, false])
     func aStalledAnswerTimesOut(afterFirstByte: Bool) async throws {
         let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             ServerResponse(
                 head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
@@ -216,7 +217,7 @@ import Testing
     @Test func aCancelledRequestEnds() async throws {
         let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
         let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             askedIn.finish()
             for await _ in gone {}
             return .bytes("")
@@ -237,7 +238,7 @@ import Testing
     @Test func `a key set is fetched to its end, though whoever asked for it has gone`() async throws {
         let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
         let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             askedIn.finish()
             for await _ in gone {}
             return .bytes("{}")
@@ -263,7 +264,7 @@ import Testing
             for name in ["http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
                 #expect(unsafe setenv(name, "http://127.0.0.1:9", 1) == 0)
             }
-            let peer = TestPeer { _ in .bytes("{}") }
+            let peer = StandIn { _ in .bytes("{}") }
             try await peer.serve { origin in
                 let client = OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20))
                 #expect(try await client.send(.get, origin, maxBytes: 1000).status == 200)

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import InMemoryLogging
 import Logging
@@ -105,7 +106,7 @@ struct SecurityTokenServiceTests {
     @Test("works with both signatures of Alibaba Cloud", arguments: [SessionRole.Service.alibaba, .alibabaRPC])
     func alibaba(kind: SessionRole.Service) async throws {
         let standIn = AlibabaSTSStandIn(now: { Self.now })
-        let peer = TestPeer { head in standIn.answer(head) }
+        let peer = StandIn { request in standIn.answer(request.head) }
         try await peer.serve { origin in
             let session = try await service(origin).open(order(kind, at: origin))
             #expect(session.accessKeyID == "STS.N1" && session.sessionToken.reveal() == "CAIS/+=")
@@ -120,7 +121,7 @@ struct SecurityTokenServiceTests {
     @Test("500 who ask for one scope at the same time cause one call")
     func oneCall() async throws {
         let standIn = AlibabaSTSStandIn(now: { Self.now })
-        let peer = TestPeer { head in standIn.answer(head) }
+        let peer = StandIn { request in standIn.answer(request.head) }
         let ends = try await peer.serve { origin in
             let cache = SessionCache(opener: try service(origin), now: { Self.now })
             let order = try order(.alibaba, at: origin)
@@ -146,7 +147,7 @@ struct SecurityTokenServiceTests {
         for (offset, key, policy, code, calls, expected) in cases {
             let standIn = AlibabaSTSStandIn(now: { Self.now.addingTimeInterval(offset) })
             let logs = InMemoryLogHandler()
-            let peer = TestPeer { head in standIn.answer(head) }
+            let peer = StandIn { request in standIn.answer(request.head) }
             try await peer.serve { origin in
                 let service = try service(origin, logs: logs)
                 await #expect(throws: expected) {
@@ -158,7 +159,7 @@ struct SecurityTokenServiceTests {
             #expect(lines.contains(code) && !lines.contains("do not show") && !lines.contains(AlibabaSTSStandIn.secret))
         }
         let standIn = AlibabaSTSStandIn(now: { Self.now })
-        try await TestPeer { head in standIn.answer(head) }.serve { origin in
+        try await StandIn { request in standIn.answer(request.head) }.serve { origin in
             let service = try service(origin)
             await #expect {
                 try await service.open(order(.alibaba, at: origin, policy: "not JSON"))
@@ -178,13 +179,13 @@ struct SecurityTokenServiceTests {
             ("EntityNotExist.Role", 404, 1, .unavailable(retryAfter: 60)),
         ])
     func troubles(code: String, status: Int, calls: Int, error: GatewayError) async throws {
-        let peer = TestPeer { _ in .bytes(#"{"Code":"\#(code)"}"#, status: .init(code: status)) }
+        let peer = StandIn { _ in .bytes(#"{"Code":"\#(code)"}"#, status: .init(code: status)) }
         try await peer.serve { origin in
             let service = try service(origin)
             await #expect(throws: error) { try await service.open(order(.alibaba, at: origin)) }
         }
         #expect(peer.requests.count == calls)
-        let nonces = peer.requests.compactMap { $0.headerFields[.init("x-acs-signature-nonce")!] }
+        let nonces = peer.heads.compactMap { $0.headerFields[.init("x-acs-signature-nonce")!] }
         #expect(Set(nonces).count == calls)
     }
 
@@ -192,12 +193,12 @@ struct SecurityTokenServiceTests {
     func recovery() async throws {
         let standIn = AlibabaSTSStandIn(now: { Self.now })
         let isFirst = Mutex(true)
-        let peer = TestPeer { head in
+        let peer = StandIn { request in
             let isFirst = isFirst.withLock { first in
                 defer { first = false }
                 return first
             }
-            return isFirst ? .bytes("gateway timeout", status: .gatewayTimeout) : standIn.answer(head)
+            return isFirst ? .bytes("gateway timeout", status: .gatewayTimeout) : standIn.answer(request.head)
         }
         try await peer.serve { origin in
             let session = try await service(origin).open(order(.alibabaRPC, at: origin))
@@ -208,7 +209,7 @@ struct SecurityTokenServiceTests {
 
     @Test("a service that is slow, absent or elsewhere is unavailable")
     func noAnswer() async throws {
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             try? await Task.sleep(for: .seconds(30))
             return .bytes("{}")
         }

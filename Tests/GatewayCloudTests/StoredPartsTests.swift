@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import TestSupport
 import Testing
@@ -67,12 +68,12 @@ import Testing
         _ text: String, status: Int = 200,
         _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
     ) async throws -> [RequestHead] {
-        let peer = TestPeer { _ in .bytes(text, status: HTTPResponse.Status(code: status)) }
+        let peer = StandIn { _ in .bytes(text, status: HTTPResponse.Status(code: status)) }
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             try await body(desk, desk.openUpload("id-1"))
         }
-        return peer.requests
+        return peer.heads
     }
 
     @Test(arguments: answers) func `are read with number, tag, size and time, and their list goes on`(text: String)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct StoredUploadsTests {
     private func look(
-        _ peer: TestPeer, bucket: String = "photos",
+        _ peer: StandIn, bucket: String = "photos",
         scheme: Bucket.Scheme = .awsV4,
         now: @escaping @Sendable () -> Date = { Date(timeIntervalSince1970: 1_900_000_000) }
     ) async throws -> StoreLook? {
@@ -38,9 +38,9 @@ import Testing
     }
 
     @Test func theObjectIsAskedForByASignedHead() async throws {
-        let peer = TestPeer { _ in .bytes(String(repeating: "x", count: 12_345)) }
+        let peer = StandIn { _ in .bytes(String(repeating: "x", count: 12_345)) }
         #expect(try await look(peer)?.object?.size == 12_345)
-        let request = try #require(peer.requests.first)
+        let request = try #require(peer.heads.first)
         #expect(request.method == .head)
         #expect(request.target.hasPrefix("/photos/uploads/a%20b.bin?X-Amz-Algorithm=AWS4-HMAC-SHA256&"))
         #expect(request.target.contains("&X-Amz-Signature="))
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: [nil, "x-amz-delete-marker", "x-oss-delete-marker"])
     func nothingIsThereOrNoMore(marker: String?) async throws {
         let look = try await look(
-            TestPeer { _ in
+            StandIn { _ in
                 var answer = ServerResponse.bytes(Self.refusal("NoSuchKey"), status: .notFound)
                 if let name = marker.flatMap({ HTTPField.Name($0) }) { answer.head.headerFields.append(name, "true") }
                 return answer
@@ -62,7 +62,7 @@ import Testing
     func theStoreTellsItsTime(ahead: TimeInterval) async throws {
         for status in [HTTPResponse.Status.ok, .notFound] {
             let answer = Self.refusal("NoSuchKey")
-            let look = try await look(TestPeer { _ in .bytes(answer, status: status) }) {
+            let look = try await look(StandIn { _ in .bytes(answer, status: status) }) {
                 Date().addingTimeInterval(ahead)
             }
             let difference = try #require(look?.clockDifference)
@@ -72,12 +72,12 @@ import Testing
 
     @Test func `that there is no object is asked twice, the second time by a GET`() async throws {
         for scheme in [Bucket.Scheme.awsV4, .ossV4, .gcsV4HMAC] {
-            let peer = TestPeer { _ in .bytes(Self.refusal("NoSuchKey"), status: .notFound) }
+            let peer = StandIn { _ in .bytes(Self.refusal("NoSuchKey"), status: .notFound) }
             #expect(try await look(peer, scheme: scheme)?.object == nil)
-            #expect(peer.requests.map(\.method) == [.head, .get])
-            #expect(peer.requests.map { $0.headerFields[.range] } == [nil, "bytes=0-0"])
+            #expect(peer.heads.map(\.method) == [.head, .get])
+            #expect(peer.heads.map { $0.headerFields[.range] } == [nil, "bytes=0-0"])
             // A compressed refusal could not be read.
-            #expect(peer.requests.last?.headerFields[.acceptEncoding] == nil)
+            #expect(peer.heads.last?.headerFields[.acceptEncoding] == nil)
         }
     }
 
@@ -87,14 +87,14 @@ import Testing
         "{\"code\": \"NoSuchKey\"}", "<Code>NoSuchKey</Code>", String(repeating: "x", count: 100_000),
     ])
     func `a 404 in other words than the store's proves nothing`(body: String) async throws {
-        let peer = TestPeer { _ in .bytes(body, status: .notFound) }
+        let peer = StandIn { _ in .bytes(body, status: .notFound) }
         await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
     @Test(arguments: [200, 206, 403, 500])
     func `a HEAD that the GET contradicts proves nothing`(status: Int) async throws {
-        let peer = TestPeer { request in
-            .bytes(Self.refusal("NoSuchKey"), status: request.method == .head ? .notFound : .init(code: status))
+        let peer = StandIn { request in
+            .bytes(Self.refusal("NoSuchKey"), status: request.head.method == .head ? .notFound : .init(code: status))
         }
         await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
@@ -102,9 +102,9 @@ import Testing
     @Test func `Google tells the length of an object that was uploaded compressed`() async throws {
         let encodings: [(Bucket.Scheme, String?)] = [(.gcsV4HMAC, "gzip"), (.awsV4, nil), (.ossV4, nil)]
         for (scheme, expected) in encodings {
-            let peer = TestPeer { _ in .bytes("12345") }
+            let peer = StandIn { _ in .bytes("12345") }
             #expect(try await look(peer, scheme: scheme)?.object?.size == 5)
-            #expect(peer.requests.map { $0.headerFields[.acceptEncoding] } == [expected])
+            #expect(peer.heads.map { $0.headerFields[.acceptEncoding] } == [expected])
         }
     }
 
@@ -120,12 +120,12 @@ import Testing
 
     @Test(arguments: [301, 400, 403, 500, 503])
     func anyOtherAnswerIsNone(status: Int) async throws {
-        let peer = TestPeer { _ in .bytes("", status: HTTPResponse.Status(code: status)) }
+        let peer = StandIn { _ in .bytes("", status: HTTPResponse.Status(code: status)) }
         await #expect(throws: StoreFailure.unclear("")) { try await look(peer) }
     }
 
     @Test func `an answer without a length proves nothing, and the reason is told`() async throws {
-        let peer = TestPeer { _ in
+        let peer = StandIn { _ in
             ServerResponse(
                 head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in try await writer.write(Array("x".utf8)) })
@@ -139,13 +139,13 @@ import Testing
     }
 
     @Test func aBucketWithoutARowCanNeverBeAsked() async throws {
-        let peer = TestPeer { _ in .bytes("x") }
+        let peer = StandIn { _ in .bytes("x") }
         #expect(try await look(peer, bucket: "gone") == nil)
         #expect(peer.requests.isEmpty)
     }
 
     private func object(_ answer: ServerResponse) async throws -> StoredObject? {
-        try await TestPeer { _ in answer }.serve { origin in
+        try await StandIn { _ in answer }.serve { origin in
             let uploads = StoredUploads(
                 StoreCalls(
                     client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),

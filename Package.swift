@@ -261,8 +261,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Bytes", "sluice", "ContractTesting", "Figures", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ",
-                "MicroHTTPD", "PostgresTesting", "Signing", "TestSupport",
-                httpTypes, logging, serviceLifecycle,
+                "PostgresTesting", "Signing", "TestSupport",
+                httpTypes, logging,
             ],
             resources: [
                 .copy("Console"), .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("ProtocolClients"),

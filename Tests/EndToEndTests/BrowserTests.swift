@@ -1,7 +1,10 @@
 import Bytes
 import Foundation
+import HTTPServing
 import HTTPTesting
+import HTTPTypes
 import LibCrypto
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,18 +15,32 @@ import Testing
     private static let unreadable: JSON = "TypeError: Failed to fetch"
     private static let body = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
+    /// A page, and sites that have it alone.
+    private final class Page: Sendable {
+        private let html = Mutex("")
+
+        func show(_ html: String) { self.html.withLock { $0 = html } }
+
+        func site() -> StandIn {
+            StandIn { request in
+                guard request.head.target == "/" else { return .bytes("", status: .notFound) }
+                var answer = ServerResponse.bytes(self.html.withLock { $0 })
+                answer.head.headerFields[.contentType] = "text/html; charset=utf-8"
+                return answer
+            }
+        }
+    }
+
     /// Opens the page in a browser and returns the result of each of its steps.
-    private func results(of site: PageServer, at origin: String, _ bench: StoreBench, _ folder: String) async throws
-        -> JSON
-    {
+    private func results(of page: Page, at origin: String, _ bench: StoreBench, _ folder: String) async throws -> JSON {
         let task: JSON = [
             "gateway": "http://127.0.0.1:\(bench.user.client.port)", "token": "\(bench.user.client.token)",
             "bucket": "\(bench.bucket)", "folder": "\(folder)", "length": .number(Self.body.count),
             "md5": "\(DigestAlgorithm.md5.digest(of: Self.body).base64)",
         ]
         let file = try #require(Bundle.module.url(forResource: "Pages/uploads", withExtension: "html"))
-        let page = try String(contentsOf: file, encoding: .utf8)
-        site.show(page.replacing("TASK</script>", with: String(decoding: try task.bytes, as: UTF8.self) + "</script>"))
+        let html = try String(contentsOf: file, encoding: .utf8)
+        page.show(html.replacing("TASK</script>", with: String(decoding: try task.bytes, as: UTF8.self) + "</script>"))
         let document = try await Browser.document(at: origin)
         let start = try #require(document.firstRange(of: "<pre id=\"results\">"), "\(document)").upperBound
         let text = String(document[start...].prefix { $0 != "<" })
@@ -33,18 +50,18 @@ import Testing
     @Test("a browser uploads by link and by form where the bucket's CORS rules name the site, and nowhere else")
     func uploads() async throws {
         try Browser.require()
-        let (site, stranger) = (PageServer(), PageServer())
-        try await site.serve { origin in
-            try await stranger.serve { strangeOrigin in
+        let page = Page()
+        try await page.site().serve { origin in
+            try await page.site().serve { strangeOrigin in
                 let settings = ["SLUICE_CORS_ALLOWED_ORIGINS": "\(origin),\(strangeOrigin)"]
                 try await StoreBench.with(.radosgw, settings: settings) { bench in
                     try await bench.allowCrossOrigin(origin)
                     let folder = bench.freshKey("")
-                    let results = try await results(of: site, at: origin, bench, folder)
+                    let results = try await results(of: page, at: origin, bench, folder)
                     expectBound(results)
                     try await expectStored(bench, folder)
                     let strangeFolder = bench.freshKey("")
-                    let kept = try await self.results(of: stranger, at: strangeOrigin, bench, strangeFolder)
+                    let kept = try await self.results(of: page, at: strangeOrigin, bench, strangeFolder)
                     try await expectKeptOut(kept, bench, strangeFolder)
                 }
             }

@@ -156,8 +156,8 @@ import Testing
         defer { withExtendedLifetime((stores, names)) {} }
         let nameless = names == nil ? [] : (0..<3).map { "https://store-\($0).example" }
         let signer = try await TokenTests.TokenIssuer("https://id.example")
-        let keys = PageServer()
-        keys.show(String(decoding: try await signer.keySet().bytes, as: UTF8.self))
+        let keySet = String(decoding: try await signer.keySet().bytes, as: UTF8.self)
+        let keys = StandIn { _ in .bytes(keySet) }
         try await keys.serve { origin in
             // By name, so that it must be looked up.
             let origin = origin.replacing("127.0.0.1", with: "localhost")

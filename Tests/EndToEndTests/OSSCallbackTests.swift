@@ -11,32 +11,6 @@ import Testing
 /// Callbacks signed with a made-up key. A peer serves the key in place of Alibaba OSS, and also plays the store behind
 /// the bucket.
 @Suite struct OSSCallbackTests {
-    /// Serves a key, and one object that can be requested.
-    private final class Peer: HTTPResponder {
-        let key = Mutex<[UInt8]>([])
-        let object = Mutex("")
-        let looks = Mutex(0)
-
-        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 0)) }
-
-        func respond(to request: ServerRequest) async -> ServerResponse {
-            if request.head.target == "/key.pem" {
-                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(key.withLock { $0 }))
-            }
-            let wanted = object.withLock { $0 }
-            guard request.head.method == .head, !wanted.isEmpty, request.head.target.contains(wanted) else {
-                return ServerResponse(head: ResponseHead(status: .notFound))
-            }
-            looks.withLock { $0 += 1 }
-            return ServerResponse(
-                head: ResponseHead(status: .ok, headerFields: [.eTag: "\"E\""]), body: .bytes(Array("12345".utf8)))
-        }
-
-        func response(to failure: ServerFailure) -> ServerResponse {
-            ServerResponse(head: ResponseHead(status: failure.status))
-        }
-    }
-
     private static func openssl(_ arguments: [String], input: [UInt8] = []) throws -> [UInt8] {
         let (status, output) = try OpenSSL.run(arguments, input: input)
         try #require(status == 0, "\(arguments)")
@@ -61,14 +35,27 @@ import Testing
     }
 
     @Test func `a callback that OSS signed is a hint, which the gateway's own look decides`() async throws {
-        let peer = Peer()
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let key = folder.appending(path: "key.pem").path
         _ = try Self.openssl(["genrsa", "-out", key, "1024"])
         let publicKey = try Self.openssl(["rsa", "-in", key, "-pubout"])
-        peer.key.withLock { $0 = publicKey }
+        let object = Mutex("")
+        let looks = Mutex(0)
+        // Serves the key, and one object that can be requested.
+        let peer = StandIn { request in
+            if request.head.target == "/key.pem" {
+                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(publicKey))
+            }
+            let wanted = object.withLock { $0 }
+            guard request.head.method == .head, !wanted.isEmpty, request.head.target.contains(wanted) else {
+                return .bytes("", status: .notFound)
+            }
+            looks.withLock { $0 += 1 }
+            return ServerResponse(
+                head: ResponseHead(status: .ok, headerFields: [.eTag: "\"E\""]), body: .bytes(Array("12345".utf8)))
+        }
         try await peer.serve { origin in
             let settings = ["SLUICE_OUTBOUND_ALLOW": origin, "SLUICE_EVENTS_OSS_KEY_ORIGINS": origin]
             try await Deployment.with(settings: settings) { site in
@@ -92,7 +79,7 @@ import Testing
                 // The store has no object yet, whatever the callback says.
                 #expect(try await call(early) == 200)
                 #expect(try await states().isEmpty)
-                peer.object.withLock { $0 = "a.bin" }
+                object.withLock { $0 = "a.bin" }
                 // A repetition is ignored.
                 #expect(try await call(early) == 200)
                 #expect(try await states().isEmpty)
@@ -103,7 +90,7 @@ import Testing
                 #expect(try await states() == [id])
                 let landed = try await site.admin.call("GET", "/admin/v1/uploads?bucket=\(bucket)&state=landed")
                 #expect(landed.json["items"].items.first?["size"] == 5, "as the store says: \(landed.text)")
-                #expect(peer.looks.withLock { $0 } == 1)
+                #expect(looks.withLock { $0 } == 1)
             }
         }
     }

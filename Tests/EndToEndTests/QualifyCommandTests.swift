@@ -56,23 +56,10 @@ import Testing
         }
     }
 
-    /// A store that takes no upload because it is too busy.
-    private final class BusyStore: HTTPResponder {
-        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
-
-        func respond(to request: ServerRequest) async -> ServerResponse {
-            let isUpload = request.head.method == .put
-            return ServerResponse(head: ResponseHead(status: isUpload ? .serviceUnavailable : .noContent))
-        }
-
-        func response(to failure: ServerFailure) -> ServerResponse {
-            ServerResponse(head: ResponseHead(status: failure.status))
-        }
-    }
-
     @Test("a store that is too busy for the first upload is not qualified")
     func busy() async throws {
-        try await BusyStore().serve { origin in
+        let store = StandIn { .bytes("", status: $0.head.method == .put ? .serviceUnavailable : .noContent) }
+        try await store.serve { origin in
             try await Deployment.with { site in
                 try await site.makeBucket("busy", endpoint: origin)
                 for options in [["--json"], []] {

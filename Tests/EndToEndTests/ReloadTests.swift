@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
-import HTTPServing
-import HTTPTypes
+import HTTPTesting
 import LibPQ
 import PostgresTesting
 import Synchronization
@@ -487,28 +486,13 @@ import Testing
         }
     }
 
-    /// A token service whose sessions have access keys of their own.
-    private final class TokenService: HTTPResponder {
-        private let opened = Mutex(0)
-
-        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
-
-        func respond(to request: ServerRequest) async -> ServerResponse {
-            let number = opened.withLock { opened in
-                opened += 1
-                return opened
-            }
-            return ServerResponse(
-                head: ResponseHead(status: .ok), body: .bytes(assumedRole(accessKeyID: "ASIA\(number)")))
-        }
-
-        func response(to failure: ServerFailure) -> ServerResponse {
-            ServerResponse(head: ResponseHead(status: failure.status))
-        }
-    }
-
     @Test func `sessions in memory are handed out until a reload`() async throws {
-        try await TokenService().serve { origin in
+        // Each session has an access key of its own.
+        let opened = Atomic(0)
+        let tokenService = StandIn { _ in
+            .bytes(assumedRole(accessKeyID: "ASIA\(opened.add(1, ordering: .relaxed).newValue)"))
+        }
+        try await tokenService.serve { origin in
             try await Deployment.with(gateways: 0) { site in
                 let gateway = try await site.startGateway(["SLUICE_OUTBOUND_ALLOW": origin])
                 site.keepSecret("secret-of-held")

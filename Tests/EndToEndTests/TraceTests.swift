@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServing
+import HTTPTesting
 import HTTPTypes
 import Synchronization
 import TestSupport
@@ -13,40 +14,24 @@ import Testing
         (name: "tracestate", value: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
     ]
 
-    /// A store that has no object, its token service, which fails now and then, and an issuer's key set. It records the
-    /// heads of requests.
-    private final class Store: HTTPResponder {
-        private let seen = Mutex<[RequestHead]>([])
-        private let keySet: [UInt8]
-
-        init(keySet: [UInt8] = []) { self.keySet = keySet }
-
-        var heads: [RequestHead] { seen.withLock { $0 } }
-
-        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 16)) }
-
-        func respond(to request: ServerRequest) async -> ServerResponse {
-            let sessions = seen.withLock { seen in
-                seen.append(request.head)
-                return seen.count { $0.method == .post }
-            }
+    /// A store that has no object, its token service, which fails now and then, and an issuer's key set.
+    private static func store(keySet: [UInt8] = []) -> StandIn {
+        let attempts = Atomic(0)
+        return StandIn { request in
             switch request.head.method {
             case .get: return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(keySet))
-            // The first attempt of each session fails.
-            case .post where sessions.isMultiple(of: 2):
-                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(assumedRole(accessKeyID: "ASIA1")))
-            case .post: return ServerResponse(head: ResponseHead(status: .internalServerError))
-            default: return ServerResponse(head: ResponseHead(status: .notFound))
+            case .post:
+                // The first attempt of each session fails.
+                let attempt = attempts.add(1, ordering: .relaxed).newValue
+                guard attempt.isMultiple(of: 2) else { return .bytes("", status: .internalServerError) }
+                return .bytes(assumedRole(accessKeyID: "ASIA1"))
+            default: return .bytes("", status: .notFound)
             }
-        }
-
-        func response(to failure: ServerFailure) -> ServerResponse {
-            ServerResponse(head: ResponseHead(status: failure.status))
         }
     }
 
     @Test func `a trace is in the log and in requests to stores, and in no link`() async throws {
-        let store = Store()
+        let store = Self.store()
         try await store.serve { origin in
             try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": origin]) { site in
                 try await site.makeBucket("traced", endpoint: origin)
@@ -85,7 +70,7 @@ import Testing
         async throws
     {
         let issuer = try await TokenTests.TokenIssuer("https://id.example")
-        let store = Store(keySet: try await issuer.keySet().bytes)
+        let store = Self.store(keySet: try await issuer.keySet().bytes)
         try await store.serve { origin in
             try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": origin]) { site in
                 let secret = "secret-\(UUID().uuidString)"

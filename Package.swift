@@ -289,7 +289,7 @@ let package = Package(
         .testTarget(
             name: "DevStackTests",
             dependencies: [
-                "Bytes", "DevStack", "GatewayCore", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                "Bytes", "DevStack", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "Signing",
                 "StoreQualification", "TestSupport", httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["SDKs"],

@@ -121,7 +121,7 @@ enum Boto {
     static func urls(_ calls: [(method: String, parameters: [String: Any])]) async throws -> [String] {
         let python = try Python.path
         let asked: [String: Any] = [
-            "endpoint": "http://\(StoreFixture.authority)", "accessKeyID": StoreFixture.credential.accessKeyID,
+            "endpoint": StoreFixture.origin, "accessKeyID": StoreFixture.credential.accessKeyID,
             "secretAccessKey": StoreFixture.credential.secretAccessKey,
             "calls": calls.map { ["method": $0.method, "parameters": $0.parameters] },
         ]

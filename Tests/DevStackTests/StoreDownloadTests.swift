@@ -110,7 +110,7 @@ import Testing
 
     @Test func `a bucket may stand in the host`() async throws {
         let fixture = try StoreFixture()
-        let url = try fixture.url(.put, "a/k", authority: "localhost:9000", addressing: .virtual)
+        let url = try fixture.url(.put, "a/k", origin: "http://localhost:9000", addressing: .virtual)
         #expect(url.hasPrefix("http://demo.localhost:9000/a/k?"))
         let put = try await fixture.send(.put, url, headers: ["content-length": "1"], body: .collected([0x61]))
         #expect(put.status == 200)

@@ -14,7 +14,7 @@ final class StoreFixture: Sendable {
     /// 2026-01-02T03:04:05Z.
     static let signedAt = instant(1_767_323_045)
     static let credential = SigningCredential(accessKeyID: "AKDEMO", secretAccessKey: "demo secret/+")
-    static let authority = "127.0.0.1:9000"
+    static let origin = "http://127.0.0.1:9000"
 
     let store: EmbeddedStore
     let directory: String
@@ -44,14 +44,14 @@ final class StoreFixture: Sendable {
     /// A URL of this store, signed as the gateway signs it.
     func url(
         _ method: HTTPRequest.Method, _ key: String, bound: [String: String] = [:], query: [NamedValue] = [],
-        expiresIn: Int = 60, bucket: String = "demo", authority: String = StoreFixture.authority,
+        expiresIn: Int = 60, bucket: String = "demo", origin: String = StoreFixture.origin,
         addressing: Addressing = .path, credential: SigningCredential = StoreFixture.credential,
         region: String = "us-east-1", at instant: SigningInstant = StoreFixture.signedAt
     ) throws -> String {
         let request = PresignRequest(
             method: method.rawValue,
             address: try BucketAddress(
-                endpoint: StoreEndpoint("http://\(authority)"), bucket: bucket, addressing: addressing),
+                endpoint: StoreEndpoint(origin), bucket: bucket, addressing: addressing),
             key: key, headers: bound.map { NamedValue($0.key, $0.value) }, query: query, expiresInSeconds: expiresIn)
         let key = try SigningKeyV4(credential, scope: .aws(region: region), at: instant)
         return try AWSV4.presign(request, with: key, at: instant).url

@@ -1,30 +1,9 @@
 import Foundation
-import HTTPServing
+import HTTPTesting
 import HTTPTypes
-import Logging
-import MicroHTTPD
-import ServiceLifecycle
 import Testing
 
 @testable import DevStack
-
-/// Runs a server on a free port of loopback.
-func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws -> Void) async throws {
-    let server = try HTTPServer(
-        configuration: HTTPServerConfiguration(), responder: responder, logger: Logger(label: "test"))
-    let group = ServiceGroup(services: [server], logger: Logger(label: "test"))
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask { try await group.run() }
-        do {
-            try await body(server.port)
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await tasks.waitForAll()
-    }
-}
 
 @Suite struct StoreOverSocketTests {
     /// Runs curl; returns its output, with the status of the answer as the last line.
@@ -39,11 +18,10 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
         let file = "\(fixture.directory)/large"
         let made = try await Command(["/bin/dd", "if=/dev/urandom", "of=\(file)", "bs=1M", "count=64"]).run()
         try #require(made.succeeded, "\(made.output)")
-        try await withServer(fixture.store) { port in
-            let authority = "127.0.0.1:\(port)"
-            let put = try fixture.url(.put, "large", authority: authority)
+        try await fixture.store.serve { origin in
+            let put = try fixture.url(.put, "large", origin: origin)
             #expect(try await curl(["-T", file, put]).last == "200")
-            let get = try fixture.url(.get, "large", authority: authority)
+            let get = try fixture.url(.get, "large", origin: origin)
             let copy = "\(fixture.directory)/copy"
             #expect(try await curl(["-o", copy, get]).last == "200")
             #expect(try await Command(["/usr/bin/cmp", file, copy]).run().succeeded)
@@ -52,9 +30,10 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
 
     @Test func `a client that hangs up leaves nothing behind`() async throws {
         let fixture = try StoreFixture()
-        try await withServer(fixture.store) { port in
-            let url = try fixture.url(.put, "k", authority: "127.0.0.1:\(port)")
+        try await fixture.store.serve { origin in
+            let url = try fixture.url(.put, "k", origin: origin)
             let path = try #require(url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true).last)
+            let port = origin.split(separator: ":")[2]
             let script = """
                 exec 3<>/dev/tcp/127.0.0.1/\(port)
                 printf 'PUT /%s HTTP/1.1\\r\\nHost: 127.0.0.1:\(port)\\r\\nContent-Length: 1000000\\r\\n\\r\\nstart' '\(path)' >&3
@@ -77,14 +56,13 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
     @Test func `HEAD has the length of the object and no body`() async throws {
         let fixture = try StoreFixture()
         try await fixture.put("k", "hello")
-        try await withServer(fixture.store) { port in
-            let authority = "127.0.0.1:\(port)"
-            let head = try await curl(["-I", try fixture.url(.head, "k", authority: authority)])
+        try await fixture.store.serve { origin in
+            let head = try await curl(["-I", try fixture.url(.head, "k", origin: origin)])
             #expect(head.last == "200")
             #expect(head.contains { $0.lowercased().hasPrefix("content-length: 5") })
-            let missing = try await curl(["-I", try fixture.url(.head, "missing", authority: authority)])
+            let missing = try await curl(["-I", try fixture.url(.head, "missing", origin: origin)])
             #expect(missing.last == "404")
-            let get = try fixture.url(.get, "k", authority: authority)
+            let get = try fixture.url(.get, "k", origin: origin)
             let part = try await curl(["-H", "Range: bytes=1-2", get])
             #expect(part == ["el", "206"])
             let unchanged = try await curl(["-i", "-H", "If-None-Match: *", get])
@@ -97,8 +75,8 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
     @Test func `hostile targets get an answer and touch nothing`() async throws {
         let fixture = try StoreFixture()
         try await fixture.put("k", "hello")
-        try await withServer(fixture.store) { port in
-            let url = try fixture.url(.get, "k", authority: "127.0.0.1:\(port)")
+        try await fixture.store.serve { origin in
+            let url = try fixture.url(.get, "k", origin: origin)
             for path in [
                 "/demo/%2e%2e/demo/k", "/demo/../demo/k", "/demo/k%00", "/%00", "/demo/%2F..%2Fk", "//demo/k",
                 "/demo/k%ff", "/demo/%", "/demo/\(String(repeating: "%2e%2e%2f", count: 300))k",
@@ -106,7 +84,7 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
                 let answer = try await curl([url.replacing("/demo/k", with: path)])
                 #expect(answer.last == "403" || answer.last == "400", "\(path)")
             }
-            let chunked = try fixture.url(.put, "c", authority: "127.0.0.1:\(port)")
+            let chunked = try fixture.url(.put, "c", origin: origin)
             let answer = try await curl(["-X", "PUT", "-H", "Transfer-Encoding: chunked", "-d", "x", chunked])
             #expect(["411", "501"].contains(answer.last))
             #expect(fixture.fileCount == 2)

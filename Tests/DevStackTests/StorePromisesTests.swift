@@ -16,7 +16,7 @@ import Testing
         let isOSS = scheme == .ossV4 || scheme == .ossV1
         let id = UUID()
         let bucket = Bucket(
-            name: try BucketName("demo"), provider: isOSS ? .oss : .s3, endpoint: "http://\(StoreFixture.authority)",
+            name: try BucketName("demo"), provider: isOSS ? .oss : .s3, endpoint: StoreFixture.origin,
             region: isOSS ? "cn-hangzhou" : "us-east-1", addressing: .path, scheme: scheme, credentialID: id,
             createdAt: Date(timeIntervalSince1970: 0))
         let credential = StorageCredential(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTesting
 import Signing
 import TestSupport
 import Testing
@@ -15,9 +16,9 @@ struct StoreSDKTests {
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "SDKs/store.py").path
         let fixture = try StoreFixture(now: Boto.now)
         try fixture.store.makeBucket("demo-oss")
-        try await withServer(fixture.store) { port in
+        try await fixture.store.serve { origin in
             let asked = [
-                "endpoint": "http://127.0.0.1:\(port)", "id": StoreFixture.credential.accessKeyID,
+                "endpoint": origin, "id": StoreFixture.credential.accessKeyID,
                 "secret": StoreFixture.credential.secretAccessKey, "part": part,
             ]
             let input = String(decoding: try JSONEncoder().encode(asked), as: UTF8.self)

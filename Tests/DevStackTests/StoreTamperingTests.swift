@@ -110,7 +110,7 @@ import Testing
         let request = PresignRequest(
             method: asked.method.rawValue,
             address: try BucketAddress(
-                endpoint: StoreEndpoint("http://\(StoreFixture.authority)"), bucket: "demo", addressing: .path),
+                endpoint: StoreEndpoint(StoreFixture.origin), bucket: "demo", addressing: .path),
             key: asked.key, headers: asked.type.map { [NamedValue("content-type", $0)] } ?? [], query: asked.query,
             expiresInSeconds: 60)
         let now = StoreFixture.signedAt

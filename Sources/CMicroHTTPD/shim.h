@@ -75,11 +75,11 @@ static inline size_t sluice_head_size(struct MHD_Connection *connection)
     return info ? info->header_size : 0;
 }
 
-/// `MHD_get_connection_values_n` for the number of header fields, query parameters and cookies.
+/// `MHD_get_connection_values_n` for the number of header fields and cookies.
 static inline int sluice_value_count(struct MHD_Connection *connection)
 {
     return MHD_get_connection_values_n(
-        connection, (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND), NULL, NULL);
+        connection, (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_COOKIE_KIND), NULL, NULL);
 }
 
 /// `MHD_set_response_options` for an answer that is neither chunked nor followed by another on its connection.

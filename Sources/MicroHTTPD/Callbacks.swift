@@ -15,6 +15,7 @@ func requestBegan(
     let client = unsafe Unmanaged<ClientConnection>.fromOpaque(socket).takeUnretainedValue()
     let exchange = unsafe Exchange(
         loop: loop, client: client, connection: connection, target: TargetLine(reading: target))
+    if let target = unsafe target { unsafe TargetLine.hideQuery(in: target) }
     client.begin(exchange)
     return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }

@@ -36,8 +36,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxRequestsInFlight = 4_096
     /// Maximum length of the request target in bytes. A longer one is answered with 414. Default 8 KiB.
     public var maxTargetBytes = 8 * 1_024
-    /// Maximum number of bytes that the head of a request takes: its text, cookies once more, and 64 for each field,
-    /// query parameter and cookie. Larger ones are answered with 431. Default 8 KiB.
+    /// Maximum number of bytes that the head of a request takes: its text, cookies once more, and 64 for each field and
+    /// cookie. Larger ones are answered with 431. Default 8 KiB.
     ///
     /// An open connection holds this much and 1.25 KiB more, also while it is idle. The head of an answer takes what
     /// the request leaves of it. An answer with a longer head goes directly to the socket, and the connection ends.

@@ -20,7 +20,7 @@ struct GuardedHead {
 
 /// How much of a connection's memory a head takes. libmicrohttpd 0.9.75 takes it for both heads from one block.
 enum HeadMemory {
-    /// What libmicrohttpd keeps of a field, query parameter or cookie besides its text: 56 bytes, aligned to 16.
+    /// What libmicrohttpd keeps of a field or cookie besides its text: 56 bytes, aligned to 16.
     private static let bytesPerValue = 64
     /// Status line, the fields that libmicrohttpd adds, and the line ends of an answer.
     private static let ownBytesOfAnswer = 256

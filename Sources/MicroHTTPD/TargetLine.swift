@@ -25,4 +25,13 @@ struct TargetLine {
         let isPath = first == UInt8(ascii: "/") || first == UInt8(ascii: "*") && bytes.count == 1
         text = unsafe isPath && !isForbidden ? String(decoding: bytes, as: UTF8.self) : nil
     }
+
+    /// Empties the query in libmicrohttpd's buffer, once it has been read.
+    ///
+    /// libmicrohttpd 0.9.75 would take the query apart and keep each parameter. Where its memory does not suffice, it
+    /// queues a refusal, then forgets that, and waits for the rest of a head that it no longer reads.
+    static func hideQuery(in target: UnsafePointer<CChar>) {
+        guard let mark = unsafe strchr(target, Int32(UInt8(ascii: "?"))), unsafe mark[1] != 0 else { return }
+        unsafe mark[1] = 0
+    }
 }

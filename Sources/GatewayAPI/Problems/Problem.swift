@@ -302,7 +302,7 @@ extension Problem {
                 kind: .headersTooLarge,
                 detail:
                     "The head of a request may take \(maxBytes) bytes: its text, cookies once more, "
-                    + "and 64 for each field, query parameter and cookie. "
+                    + "and 64 for each field and cookie. "
                     + "An answer with a long link needs some of that.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .unavailable(let seconds, _):

@@ -219,7 +219,8 @@ let package = Package(
         .testTarget(
             name: "ObjectClientTests",
             dependencies: [
-                "GatewayTransport", "LibCrypto", "LibCurl", "LocalFiles", "ObjectClient", "ObjectCommands", "Terminal",
+                "GatewayTransport", "HTTPTesting", "LibCrypto", "LibCurl", "LocalFiles", "ObjectClient",
+                "ObjectCommands", "Terminal",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -47,6 +47,13 @@ public enum ClientFailure: Error, Sendable, Equatable {
         return mayPass
     }
 
+    /// The code of the gateway's refusal. That of an answer which is not a gateway's, such as the page of a proxy, is
+    /// `UnknownAnswer`.
+    var gatewayCode: String? {
+        guard case .gateway(let problem, _) = self else { return nil }
+        return problem.code
+    }
+
     /// Seconds to wait before the next attempt, as the other side asked.
     var retryAfter: Int? {
         switch self {

@@ -45,11 +45,13 @@ extension ObjectUpload {
         guard let begun = memory.read(name, as: BegunUpload.self) else { return .nothing }
         var end = GivenUp.aborted
         do throws(ClientFailure) { try await client.abort(begun.id) } catch {
-            guard case .gateway(let problem, _) = error, [404, 409].contains(problem.status) else { throw error }
-            if problem.status == 409 {
+            switch error.gatewayCode {
+            case "NoSuchUpload": break
+            case "Conflict":
                 // An upload that is being completed may still fail, and another run may go on with it.
                 guard try await client.upload(begun.id).state == "completed" else { throw error }
                 end = .completed
+            default: throw error
             }
         }
         memory.forget(name)
@@ -70,10 +72,14 @@ extension ObjectUpload {
 
     func sendParts(of file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
         let name = name(file.place, address)
-        let begun = try await begin(file, address, name)
+        var begun = memory.read(name, as: BegunUpload.self)
         do throws(ClientFailure) {
-            return try await finish(begun, file, address, name)
+            if let kept = begun { begun = try await resumed(kept, file, name) }
+            let upload = if let begun { begun } else { try await start(file, address, name) }
+            begun = upload
+            return try await finish(upload, file, address, name)
         } catch {
+            guard let begun else { throw error }
             switch error {
             case .stopped:
                 guard let kept = memory.read(name, as: BegunUpload.self), kept.id == begun.id else {
@@ -109,26 +115,43 @@ extension ObjectUpload {
             "\(file.size)", file.version, options.contentType, metadata.joined(separator: "\n"))
     }
 
-    /// Takes up an upload that was interrupted, or starts one.
-    private func begin(
-        _ file: LocalFile, _ address: ObjectAddress, _ name: String
-    ) async throws(ClientFailure) -> BegunUpload {
-        if var begun = memory.read(name, as: BegunUpload.self) {
-            let state: String?
-            do throws(ClientFailure) { state = try await client.upload(begun.id).state } catch {
-                guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
-                state = nil
-            }
-            let isAll = begun.tags.count == Partition(of: file.size, partSize: begun.partSize).count
+    /// What is left of an upload that was interrupted, with the parts that the store has; `nil` if another one has to
+    /// take its place.
+    private func resumed(
+        _ kept: BegunUpload, _ file: LocalFile, _ name: String
+    ) async throws(ClientFailure) -> BegunUpload? {
+        var begun = kept
+        let parts = Partition(of: file.size, partSize: begun.partSize)
+        let isAll = begun.tags.count == parts.count
+        do throws(ClientFailure) {
+            let state = try await client.upload(begun.id).state
             // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
             let isRecent = state == "completed" && begun.beganCompleting(inHourBefore: .now)
-            if isAll, state == "completing" || isRecent { return begun }
-            if state == "open" {
-                begun.completing = nil
+            if isAll, state == "completing" || isRecent {
+                transfer.meter.found(file.size)
                 return begun
             }
-            memory.forget(name)
+            if state == "open" {
+                begun.completing = nil
+                if isAll {
+                    transfer.meter.found(file.size)
+                } else {
+                    begun.tags = try await found(begun, parts, file)
+                    memory.keep(name, begun)
+                }
+                return begun
+            }
+        } catch {
+            // An open upload may be unknown to the store. The gateway learns that when it lists the parts: a conflict.
+            guard ["NoSuchUpload", "Conflict"].contains(error.gatewayCode) else { throw error }
         }
+        memory.forget(name)
+        return nil
+    }
+
+    private func start(
+        _ file: LocalFile, _ address: ObjectAddress, _ name: String
+    ) async throws(ClientFailure) -> BegunUpload {
         let parts = Partition(of: file.size, partSize: options.partSize)
         let upload = try await client.start(
             MultipartRequest(
@@ -144,18 +167,12 @@ extension ObjectUpload {
     ) async throws(ClientFailure) -> Outcome {
         var begun = begun
         let parts = Partition(of: file.size, partSize: begun.partSize)
-        if begun.tags.count < parts.count {
-            begun.tags = try await found(begun, parts, file)
-            memory.keep(name, begun)
-            let round = PartRound(self, file, parts, begun, name)
-            let missing = (1...parts.count).filter { begun.tags[$0] == nil }
-            // Links are asked for just before they are used, so that they do not expire in a queue.
-            let step = options.parallel * 4
-            for start in stride(from: 0, to: missing.count, by: step) {
-                begun.tags = try await round.send(Array(missing[start..<min(start + step, missing.count)]))
-            }
-        } else {
-            transfer.meter.found(file.size)
+        let round = PartRound(self, file, parts, begun, name)
+        let missing = (1...parts.count).filter { begun.tags[$0] == nil }
+        // Links are asked for just before they are used, so that they do not expire in a queue.
+        let step = options.parallel * 4
+        for start in stride(from: 0, to: missing.count, by: step) {
+            begun.tags = try await round.send(Array(missing[start..<min(start + step, missing.count)]))
         }
         try file.checkUnchanged()
         begun.completing = begun.completing ?? .now

@@ -8,8 +8,8 @@ public final class FaultyProxy: Sendable {
     public enum Fate: Sendable {
         /// The server gets it.
         case pass
-        /// The proxy answers it with this status and body; the server never hears of it.
-        case answer(Int, body: String = "")
+        /// The proxy answers it with this status, these fields and this body; the server never hears of it.
+        case answer(Int, fields: [String: String] = [:], body: String = "")
         /// The server gets it, and the client gets this many bytes of the answer, head included.
         case cutAnswer(Int)
         /// The server gets it, and the client gets an answer with this status in place of the server's.
@@ -95,22 +95,24 @@ public final class FaultyProxy: Sendable {
             return self.fate(line, seen)
         }
         switch fate {
-        case .answer(let status, let body):
+        case .answer(let status, let fields, let body):
             drain(client)
-            answer(status, body, client)
+            answer(status, fields, body, client)
         case .hold:
             while Self.receive(client) != nil {}
         case .pass: relay(head, client, atMost: .max)
         case .cutAnswer(let bytes): relay(head, client, atMost: bytes)
         case .hideAnswer(let status):
             relay(head, client, atMost: 1, isHidden: true)
-            answer(status, "", client)
+            answer(status, [:], "", client)
         }
     }
 
-    private func answer(_ status: Int, _ body: String, _ client: CInt) {
-        let head = "HTTP/1.1 \(status) Fault\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
-        _ = Self.send(Array((head + body).utf8), to: client)
+    private func answer(_ status: Int, _ fields: [String: String], _ body: String, _ client: CInt) {
+        let own = ["Content-Length": "\(body.utf8.count)", "Connection": "close"]
+        let lines = fields.merging(own) { $1 }.map { "\($0.key): \($0.value)\r\n" }
+        let text = "HTTP/1.1 \(status) Fault\r\n\(lines.joined())\r\n\(body)"
+        _ = Self.send(Array(text.utf8), to: client)
         shutdown(client, CInt(SHUT_WR))
         while Self.receive(client) != nil {}
     }

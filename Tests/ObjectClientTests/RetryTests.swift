@@ -1,12 +1,13 @@
 import Foundation
+import HTTPTesting
 import Testing
 
 @testable import GatewayTransport
 @testable import LibCurl
 @testable import ObjectClient
 
-/// The rule for what is sent again, which three clients share.
-@Suite struct RetryTests {
+/// The rule for what is sent again, which three clients share, and what a refusal means for an upload in parts.
+@Suite(.timeLimit(.minutes(5))) struct RetryTests {
     /// The cases of `clients/retries.json`.
     private static func cases() throws -> [[String: Any]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -45,5 +46,103 @@ import Testing
             let name = try #require(refusal["name"] as? String)
             #expect(found == wanted, "\(name)")
         }
+    }
+
+    /// What somebody answers about an upload that was interrupted.
+    enum Told: CaseIterable {
+        case unknown, page, otherCode, unknownToStore, pageForParts
+
+        var status: Int { self == .unknownToStore || self == .pageForParts ? 409 : 404 }
+
+        var body: String {
+            switch self {
+            case .unknown: #"{"status":404,"code":"NoSuchUpload"}"#
+            case .otherCode: #"{"status":404,"code":"NoSuchRoute"}"#
+            case .unknownToStore: #"{"status":409,"code":"Conflict"}"#
+            case .page, .pageForParts: "404 page not found"
+            }
+        }
+
+        /// Whether the gateway knows the upload, and this is the answer to a request for its parts.
+        var isForParts: Bool { status == 409 }
+        /// Whether the next run begins anew.
+        var endsUpload: Bool { self == .unknown || self == .unknownToStore }
+        /// Whether the upload can be given up.
+        var isAborted: Bool { self == .unknown || isForParts }
+    }
+
+    @Test(arguments: Told.allCases, [false, true])
+    func `an upload is over when the gateway says so, and not when something else answers in its place`(
+        told: Told, isGivenUp: Bool
+    ) async throws {
+        // The second part of the first upload does not arrive.
+        let store = try FaultyProxy(to: 1) { line, _ in
+            line.hasPrefix("PUT /1/2 ") ? .answer(501) : .answer(200, fields: ["ETag": "\"tag\""])
+        }
+        defer { store.close() }
+        let gateway = try FaultyProxy(to: 1) { [origin = store.origin] line, earlier in
+            let refusal = FaultyProxy.Fate.answer(told.status, body: told.body)
+            let number = earlier.count(where: Self.isStart)
+            let links = (1...2).map { Self.link(to: "\(origin)/\(number)/\($0)") }.joined(separator: ",")
+            return switch line.split(separator: " ").prefix(2).joined(separator: " ") {
+            case "POST /v1/multipart-uploads": .answer(201, body: #"{"id":"\#(number + 1)","state":"open"}"#)
+            case "POST /v1/multipart-uploads/\(number)/parts": .answer(200, body: #"{"results":[\#(links)]}"#)
+            case "POST /v1/multipart-uploads/2:complete": .answer(200, body: #"{"id":"2","state":"completed"}"#)
+            case "GET /v1/multipart-uploads/1" where told.isForParts:
+                .answer(200, body: #"{"id":"1","state":"open"}"#)
+            case "DELETE /v1/multipart-uploads/1" where told.isForParts: .answer(204)
+            default: refusal
+            }
+        }
+        defer { gateway.close() }
+        try await withFile { file, memory in
+            let address = try ObjectAddress("photos/a")
+            let upload = try Self.upload(by: gateway, memory)
+            func isKept() -> Bool {
+                (try? FileManager.default.contentsOfDirectory(atPath: memory.directory))?.isEmpty == false
+            }
+            await #expect(throws: ClientFailure.self) { _ = try await upload.send(file, to: address) }
+            try #require(isKept())
+            if isGivenUp {
+                let end = try? await upload.abort(file.path, to: address)
+                let wanted: ObjectUpload.GivenUp? = told.isAborted ? .aborted : nil
+                #expect(end == wanted)
+                #expect(isKept() == !told.isAborted)
+            } else {
+                let outcome = try? await upload.send(file, to: address)
+                #expect(outcome?.id == (told.endsUpload ? "2" : nil))
+                #expect(isKept() == !told.endsUpload)
+            }
+            let begun = gateway.lines.count(where: Self.isStart)
+            #expect(begun == (told.endsUpload && !isGivenUp ? 2 : 1))
+        }
+    }
+
+    private static func isStart(_ line: String) -> Bool { line.hasPrefix("POST /v1/multipart-uploads ") }
+
+    /// A link as a gateway answers it.
+    private static func link(to url: String) -> String {
+        #"{"id":"i","method":"PUT","url":"\#(url)","headers":{},"expiresAt":"","expiresIn":900}"#
+    }
+
+    /// An upload by a gateway, of files above 1 MiB in parts.
+    private static func upload(by gateway: FaultyProxy, _ memory: TransferMemory) throws -> ObjectUpload {
+        let stop = StopFlag()
+        let client = try GatewayClient(
+            url: gateway.origin, key: "key", timeout: .seconds(30), retries: Retries(limit: 0, stop: stop))
+        var options = ObjectUpload.Options(contentType: "text/plain")
+        options.partSize = 1 << 20
+        options.parallel = 1
+        options.confirms = false
+        return ObjectUpload(client: client, memory: memory, options: options, stop: stop, meter: TransferMeter())
+    }
+
+    /// Runs a test with a file of two parts.
+    private func withFile(_ body: (LocalFile, TransferMemory) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-retry-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(count: (1 << 20) + 1).write(to: URL(fileURLWithPath: "\(folder)/file"))
+        try await body(LocalFile("\(folder)/file"), TransferMemory(directory: "\(folder)/memory"))
     }
 }

@@ -123,33 +123,38 @@ extension Sluice {
     /// What is left of an upload that was interrupted, with the parts that have arrived.
     private func resumed(_ kept: BegunUpload, _ name: String?, _ job: UploadJob) async throws -> BegunUpload? {
         var begun = kept
-        var found: PartsUpload?
-        do {
-            found = try await partsUpload(begun.id)
-        } catch let error as SluiceError where error.status == 404 {}
         let isAll = begun.tags.count == begun.count(of: job.source.size)
-        // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
-        let isRecent = found?.state == "completed" && begun.beganCompleting(inHourBefore: Date())
-        if isAll, found?.state == "completing" || isRecent { return begun }
-        guard found?.state == "open" else {
-            await keep(nil, name)
-            return nil
+        do {
+            let state = try await partsUpload(begun.id).state
+            // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
+            let isRecent = state == "completed" && begun.beganCompleting(inHourBefore: Date())
+            if isAll, state == "completing" || isRecent { return begun }
+            if state == "open" {
+                begun.completing = nil
+                if !isAll { begun.tags = try await found(begun, job.source) }
+                return begun
+            }
+        } catch let error as SluiceError where [.noSuchUpload, .conflict].contains(error.code) {
+            // An open upload may be unknown to the store. The gateway learns that when it lists the parts: a conflict.
         }
-        begun.completing = nil
-        if isAll { return begun }
+        await keep(nil, name)
+        return nil
+    }
+
+    /// The entity tags of the parts that the store has and that are those of the file.
+    private func found(_ begun: BegunUpload, _ source: FileSource) async throws -> [Int: String] {
         var tags: [Int: String] = [:]
-        for part in try await storedParts(begun.id) where part.partNumber <= begun.count(of: job.source.size) {
-            let range = begun.range(part.partNumber, of: job.source.size)
+        for part in try await storedParts(begun.id) where part.partNumber <= begun.count(of: source.size) {
+            let range = begun.range(part.partNumber, of: source.size)
             guard part.size == range.upperBound - range.lowerBound else { continue }
             // A part whose answer was lost is compared.
             if begun.tags[part.partNumber] != part.etag {
-                let digest = try await job.source.digests(of: range, md5: true, sha256: false).md5
+                let digest = try await source.digests(of: range, md5: true, sha256: false).md5
                 guard digest?.hexadecimal == part.etag.lowercased() else { continue }
             }
             tags[part.partNumber] = part.etag
         }
-        begun.tags = tags
-        return begun
+        return tags
     }
 
     private func finish(_ begun: BegunUpload, _ name: String?, _ job: UploadJob) async throws -> UploadResult {

@@ -52,3 +52,53 @@ struct RetryTests {
         }
     }
 }
+
+/// What somebody answers about an upload that was interrupted.
+private struct Told: Sendable {
+    var path = "/v1/multipart-uploads/"
+    var status = 404
+    let body: String
+    /// Whether the upload begins anew.
+    let endsUpload: Bool
+
+    static let all = [
+        Told(body: #"{"status": 404, "code": "NoSuchUpload"}"#, endsUpload: true),
+        Told(body: #"{"status": 404, "code": "NoSuchRoute"}"#, endsUpload: false),
+        Told(body: "404 page not found", endsUpload: false),
+        Told(path: "/parts", status: 409, body: #"{"status": 409, "code": "Conflict"}"#, endsUpload: true),
+        Told(path: "/parts", status: 409, body: "409 page", endsUpload: false),
+    ]
+}
+
+extension RunningTests {
+    @Test("an upload is over when the gateway says so, and not when something else answers in its place")
+    func untrueEnd() async throws {
+        for (number, told) in Told.all.enumerated() {
+            let store = RecordingStore(MemoryStateStore())
+            let client = world.client(states: store) {
+                $0.partSize = 5 << 20
+                $0.parallel = 1
+            }
+            let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)untrue-\(number)")
+            func upload() async throws -> Sluice.UploadResult {
+                try await client.upload(file: world.file("six.bin"), to: target).value
+            }
+            try await plan(world.store, Fault(kind: "answer", method: "PUT", skip: 1, status: 501))
+            _ = await refusal { try await upload() }
+            try await expectAllHappened(world.store)
+            let first = try #require(store.ids.last)
+            try await plan(
+                world.gateway,
+                Fault(kind: "answer", method: "GET", path: told.path, status: told.status, body: told.body))
+            if !told.endsUpload {
+                let error = await refusal { try await upload() }
+                #expect(error?.status == told.status, "\(told.body)")
+                #expect(store.last?.uploadID == first, "\(told.body)")
+            }
+            let done = try await upload()
+            #expect((done.id != first) == told.endsUpload, "\(told.body)")
+            #expect(done.state == .landed)
+            try await expectAllHappened(world.gateway)
+        }
+    }
+}

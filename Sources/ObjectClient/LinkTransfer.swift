@@ -137,32 +137,42 @@ struct RenewableLink: Sendable {
 
     /// Uses the link. If it has expired, asks for another one first. If the store refuses it with 403, asks for another
     /// one and uses that, but no third.
+    ///
+    /// - Returns: What the use results in, or why there is no other link.
+    /// - Throws: What the use fails with.
     mutating func use<Value: Sendable>(
         now: ContinuousClock.Instant, fresh: () async throws(ClientFailure) -> Link,
         _ use: (Link) async throws(ClientFailure) -> Value
-    ) async throws(ClientFailure) -> Value {
-        let isOver = now >= usableUntil
-        if isOver { try await renew(now, fresh) }
-        do throws(ClientFailure) {
-            return try await use(link)
-        } catch {
-            guard !isOver, case .store(let refusal, _) = error, refusal.mayBeExpiry else { throw error }
+    ) async throws(ClientFailure) -> Result<Value, ClientFailure> {
+        if now < usableUntil {
+            do throws(ClientFailure) {
+                return .success(try await use(link))
+            } catch {
+                guard case .store(let refusal, _) = error, refusal.mayBeExpiry else { throw error }
+            }
         }
-        // If there is no other link now, the next use asks for one.
-        usableUntil = now
-        try await renew(now, fresh)
-        return try await use(link)
-    }
-
-    private mutating func renew(
-        _ now: ContinuousClock.Instant, _ fresh: () async throws(ClientFailure) -> Link
-    ) async throws(ClientFailure) {
-        link = try await fresh()
+        do throws(ClientFailure) { link = try await fresh() } catch { return .failure(error) }
         usableUntil = Self.end(of: link, now)
+        return .success(try await use(link))
     }
 
     private static func end(of link: Link, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         now + .seconds(max(0, link.expiresIn - margin))
+    }
+}
+
+extension Retries {
+    /// Uses a link until that succeeds, fails for good or has failed too often. If there is no other link when one is
+    /// needed, that is final: the request for it was repeated already.
+    func use<Value: Sendable>(
+        _ link: RenewableLink, fresh: () async throws(ClientFailure) -> Link,
+        _ use: (Link) async throws(ClientFailure) -> Value
+    ) async throws(ClientFailure) -> Value {
+        var renewable = link
+        let used = try await run { () async throws(ClientFailure) -> Result<Value, ClientFailure> in
+            try await renewable.use(now: .now, fresh: fresh, use)
+        }
+        return try used.get()
     }
 }
 
@@ -171,13 +181,11 @@ extension GatewayClient {
     func use<Value: Sendable>(
         _ request: LinkRequest, _ use: (Link) async throws(ClientFailure) -> Value
     ) async throws(ClientFailure) -> Value {
-        var renewable = RenewableLink(try await link(request), now: .now)
-        return try await retries.run { () async throws(ClientFailure) -> Value in
-            try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
-                try await link(request)
-            } _: { (link) async throws(ClientFailure) -> Value in
-                try await use(link)
-            }
+        let first = RenewableLink(try await link(request), now: .now)
+        return try await retries.use(first) { () async throws(ClientFailure) -> Link in
+            try await link(request)
+        } _: { (link) async throws(ClientFailure) -> Value in
+            try await use(link)
         }
     }
 }

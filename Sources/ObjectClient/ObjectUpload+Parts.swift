@@ -299,17 +299,14 @@ private actor PartRound {
     }
 
     private nonisolated func send(_ request: Digested, _ link: RenewableLink) async -> Sent {
-        var renewable = link
         do throws(ClientFailure) {
-            let tag = try await upload.client.retries.run { () async throws(ClientFailure) -> String? in
-                try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
-                    guard let fresh = try await self.ask([request]).first else {
-                        throw .unreachable("The gateway's answer has no link.")
-                    }
-                    return fresh
-                } _: { (link) async throws(ClientFailure) -> String? in
-                    try await upload.transfer.put(link, file, parts.range(request.number))
+            let tag = try await upload.client.retries.use(link) { () async throws(ClientFailure) -> Link in
+                guard let fresh = try await self.ask([request]).first else {
+                    throw .unreachable("The gateway's answer has no link.")
                 }
+                return fresh
+            } _: { (link) async throws(ClientFailure) -> String? in
+                try await upload.transfer.put(link, file, parts.range(request.number))
             }
             guard let tag else { throw ClientFailure.unreachable("The store's answer has no ETag.") }
             return .success((request.number, tag))

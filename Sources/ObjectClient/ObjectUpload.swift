@@ -100,26 +100,23 @@ public struct ObjectUpload: Sendable {
         request.ifNoneMatch = options.createsOnly ? "*" : nil
         let link = try await link(for: &request, digests)
         let wish = request
-        var renewable = RenewableLink(link, now: .now)
-        var etag: String?
+        let first = RenewableLink(link, now: .now)
         var ids = [link.id]
         var lost: StoreRefusal?
         var isUnanswered = false
-        try await client.retries.run { () async throws(ClientFailure) in
-            etag = try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
-                let fresh = try await client.link(wish)
-                ids.append(fresh.id)
-                return fresh
-            } _: { (link) async throws(ClientFailure) -> String? in
-                do throws(ClientFailure) {
-                    return try await transfer.put(link, file, 0..<file.size)
-                } catch {
-                    isUnanswered = isUnanswered || error.mayHaveBeenDone
-                    // The object that exists may be the one whose answer was lost.
-                    guard case .store(let refusal, _) = error, refusal.meansExists, isUnanswered else { throw error }
-                    lost = refusal
-                    return nil
-                }
+        let etag = try await client.retries.use(first) { () async throws(ClientFailure) -> Link in
+            let fresh = try await client.link(wish)
+            ids.append(fresh.id)
+            return fresh
+        } _: { (link) async throws(ClientFailure) -> String? in
+            do throws(ClientFailure) {
+                return try await transfer.put(link, file, 0..<file.size)
+            } catch {
+                isUnanswered = isUnanswered || error.mayHaveBeenDone
+                // The object that exists may be the one whose answer was lost.
+                guard case .store(let refusal, _) = error, refusal.meansExists, isUnanswered else { throw error }
+                lost = refusal
+                return nil
             }
         }
         try file.checkUnchanged()

@@ -97,7 +97,7 @@ import Testing
         defer { gateway.close() }
         try await withFile { file, memory in
             let address = try ObjectAddress("photos/a")
-            let upload = try Self.upload(by: gateway, memory)
+            let upload = Self.upload(by: try Self.client(of: gateway, retries: 0), memory)
             func isKept() -> Bool {
                 (try? FileManager.default.contentsOfDirectory(atPath: memory.directory))?.isEmpty == false
             }
@@ -118,31 +118,89 @@ import Testing
         }
     }
 
+    /// What takes a link.
+    enum Use: CaseIterable {
+        case file, part, listing
+
+        var path: String { self == .part ? "/v1/multipart-uploads/1/parts" : "/v1/presigned-urls" }
+    }
+
+    /// Why the gateway gives no other link.
+    enum Trouble: CaseIterable {
+        case busy, tooMany, cut
+
+        var fate: FaultyProxy.Fate {
+            switch self {
+            case .busy: .answer(503)
+            case .tooMany: .answer(429, body: #"{"status":429,"code":"TooManyRequests"}"#)
+            // Nobody listens behind the proxy, so the connection ends.
+            case .cut: .cutAnswer(0)
+            }
+        }
+    }
+
+    @Test(arguments: Use.allCases, Trouble.allCases)
+    func `another link is asked for as often as a first one`(use: Use, trouble: Trouble) async throws {
+        for (isOver, retries) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
+            let store = try FaultyProxy(to: 1) { _, _ in .answer(403) }
+            defer { store.close() }
+            let link = Self.link(
+                to: "\(store.origin)/object", method: use == .listing ? "GET" : "PUT", life: isOver ? 0 : 900)
+            let gateway = try FaultyProxy(to: 1) { line, earlier in
+                if Self.isStart(line) { return .answer(201, body: #"{"id":"1","state":"open"}"#) }
+                if earlier.contains(where: { !Self.isStart($0) }) { return trouble.fate }
+                return .answer(200, body: use == .part ? #"{"results":[\#(link)]}"# : link)
+            }
+            defer { gateway.close() }
+            let client = try Self.client(of: gateway, retries: retries)
+            try await withFile(length: use == .part ? 2 : 1) { file, memory in
+                let address = try ObjectAddress("photos/a")
+                await #expect(throws: ClientFailure.self) {
+                    if use == .listing {
+                        let listing = ObjectListing(client: client, stop: client.retries.stop)
+                        _ = try await listing.entries(of: address, recursive: true)
+                    } else {
+                        _ = try await Self.upload(by: client, memory).send(file, to: address)
+                    }
+                }
+            }
+            let asked = gateway.lines.count { $0.hasPrefix("POST \(use.path) ") }
+            #expect(asked == 1 + retries + 1, "\(isOver)")
+            #expect(store.lines.count == (isOver ? 0 : 1))
+        }
+    }
+
     private static func isStart(_ line: String) -> Bool { line.hasPrefix("POST /v1/multipart-uploads ") }
 
-    /// A link as a gateway answers it.
-    private static func link(to url: String) -> String {
-        #"{"id":"i","method":"PUT","url":"\#(url)","headers":{},"expiresAt":"","expiresIn":900}"#
+    /// A link as a gateway answers it, which lives for some seconds.
+    private static func link(to url: String, method: String = "PUT", life: Int = 900) -> String {
+        #"{"id":"i","method":"\#(method)","url":"\#(url)","headers":{},"expiresAt":"","expiresIn":\#(life)}"#
     }
 
-    /// An upload by a gateway, of files above 1 MiB in parts.
-    private static func upload(by gateway: FaultyProxy, _ memory: TransferMemory) throws -> ObjectUpload {
-        let stop = StopFlag()
-        let client = try GatewayClient(
-            url: gateway.origin, key: "key", timeout: .seconds(30), retries: Retries(limit: 0, stop: stop))
+    private static func client(of gateway: FaultyProxy, retries: Int) throws -> GatewayClient {
+        try GatewayClient(
+            url: gateway.origin, key: "key", timeout: .seconds(30),
+            retries: Retries(limit: retries, stop: StopFlag()) { _ in })
+    }
+
+    /// Uploads in parts of 1 MiB, of files with more than one byte.
+    private static func upload(by client: GatewayClient, _ memory: TransferMemory) -> ObjectUpload {
         var options = ObjectUpload.Options(contentType: "text/plain")
-        options.partSize = 1 << 20
+        options.partSize = 1
         options.parallel = 1
         options.confirms = false
-        return ObjectUpload(client: client, memory: memory, options: options, stop: stop, meter: TransferMeter())
+        return ObjectUpload(
+            client: client, memory: memory, options: options, stop: client.retries.stop, meter: TransferMeter())
     }
 
-    /// Runs a test with a file of two parts.
-    private func withFile(_ body: (LocalFile, TransferMemory) async throws -> Void) async throws {
+    /// Runs a test with a file, which has two parts unless its length is given.
+    private func withFile(
+        length: Int = (1 << 20) + 1, _ body: (LocalFile, TransferMemory) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-retry-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try Data(count: (1 << 20) + 1).write(to: URL(fileURLWithPath: "\(folder)/file"))
+        try Data(count: length).write(to: URL(fileURLWithPath: "\(folder)/file"))
         try await body(LocalFile("\(folder)/file"), TransferMemory(directory: "\(folder)/memory"))
     }
 }

@@ -269,7 +269,8 @@ extension Sluice {
         }
     }
 
-    /// Uses a link. One that has expired is renewed first, and so is, once, one whose refusal may mean the same.
+    /// Uses a link. One that has expired is renewed first, and so is, once, one whose refusal may mean the same. If
+    /// there is no other link then, that is final: the request for it was repeated already.
     ///
     /// - Parameter ask: asks for a link. It notes when its request is first sent, if that is later than its call: a
     ///   repetition may be answered with a link whose life has begun before.
@@ -289,18 +290,25 @@ extension Sluice {
             return link
         }
         _ = try await renewed()
-        return try await retrying { _ in
-            var link = held.withLock { $0.flatMap { $0.end > .now ? $0.link : nil } }
-            if link == nil { link = try await renewed() }
-            guard let link else { throw CancellationError() }
-            do {
-                return try await action(link)
-            } catch let error as SluiceError where error.mayBeExpiry && !hasRenewed.withLock({ $0 }) {
-                try Task.checkCancellation()
-                hasRenewed.withLock { $0 = true }
-                return try await action(try await renewed())
+        let used = try await retrying { _ -> Swift.Result<Result, any Error> in
+            var usable = held.withLock { $0.flatMap { $0.end > .now ? $0.link : nil } }
+            while true {
+                let link: Link
+                if let usable {
+                    link = usable
+                } else {
+                    do { link = try await renewed() } catch { return .failure(error) }
+                }
+                do {
+                    return .success(try await action(link))
+                } catch let error as SluiceError where error.mayBeExpiry && !hasRenewed.withLock({ $0 }) {
+                    try Task.checkCancellation()
+                    hasRenewed.withLock { $0 = true }
+                    usable = nil
+                }
             }
         }
+        return try used.get()
     }
 
     /// Sends a file by a link or a form.

@@ -71,6 +71,35 @@ private struct Told: Sendable {
 }
 
 extension RunningTests {
+    @Test("another link is asked for as often as a first one")
+    func renewals() async throws {
+        let path = "/v1/presigned-urls"
+        let over = Fault(
+            kind: "answer", method: "POST", path: path, status: 201,
+            body: """
+                {"id": "i", "method": "PUT", "bucket": "b", "key": "k", "url": "http://127.0.0.1:1/", "headers": {}, \
+                "expiresAt": "2026-01-01T00:00:00Z", "expiresIn": 0, "enforcedBy": "none"}
+                """)
+        let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)renewals")
+        for (kind, status) in [("answer", 503), ("answer", 429), ("lose", nil)] as [(String, Int?)] {
+            for (isOver, retries) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
+                var troubles = Array(
+                    repeating: Fault(kind: kind, method: "POST", path: path, status: status), count: 12)
+                if !isOver {
+                    troubles[0].skip = 1
+                    try await plan(world.store, .expired)
+                }
+                try await plan(world.gateway, isOver ? [over] + troubles : troubles)
+                let client = world.client { $0.retries = retries }
+                let error = await refusal { try await client.upload(file: world.file("one.bin"), to: target).value }
+                #expect(error?.status == status ?? 0, "\(isOver)")
+                let left = try await plan(world.gateway)
+                #expect(troubles.count - left.count == retries + 1, "\(kind) \(isOver)")
+                try await expectAllHappened(world.store)
+            }
+        }
+    }
+
     @Test("an upload is over when the gateway says so, and not when something else answers in its place")
     func untrueEnd() async throws {
         for (number, told) in Told.all.enumerated() {

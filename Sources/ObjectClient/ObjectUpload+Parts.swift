@@ -122,23 +122,18 @@ extension ObjectUpload {
     ) async throws(ClientFailure) -> BegunUpload? {
         var begun = kept
         let parts = Partition(of: file.size, partSize: begun.partSize)
-        let isAll = begun.tags.count == parts.count
         do throws(ClientFailure) {
             let state = try await client.upload(begun.id).state
             // A completion whose answer was lost is repeated. The object of an older one may be gone by now.
             let isRecent = state == "completed" && begun.beganCompleting(inHourBefore: .now)
-            if isAll, state == "completing" || isRecent {
+            if begun.tags.count == parts.count, state == "completing" || isRecent {
                 transfer.meter.found(file.size)
                 return begun
             }
             if state == "open" {
                 begun.completing = nil
-                if isAll {
-                    transfer.meter.found(file.size)
-                } else {
-                    begun.tags = try await found(begun, parts, file)
-                    memory.keep(name, begun)
-                }
+                begun.tags = try await found(begun, parts, file)
+                memory.keep(name, begun)
                 return begun
             }
         } catch {

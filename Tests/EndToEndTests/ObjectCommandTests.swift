@@ -29,6 +29,17 @@ import Testing
         func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)"))) }
 
         var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+
+        /// Where commands keep what an interrupted transfer needs.
+        var memory: String { "\(path)/state/sluice/transfers" }
+
+        /// The one file there, and its members.
+        func kept() throws -> (file: URL, members: [String: Any]) {
+            let name = try #require(try FileManager.default.contentsOfDirectory(atPath: memory).first)
+            let file = URL(filePath: "\(memory)/\(name)")
+            let json = try JSONSerialization.jsonObject(with: Data(contentsOf: file))
+            return (file, try #require(json as? [String: Any]))
+        }
     }
 
     private struct Run {
@@ -147,6 +158,7 @@ import Testing
 
     private static func isCreation(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("if-none-match") }
     private static func isPart(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("partNumber=") }
+    private static func isSecondPart(_ line: String) -> Bool { isPart(line) && line.contains("partNumber=2") }
 
     @Test("an upload that was killed goes on where it was, and sends nothing twice", arguments: [SIGKILL, SIGINT])
     func interrupted(signal: Int32) async throws {
@@ -471,11 +483,8 @@ import Testing
         ]
         let first = try await run(bench, folder, arguments)
         #expect(first.status == 6, "\(first.errors)")
-        let place = "\(folder.path)/state/sluice/transfers"
-        let names = try FileManager.default.contentsOfDirectory(atPath: place)
-        let state = URL(filePath: "\(place)/\(try #require(names.first))")
-        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: state))
-        var kept = try #require(json as? [String: Any])
+        let state = try folder.kept()
+        var kept = state.members
         switch unanswered {
         case .recent: break
         case .deleted:
@@ -484,13 +493,67 @@ import Testing
             #expect(try await bench.asOwner("DELETE", key).status == 204)
         case .tagLost: kept["tags"] = ["1": try #require((kept["tags"] as? [String: String])?["1"])]
         }
-        try JSONSerialization.data(withJSONObject: kept).write(to: state)
+        try JSONSerialization.data(withJSONObject: kept).write(to: state.file)
         let links = proxy.lines.count { $0.contains("/parts ") }
         let second = try await run(bench, folder, arguments)
         #expect(second.status == 0, "\(second.errors)")
         #expect(try await bench.downloadLink(key).use().body == body)
         #expect((proxy.lines.count { $0.contains("/parts ") } == links) == (unanswered == .recent))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: place) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.memory) == [])
+    }
+
+    /// What became of a part that the store had taken.
+    enum LostPart: CaseIterable {
+        case replaced, gone
+    }
+
+    @Test(arguments: LostPart.allCases, [true, false])
+    func `a part that the store no longer has is sent again by the next run`(
+        lost: LostPart, hasAllTags: Bool
+    ) async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            let isTaken = lost == .replaced || !Self.isSecondPart(line) || earlier.contains(where: Self.isSecondPart)
+            return isTaken ? .pass : .answer(200, fields: ["ETag": "\"\(String(repeating: "0", count: 32))\""])
+        } _: { bench, store in
+            // The second part is replaced before anything is completed.
+            let gateway = try FaultyProxy(to: bench.user.client.port) { line, earlier in
+                let isFirst = line.contains(":complete ") && !earlier.contains { $0.contains(":complete ") }
+                return isFirst && lost == .replaced ? .answer(503) : .pass
+            }
+            defer { gateway.close() }
+            let (key, body) = (bench.freshKey("lost.bin"), Self.bytes(6 * Self.mebibyte))
+            _ = try folder.write("lost.bin", body)
+            let arguments = [
+                "put", "lost.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--url", gateway.origin, "--retries",
+                "0",
+            ]
+            let first = try await run(bench, folder, arguments)
+            #expect(first.status == (lost == .replaced ? 6 : 2), "\(first.errors)")
+            let state = try folder.kept()
+            var kept = state.members
+            let tags = try #require(kept["tags"] as? [String: String])
+            #expect(tags.count == 2)
+            if !hasAllTags {
+                kept["tags"] = ["2": try #require(tags["2"])]
+                try JSONSerialization.data(withJSONObject: kept).write(to: state.file)
+            }
+            if lost == .replaced {
+                let other = Self.bytes(Self.mebibyte, seed: 99)
+                let id = try #require(kept["id"] as? String)
+                let links = try await bench.user.client.call(
+                    "POST", "/v1/multipart-uploads/\(id)/parts",
+                    ["parts": [["partNumber": 2, "contentLength": .number(other.count)]]])
+                let result = try #require(links.json["results"].items.first, "\(links.text)")
+                bench.deployment.keepSecret(try #require(result["url"].text))
+                #expect(try await Link(result).use(other).status == 200)
+            }
+            let before = store.lines.count(where: Self.isPart)
+            let second = try await run(bench, folder, arguments)
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(store.lines.count(where: Self.isPart) - before == 1, "the first part was there")
+            #expect(try await bench.downloadLink(key).use().body == body)
+        }
     }
 
     @Test func `an upload that turns out to be completed is not given up, and is over`() async throws {

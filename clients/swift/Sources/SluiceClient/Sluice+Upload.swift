@@ -131,7 +131,7 @@ extension Sluice {
             if isAll, state == "completing" || isRecent { return begun }
             if state == "open" {
                 begun.completing = nil
-                if !isAll { begun.tags = try await found(begun, job.source) }
+                begun.tags = try await found(begun, job.source)
                 return begun
             }
         } catch let error as SluiceError where [.noSuchUpload, .conflict].contains(error.code) {

@@ -68,6 +68,49 @@ extension RunningTests {
         let anew = try await upload()
         #expect(anew != first)
     }
+
+    @Test("a part that the store no longer has is sent again by the next call")
+    func lostPart() async throws {
+        for (isGone, hasAllTags) in [(false, false), (false, true), (true, false), (true, true)] {
+            let store = KeepingStore()
+            let client = world.client(states: store) {
+                $0.partSize = 5 << 20
+                $0.parallel = 1
+                $0.retries = 0
+            }
+            let target = Sluice.Target(bucket: world.bucket, key: "\(world.folder)lost-part-\(isGone)-\(hasAllTags)")
+            func upload() async throws -> Sluice.UploadResult {
+                try await client.upload(file: world.file("six.bin"), to: target).value
+            }
+            // The second part never arrives, or is replaced before the upload is completed.
+            if isGone {
+                try await plan(world.store, Fault(kind: "answer", method: "PUT", skip: 1, status: 501))
+            } else {
+                try await plan(world.gateway, Fault(kind: "answer", method: "POST", path: ":complete", status: 503))
+            }
+            _ = await refusal { try await upload() }
+            try await expectAllHappened(world.store, world.gateway)
+            let (name, kept) = try #require(store.kept.withLock { $0.first })
+            let id = try #require(kept.uploadID)
+            if !isGone {
+                var part = Sluice.PartRequest(partNumber: 2)
+                part.contentLength = 1 << 20
+                let link = try await client.partLink(id, part)
+                _ = try await client.put(
+                    world.file("one.bin"), to: link.url, method: link.method, headers: link.headers)
+            }
+            let tags = try #require(kept.tags)
+            let second = try isGone ? String(repeating: "0", count: 32) : #require(tags[2])
+            var state = kept
+            state.tags = hasAllTags ? tags.merging([2: second]) { $1 } : [2: second]
+            store.setState(state, named: name)
+            let done = try await upload()
+            #expect(done.id == id)
+            #expect(done.state == .landed)
+            let stored = try await content(done.bucket, done.key)
+            try expectSame(stored, Data(contentsOf: world.file("six.bin")))
+        }
+    }
 }
 
 struct ResumingTests {

@@ -127,8 +127,8 @@ struct RenewableLink: Sendable {
     private var link: Link
     private var usableUntil: ContinuousClock.Instant
 
-    /// Seconds before the end of its life from which a link is not used any more.
-    private static let margin = 5
+    /// Time before the end of its life from which a link is not used any more, unless that is more than half of it.
+    private static let margin = Duration.seconds(5)
 
     init(_ link: Link, now: ContinuousClock.Instant) {
         self.link = link
@@ -157,7 +157,8 @@ struct RenewableLink: Sendable {
     }
 
     private static func end(of link: Link, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        now + .seconds(max(0, link.expiresIn - margin))
+        let life = Duration.seconds(link.expiresIn)
+        return now + life - min(margin, life / 2)
     }
 }
 

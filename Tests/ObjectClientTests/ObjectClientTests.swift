@@ -125,6 +125,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [(1, 500), (2, 1_000), (5, 2_500), (9, 4_500), (10, 5_000), (11, 6_000), (900, 895_000)])
+    func `a link is used until five seconds before its end, or for half of a short life`(
+        life: Int, milliseconds: Int
+    ) async throws {
+        let start = ContinuousClock.now
+        for (late, url) in [(0, "old"), (milliseconds - 1, "old"), (milliseconds, "new")] {
+            let link = Link(id: "", method: "GET", url: "old", headers: [:], expiresAt: "", expiresIn: life)
+            var renewable = RenewableLink(link, now: start)
+            let used = try await renewable.use(now: start + .milliseconds(late)) {
+                () async throws(ClientFailure) -> Link in
+                Link(id: "", method: "GET", url: "new", headers: [:], expiresAt: "", expiresIn: life)
+            } _: { (link) async throws(ClientFailure) -> String in
+                link.url
+            }
+            #expect(used == .success(url), "\(late)")
+        }
+    }
+
     @Test func `a link that the store refuses is renewed once, and only once`() async throws {
         let link = Link(id: "", method: "GET", url: "old", headers: [:], expiresAt: "", expiresIn: 900)
         for (refusals, renewals, works) in [(0, 0, true), (1, 1, true), (2, 1, false)] {

@@ -129,6 +129,11 @@ expect "a Swift that is too old" '*Swift 6.2 or later is needed, this is 6.1' \
 stand_in swift 'echo "script/server asked for Swift"'
 expect "script/server --help" '*--port PORT*' env PATH="$path" "$root/script/server" --help
 expect "a flag that is none" "error: '--prot=1' is no flag*" env PATH="$path" "$root/script/server" --prot=1
+for arguments in 'dist --lock lock.json' "--lock $common --help" "--lock $common dist dist"; do
+    # shellcheck disable=SC2086
+    expect "script/package $arguments" "error: '* is not one directory*" \
+        env PATH="$path" "$root/script/package" $arguments
+done
 
 stand_in sudo 'exec env -i PATH="$PATH" "$@"'
 unprivileged=()

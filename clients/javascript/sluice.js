@@ -298,8 +298,12 @@ async function sourceOfPath(path) {
 }
 
 async function sourceOf(file) {
-  if (typeof file === "string") return sourceOfPath(file);
-  return sourceOfBlob(file instanceof Blob ? file : new Blob([file]));
+  if (typeof file === "string" && isNode()) return sourceOfPath(file);
+  // What another frame made is no instance. `new Blob` would take anything else for text.
+  const kind = {}.toString.call(file).slice(8, -1);
+  if (["Blob", "File"].includes(kind)) return sourceOfBlob(file);
+  if (kind === "ArrayBuffer" || ArrayBuffer.isView(file)) return sourceOfBlob(new Blob([file]));
+  throw failure("client", "InvalidArgument", "Only a Blob, bytes and, in Node, the path of a file can be sent.");
 }
 
 // What `fetch` would send of a form with this file. Only the surroundings are held in memory.
@@ -357,10 +361,11 @@ async function adapted(bound, source, start, end, signal, ask) {
 const binding = ({ md5 } = {}) => ({ contentMD5: md5 !== false });
 
 const hasXHR = typeof XMLHttpRequest === "function";
+const isNode = () => globalThis.process?.versions?.node;
 
 // Service workers have neither. Nothing is asked for that cannot be used.
 function mustSend() {
-  if (!hasXHR && !globalThis.process?.versions?.node)
+  if (!hasXHR && !isNode())
     throw failure("client", "NotSupported", "Uploads need XMLHttpRequest or Node.");
 }
 

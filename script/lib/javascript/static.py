@@ -10,7 +10,7 @@ from pathlib import Path
 from pages import HERE
 from world import MODULE
 
-LIMIT = 28 * 512
+LIMIT = 15 << 10
 README = MODULE.parent / "README.md"
 
 

@@ -1,11 +1,13 @@
 // What the module and the web example do at a gateway and a store that are stubs: node stubbed.mjs STEP. A step throws
 // if something is not as it should be.
 
+import { File } from "node:buffer";
 import dns from "node:dns";
 import fs from "node:fs";
 import { appendFile, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
+import vm from "node:vm";
 import * as module from "../../../clients/javascript/sluice.js";
 import { choose, lastRow, open } from "./fake-page.mjs";
 import { expect, refused } from "./steps.mjs";
@@ -65,6 +67,43 @@ const steps = {
       globalThis.process = process;
     }
     expect(error.code === "NotSupported" && stub.seen.length === 0, "what is thrown", String(error));
+  },
+
+  async noFile(stub) {
+    const client = clientOf(stub);
+    const form = { id: "form-1", url: `${stub.url}/store/form-1`, method: "POST", fields: {}, key: "a.bin" };
+    const files = [
+      undefined, null, 5, true, {}, [fileOf(1)], { 0: fileOf(1), length: 1 }, fileOf(1).stream(),
+      fs.createReadStream("/dev/null"), Promise.resolve(fileOf(1)), { buffer: new Uint8Array(1) },
+      new URL("file:///tmp/a.bin"), () => fileOf(1),
+    ];
+    for (const file of files) {
+      for (const work of [client.upload(file, target), client.sendForm(form, file)]) {
+        const error = await refused(work);
+        const isTold = error.source === "client" && error.code === "InvalidArgument" && !error.mayPass;
+        expect(isTold && stub.seen.length === 0, "what is thrown", String(file), String(error), stub.seen);
+      }
+    }
+    const bytes = new Uint8Array(3);
+    // What another frame made is no instance here.
+    const foreign = vm.runInNewContext("[new ArrayBuffer(3), new Uint8Array(3)]");
+    const views = [bytes, new DataView(bytes.buffer), Buffer.from("abc")];
+    for (const file of [fileOf(3), new File(["abc"], "a.txt"), bytes.buffer, ...views, ...foreign]) {
+      const done = await client.upload(file, target);
+      expect(done.size === 3 && done.state === "landed", "what is sent", String(file), done);
+    }
+    // In a page, a text is no path.
+    const { process } = globalThis;
+    globalThis.XMLHttpRequest = class {};
+    try {
+      const page = await import("../../../clients/javascript/sluice.js?page");
+      globalThis.process = undefined;
+      stub.seen = [];
+      const error = await refused(new page.Sluice({ url: stub.url, token: "key" }).upload("a.bin", target));
+      expect(error.code === "InvalidArgument" && stub.seen.length === 0, "what a page is told", String(error));
+    } finally {
+      globalThis.process = process;
+    }
   },
 
   async sameFile(stub) {

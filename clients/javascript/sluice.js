@@ -762,16 +762,20 @@ export class Sluice {
   }
 
   async #found(begun, name, { source, signal, store }) {
-    const { state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal).catch((error) => {
-      if (error.status === 404) return {};
-      throw error;
-    });
+    let state, parts;
+    try {
+      ({ state } = await this.#call("GET", `/v1/multipart-uploads/${begun.id}`, undefined, signal));
+      parts = state === "open" ? await this.storedParts(begun.id, { signal }) : [];
+    } catch (error) {
+      // What a proxy answers says nothing about the upload.
+      if (!["NoSuchUpload", "Conflict"].includes(error.code)) throw error;
+      return void (await store.delete(name));
+    }
     // A completion whose answer was lost is repeated. Later, the object may be gone.
     const age = Date.now() - begun.completedAt;
     const isMade = state === "completing" || (state === "completed" && age >= 0 && age < hour);
     if (!isMade) begun.completedAt = undefined;
     const tags = isMade ? begun.tags : {};
-    const parts = state === "open" ? await this.storedParts(begun.id, { signal }) : [];
     for (const { partNumber, etag, size } of parts) {
       const [start, end] = range(begun, source, partNumber);
       if (size === end - start) tags[partNumber] = etag;

@@ -39,6 +39,7 @@ AT_STUBS = {
     "widgets": "FilePond and Dropzone hear nothing of a cancelled file that has arrived",
     "answerGone": "a request whose answer is gone is sent once more with a new key",
     "completedBefore": "an upload that was completed more than an hour ago begins anew",
+    "gone": "an upload begins anew, or is kept, after the answers of which clients/uploads-gone.json says so",
     "conflict": "an upload that may create only is repeated after a conflict, and takes no other object for its own",
     "retries": "what is sent again, and how long that waits, is what clients/retries.json says",
     "galleryFails": "in the example, a file has arrived even if the gallery fails",

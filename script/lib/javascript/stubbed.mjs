@@ -443,6 +443,38 @@ const steps = {
     }
   },
 
+  async gone(stub) {
+    const file = fileOf(6 * KiB);
+    const table = await readFile(new URL("../../../clients/uploads-gone.json", import.meta.url), "utf8");
+    for (const { name, at, status, code, resume, abort } of JSON.parse(table).cases) {
+      const states = new Map();
+      const client = clientOf(stub, states);
+      const refusal = [status, code ? { code, status } : "<html>"];
+      const begin = async () => {
+        stub.uploads = [];
+        stub.before = async () => {};
+        await interrupted(client, false, file);
+      };
+      await begin();
+      stub.before = async ({ method, path }) =>
+        method === "GET" && path.endsWith(at === "parts" ? "/parts" : "/upload-1") ? refusal : undefined;
+      const found = await refused(client.upload(file, target));
+      if (resume === "anew") {
+        expect(found.result?.id === "upload-2" && states.size === 0, name, String(found), states.size);
+      } else {
+        expect(found.status === status && states.size === 1, name, String(found), states.size);
+        stub.before = async () => {};
+        const { id } = await client.upload(file, target);
+        expect(id === "upload-1", `${name}: it goes on once the answer is another`, id);
+      }
+      if (!abort) continue;
+      await begin();
+      stub.before = async ({ method }) => (method === "DELETE" ? refusal : undefined);
+      const ended = await refused(client.upload(file, { ...target, signal: AbortSignal.abort() }));
+      expect(ended.name === "AbortError" && states.size === 0, `${name}: it is aborted`, String(ended), states.size);
+    }
+  },
+
   async conflict(stub) {
     const answerOf = (status, code) => [status, `<Error><Code>${code}</Code></Error>`];
     const answers = [];

@@ -222,8 +222,9 @@ export class SHA256 extends Digest {
 // Chromium may collect a reader that nothing else holds while it reads into a buffer. Then the read never ends.
 const readers = new Set();
 
-// With a buffer, a piece is there until the next one is taken. So browsers keep no others.
-async function* pieces(stream, buffer) {
+// With a buffer, a piece is there until the next one is taken. So browsers keep no others. The signal is also that of the
+// request, but in Node, a read of its last bytes may never end then (github.com/nodejs/undici/issues/4089).
+async function* pieces(stream, buffer, signal) {
   let reader;
   try {
     reader = stream.getReader(buffer && { mode: "byob" });
@@ -233,7 +234,7 @@ async function* pieces(stream, buffer) {
   readers.add(reader);
   try {
     for (;;) {
-      const { done, value } = await reader.read(buffer && new Uint8Array(buffer));
+      const { done, value } = await unlessStopped(reader.read(buffer && new Uint8Array(buffer)), signal);
       if (done) return;
       if (buffer) buffer = value.buffer;
       yield value;
@@ -945,7 +946,7 @@ export class Sluice {
         throw lost("The object changed.");
       }
       if (!answer.ok) {
-        const text = await answer.text().catch(() => "");
+        const text = await unlessStopped(answer.text(), watch.signal).catch(() => "");
         throw refusedByStore(answer.status, text, seconds(answer.headers.get("retry-after")));
       }
       const etag = unquoted(answer.headers.get("etag"));
@@ -962,7 +963,7 @@ export class Sluice {
       await sink.begin?.(known);
       let broken;
       try {
-        for await (const bytes of pieces(answer.body)) {
+        for await (const bytes of pieces(answer.body, undefined, watch.signal)) {
           // A slow reader is no lost network.
           watch.rest();
           try {
@@ -1067,7 +1068,8 @@ export class Sluice {
     const watch = watched(signal, this.timeout);
     try {
       const answer = await fetch(url, { ...quiet, ...request, signal: watch.signal });
-      return { status: answer.status, text: await answer.text(), header: (name) => answer.headers.get(name) };
+      const text = await unlessStopped(answer.text(), watch.signal);
+      return { status: answer.status, text, header: (name) => answer.headers.get(name) };
     } catch (error) {
       throw lost(`${new URL(url).origin} did not answer: ${error.cause?.message ?? error.message}`);
     } finally {

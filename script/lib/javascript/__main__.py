@@ -33,6 +33,7 @@ AT_STUBS = {
     "sameTarget": "of two downloads to a file, the second is refused, and a file that another program completes stays",
     "unreadable": "a file that the disk cannot read is told as such, and not sent again",
     "slowReader": "a slow reader of a download is no lost network",
+    "lastBytes": "what is aborted as the last bytes of an answer arrive ends, also where the read of them does not",
     "connecting": "a store to which no connection comes about ends a request in time",
     "refreshes": "a token is refreshed once, for the attempt after its refusal",
     "lives": "a short life of a link is used, and begins with the request for it",

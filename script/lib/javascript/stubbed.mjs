@@ -342,6 +342,51 @@ const steps = {
     expect(done.size === text.length && size === text.length, "what was read", done.size, size);
   },
 
+  async lastBytes(stub) {
+    const folder = await mkdtemp(`${tmpdir()}/sluice-last.`);
+    const { fetch } = globalThis;
+    const object = { bucket: "demo", key: "a.bin" };
+    // A body that is not ended by the signal of its request, as one of Node's is once all its bytes are there.
+    const stuck = (status, pull) => {
+      const headers = { "content-length": "6", etag: '"x"' };
+      const start = (stream) => stream.enqueue(new TextEncoder().encode("begun"));
+      return new Response(new ReadableStream({ start, pull }), { status, headers });
+    };
+    const to = `${folder}/a.bin`;
+    try {
+      for (const [isStuck, status, options] of [
+        [/store/, 200, {}], [/store/, 200, { to }], [/store/, 200, { to: new WritableStream() }], [/store/, 403, {}],
+        [/presigned/, 201, {}], [/presigned/, 403, {}],
+      ]) {
+        let isReading = false;
+        const pull = () => ((isReading = true), never);
+        globalThis.fetch = async (url, request) => (isStuck.test(url) ? stuck(status, pull) : fetch(url, request));
+        const controller = new AbortController();
+        const work = soon(clientOf(stub).download(object, { ...options, signal: controller.signal }));
+        await until(() => isReading);
+        controller.abort();
+        const error = await work;
+        expect(error.name === "AbortError", "how it ends", `${isStuck}`, status, options, error.message);
+        // Without a signal, the time without progress ends it.
+        const client = new Sluice({ url: stub.url, token: "key", retries: 0, timeout: 100 });
+        const late = await soon(client.download(object, "to" in options ? { to } : {}));
+        const isLost = late.source === "network" || late.status === 403;
+        expect(isLost, "how it ends in time", `${isStuck}`, status, options, late.message);
+      }
+      globalThis.fetch = fetch;
+      // As it happens in Node: the signal fires when a file gets its first bytes, which are also the last ones.
+      stub.before = async ({ method }) => (method === "GET" ? [200, "x".repeat(100_000), { etag: "x" }] : undefined);
+      const controller = new AbortController();
+      const onProgress = () => controller.abort();
+      await rm(`${to}.sluice-part`, { force: true });
+      const error = await soon(clientOf(stub).download(object, { to, signal: controller.signal, onProgress }));
+      expect(error.name === "AbortError", "how a download to a file ends", error.message);
+    } finally {
+      globalThis.fetch = fetch;
+      await rm(folder, { recursive: true });
+    }
+  },
+
   async connecting(stub) {
     const { lookup } = dns;
     dns.lookup = () => {};

@@ -1014,7 +1014,11 @@ export class Sluice {
         return await attempt(number);
       } catch (error) {
         if (signal?.aborted) throw stopped(signal);
-        if (!error.mayPass || number >= this.retries) throw error;
+        if (!error.mayPass || givenUp.has(error)) throw error;
+        if (number >= this.retries) {
+          givenUp.add(error);
+          throw error;
+        }
         const longest = Math.min(20_000, 500 * 2 ** number);
         await pause((error.retryAfter ?? 0) * 1000 + (longest / 2) * (1 + Math.random()), signal);
       }
@@ -1077,6 +1081,9 @@ export class Sluice {
     }
   }
 }
+
+// What one repetition has given up, the one around it does not repeat, such as the renewal of a link.
+const givenUp = new WeakSet();
 
 // When the request for a link was first sent. Its life may have begun then.
 const askedAt = new WeakMap();

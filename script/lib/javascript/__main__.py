@@ -37,6 +37,7 @@ AT_STUBS = {
     "connecting": "a store to which no connection comes about ends a request in time",
     "refreshes": "a token is refreshed once, for the attempt after its refusal",
     "lives": "a short life of a link is used, and begins with the request for it",
+    "renewals": "a link that cannot be renewed is asked for no more often than any other",
     "widgets": "FilePond and Dropzone hear nothing of a cancelled file that has arrived",
     "answerGone": "a request whose answer is gone is sent once more with a new key",
     "completedBefore": "an upload that was completed more than an hour ago begins anew",

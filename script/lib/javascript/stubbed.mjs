@@ -29,6 +29,12 @@ async function until(condition, text) {
   }
 }
 
+/** Makes the pauses of the client short. */
+function hurry() {
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (call, time, ...more) => setTimeout(call, time / 100, ...more);
+}
+
 /** What a transfer that is to end at once answers or throws. */
 const soon = (work) => Promise.race([refused(work), later(2000, { message: "it has not ended" })]);
 
@@ -420,6 +426,25 @@ const steps = {
       stub.before = async (told) => void (told.path === path && stub.count(path) === 1 && (await later(wait)));
       const done = await clientOf(stub).upload(fileOf(KiB), target);
       expect(done.state === "landed" && stub.count(path) === count, "the links", life, stub.count(path));
+    }
+  },
+
+  async renewals(stub) {
+    const path = "/v1/presigned-urls";
+    const refusal = [403, "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>"];
+    hurry();
+    // The link ends before it is used, or the store refuses it.
+    for (const life of [0.001, 600]) {
+      stub.life = life;
+      stub.seen = [];
+      stub.before = async (told) => {
+        if (told.method === "PUT") return refusal;
+        return told.path === path && stub.count(path) > 1 ? [503, { code: "ServiceUnavailable" }] : undefined;
+      };
+      const client = new Sluice({ url: stub.url, token: "key", retries: 3 });
+      const error = await refused(client.upload(fileOf(KiB), target));
+      const count = stub.count(path);
+      expect(error.status === 503 && error.mayPass && count === 1 + 4, "how often it is asked for", life, count);
     }
   },
 

@@ -914,8 +914,8 @@ export class Sluice {
     try {
       sink = typeof to === "string" ? await sinkOfPath(to, this.#store, name) : to ? sinkOfStream(to, signal) : sinkOfBlob();
       const known = sink.known ?? {};
-      await this.#use(() => this.link(request, { signal }), signal, (link) =>
-        this.#get(link, sink, known, signal, onProgress));
+      await this.#use(() => this.link(request, { signal }), signal, (link, accepted) =>
+        this.#get(link, sink, known, signal, onProgress, accepted));
       const { etag, type } = known;
       return { bucket, key, size: sink.size, etag, contentType: type, ...(await sink.end(type)) };
     } catch (error) {
@@ -926,7 +926,7 @@ export class Sluice {
     }
   }
 
-  async #get(link, sink, known, signal, onProgress) {
+  async #get(link, sink, known, signal, onProgress, accepted) {
     const headers = settable(link.headers);
     const restart = async (reason) => {
       if (sink.size) await sink.restart(reason);
@@ -949,6 +949,7 @@ export class Sluice {
         const text = await unlessStopped(answer.text(), watch.signal).catch(() => "");
         throw refusedByStore(answer.status, text, seconds(answer.headers.get("retry-after")));
       }
+      accepted();
       const etag = unquoted(answer.headers.get("etag"));
       if (sink.size && (answer.status !== 206 || etag !== known.etag)) {
         await restart();
@@ -986,23 +987,30 @@ export class Sluice {
     }
   }
 
-  // A link that has expired is renewed first, and so is, once, one whose refusal may mean the same.
+  // A link that has expired is renewed first, and so is one whose refusal may mean the same: once, and again when the
+  // store has accepted one.
   async #use(ask, signal, action) {
-    let link, end, hasRenewed;
-    const renew = async () => {
-      link = await ask();
-      end = askedAt.get(link) + Math.max(link.expiresIn - margin, link.expiresIn / 2) * 1000;
+    let link, hasRenewed, isAccepted;
+    const renew = async () => (link = await ask());
+    const isOver = () => {
+      const life = Math.max(link.expiresIn - margin, link.expiresIn / 2) * 1000;
+      const asked = askedAt.get(link);
+      return clocks().some((now, index) => now - asked?.[index] > life);
+    };
+    const attempted = () => {
+      isAccepted = false;
+      return action(link, () => ((isAccepted = true), (hasRenewed = false)));
     };
     await renew();
     return this.#retry(signal, async (attempt) => {
-      if (performance.now() > end) await renew();
+      if (isOver()) await renew();
       try {
-        return await action(link);
+        return await attempted();
       } catch (error) {
-        if (hasRenewed || signal?.aborted || !mayBeExpiry(error, attempt)) throw error;
+        if (hasRenewed || isAccepted || signal?.aborted || !mayBeExpiry(error, attempt)) throw error;
         hasRenewed = true;
         await renew();
-        return action(link);
+        return attempted();
       }
     });
   }
@@ -1032,7 +1040,7 @@ export class Sluice {
     // It takes effect once, even if it is sent again.
     if (method === "POST") headers["idempotency-key"] = unique();
     const request = { method, headers, body: body && JSON.stringify(body) };
-    const start = performance.now();
+    const start = clocks();
     let hasRefreshed, hasRenewed;
     const attempt = async (refresh) => {
       try {
@@ -1087,6 +1095,9 @@ const givenUp = new WeakSet();
 
 // When the request for a link was first sent. Its life may have begun then.
 const askedAt = new WeakMap();
+
+// The first stands still while the machine sleeps, and the second may be set back.
+const clocks = () => [performance.now(), Date.now()];
 
 const quiet = { redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
 

@@ -38,6 +38,8 @@ AT_STUBS = {
     "refreshes": "a token is refreshed once, for the attempt after its refusal",
     "lives": "a short life of a link is used, and begins with the request for it",
     "renewals": "a link that cannot be renewed is asked for no more often than any other",
+    "asleep": "a link that ends while the machine sleeps is renewed before it is used, or the clock is set back",
+    "renewedAgain": "a long download renews each link that the store has accepted, and no link twice",
     "widgets": "FilePond and Dropzone hear nothing of a cancelled file that has arrived",
     "answerGone": "a request whose answer is gone is sent once more with a new key",
     "completedBefore": "an upload that was completed more than an hour ago begins anew",

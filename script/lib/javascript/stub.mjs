@@ -9,7 +9,7 @@ const digest = (bytes) => createHash("md5").update(bytes).digest("hex");
 export class Stub {
   /** Uploads in parts, in the order in which they began. */
   uploads = [];
-  /** The requests, each with `method`, `path` and `key`, its idempotency key. */
+  /** The requests, each with `method`, `path`, `range` and `key`, its idempotency key. */
   seen = [];
   /** Is told of each request first. It may wait, and answer `[status, content]`, or `"reset"`. */
   before = async () => {};
@@ -38,7 +38,8 @@ export class Stub {
       return;
     }
     const body = Buffer.concat(pieces);
-    const told = { method: request.method, path: request.url.split("?")[0], key: request.headers["idempotency-key"] };
+    const { range, "idempotency-key": key } = request.headers;
+    const told = { method: request.method, path: request.url.split("?")[0], key, range };
     this.seen.push(told);
     const early = await this.before(told);
     if (early === "reset") return request.socket.destroy();

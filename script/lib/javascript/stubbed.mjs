@@ -448,6 +448,64 @@ const steps = {
     }
   },
 
+  async asleep(stub) {
+    const path = "/v1/presigned-urls";
+    const { now } = Date;
+    const real = performance.now.bind(performance);
+    const hours = (count) => count * 3_600_000;
+    hurry();
+    // Only one of the clocks has seen the time pass: during sleep, or if somebody sets the other back.
+    for (const [date, mark, count] of [[1, 0, 2], [0, 1, 2], [-1, 1, 2], [-1, 0, 1], [0, 0, 1]]) {
+      const puts = [];
+      stub.seen = [];
+      stub.before = async ({ method, path }) => {
+        if (method !== "PUT") return undefined;
+        puts.push(path);
+        if (puts.length > 1) return undefined;
+        Date.now = () => now() + hours(date);
+        performance.now = () => real() + hours(mark);
+        return "reset";
+      };
+      try {
+        const done = await clientOf(stub).upload(fileOf(KiB), target);
+        expect(done.state === "landed" && stub.count(path) === count, "the links", date, mark, stub.count(path));
+        expect(new Set(puts).size === count, "the links that are used", date, mark, puts);
+      } finally {
+        Date.now = now;
+        delete performance.now;
+      }
+    }
+  },
+
+  async renewedAgain(stub) {
+    const path = "/v1/presigned-urls";
+    hurry();
+    const refusal = [403, "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>"];
+    // Each link ends once the store has sent a piece.
+    const run = async (answers) => {
+      const ended = new Set();
+      stub.seen = [];
+      stub.before = async ({ method, path, range }) => {
+        if (method !== "GET") return undefined;
+        if (ended.has(path)) return refusal;
+        ended.add(path);
+        const next = answers.shift();
+        if (typeof next !== "string") return next ?? refusal;
+        const from = Number(range?.match(/\d+/)[0] ?? 0);
+        return [from ? 206 : 200, next, { etag: "x", "content-length": 9 - from, connection: "close" }];
+      };
+      const options = { bucket: "demo", key: "a.bin" };
+      const found = await refused(new Sluice({ url: stub.url, token: "key", retries: 4 }).download(options));
+      return { found, links: stub.count(path), text: await found.result?.blob.text() };
+    };
+    const whole = await run(["abc", "def", "ghi"]);
+    expect(whole.text === "abcdefghi" && whole.links === 3, "a download by three links", String(whole.found), whole);
+    const twice = await run(["abc"]);
+    expect(twice.found.status === 403 && twice.links === 2, "a renewed link that is refused", twice.links);
+    const first = await run([]);
+    expect(first.found.status === 403 && first.links === 2, "a link that is refused at once", first.links);
+  },
+
   async widgets() {
     const told = [];
     let arrive;

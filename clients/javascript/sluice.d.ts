@@ -292,7 +292,8 @@ export interface ClientOptions {
   url: string | URL;
   /**
    * An API key or a JWT, or a function that answers one. It is called for each request, and again with `refresh` after
-   * the gateway has refused what it answered. What it throws ends the call.
+   * the gateway has refused what it answered. What it throws ends the call, and so does what no token can be: an empty
+   * text, or one with spaces, line breaks or letters beyond ASCII (`InvalidArgument`).
    */
   token: string | ((wish: { refresh: boolean }) => string | Promise<string>);
   store?: StateStore;

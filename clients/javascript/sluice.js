@@ -1062,7 +1062,9 @@ export class Sluice {
 
   async #ask(path, request, signal, refresh) {
     const asked = async () => (typeof this.#token === "function" ? this.#token({ refresh }) : this.#token);
-    const token = await unlessStopped(asked(), signal);
+    const token = String((await unlessStopped(asked(), signal)) ?? "").trim();
+    // `fetch` would name it in its error.
+    if (!/^[\x21-\x7e]+$/.test(token)) throw failure("client", "InvalidArgument", "The token is not one.");
     const headers = { ...request.headers, authorization: `Bearer ${token}` };
     const answer = await this.#fetch(this.url + path, { ...request, headers }, signal);
     let content = {};

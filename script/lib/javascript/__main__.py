@@ -36,6 +36,7 @@ AT_STUBS = {
     "lastBytes": "what is aborted as the last bytes of an answer arrive ends, also where the read of them does not",
     "connecting": "a store to which no connection comes about ends a request in time",
     "refreshes": "a token is refreshed once, for the attempt after its refusal",
+    "badToken": "what cannot be a token is neither sent nor told",
     "lives": "a short life of a link is used, and begins with the request for it",
     "renewals": "a link that cannot be renewed is asked for no more often than any other",
     "asleep": "a link that ends while the machine sleeps is renewed before it is used, or the clock is set back",

@@ -417,6 +417,26 @@ const steps = {
     expect(asked.join() === "false,true,false", "the questions", asked);
   },
 
+  async badToken(stub) {
+    const request = { action: "GetObject", bucket: "demo", key: "a.bin" };
+    const secret = "s3cret";
+    const bad = [
+      undefined, null, "", " \n", `<html>\n${secret}</html>`, `${secret} ${secret}`, `${secret}\u0142`, `${secret}\0`,
+      { token: secret }, fetch(`data:,${secret}`),
+    ];
+    for (const token of bad) {
+      for (const given of [token, () => token]) {
+        const error = await refused(new Sluice({ url: stub.url, token: given, retries: 2 }).link(request));
+        const isTold = error.source === "client" && error.code === "InvalidArgument" && !error.mayPass;
+        expect(isTold && stub.seen.length === 0, "what is thrown", String(token), String(error), stub.seen.length);
+        expect(!error.message.includes(secret), "it tells the token", error.message);
+      }
+    }
+    // A file ends with a line break.
+    const found = await refused(new Sluice({ url: stub.url, token: async () => "key\r\n" }).link(request));
+    expect(found.result?.id, "a token with a line break at its end", String(found));
+  },
+
   async lives(stub) {
     const path = "/v1/presigned-urls";
     for (const [life, wait, count] of [[4, 0, 1], [0.4, 300, 2]]) {

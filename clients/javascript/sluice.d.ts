@@ -68,10 +68,10 @@ export interface UploadResult {
 
 export interface DownloadOptions extends CallOptions {
   /**
-   * Where the bytes go: the path of a file in Node, or a stream. By default, the result has them as a `blob`. A file
-   * gets its name once it is complete; until then its beginning is in a file beside it with `.sluice-part` at the end,
-   * from which a later download of the same object goes on. While a download writes a file, another one to it is
-   * refused (`Conflict`).
+   * Where the bytes go: the path of a file in Node, or a `WritableStream`. By default, the result has them as a `blob`.
+   * A file gets its name once it is complete; until then its beginning is in a file beside it with `.sluice-part` at
+   * the end, from which a later download of the same object goes on. While a download writes a file, another one to it
+   * is refused (`Conflict`).
    */
   to?: string | WritableStream<Uint8Array>;
   onProgress?: (progress: Progress) => void;
@@ -310,7 +310,7 @@ export interface ClientOptions {
 /**
  * A client of one gateway. Calls reject with a `SluiceError`, with the reason of their signal if that is an `Error` and
  * else with an `AbortError`, or with an error that is passed on as it is: of the file system, of a stream, or of the
- * function `token`.
+ * functions `token` and `onProgress`.
  */
 export class Sluice {
   /** Throws a `SluiceError` if the URL is missing or is not one of http or https. */

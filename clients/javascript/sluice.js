@@ -222,8 +222,8 @@ export class SHA256 extends Digest {
 // Chromium may collect a reader that nothing else holds while it reads into a buffer. Then the read never ends.
 const readers = new Set();
 
-// With a buffer, a piece is there until the next one is taken. So browsers keep no others. The signal is also that of the
-// request, but in Node, a read of its last bytes may never end then (github.com/nodejs/undici/issues/4089).
+// With a buffer, a piece is there until the next one is taken. So browsers keep no others. The signal is that of the
+// request, which does not always end a read of its last bytes in Node (github.com/nodejs/undici/issues/4089).
 async function* pieces(stream, buffer, signal) {
   let reader;
   try {
@@ -366,13 +366,22 @@ const isNode = () => globalThis.process?.versions?.node;
 
 // Service workers have neither. Nothing is asked for that cannot be used.
 function mustSend() {
-  if (!hasXHR && !isNode())
-    throw failure("client", "NotSupported", "Uploads need XMLHttpRequest or Node.");
+  if (!hasXHR && !isNode()) throw failure("client", "NotSupported", "Uploads need XMLHttpRequest or Node.");
 }
 
 // Browsers write these themselves.
 const settable = (headers) =>
   Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !/^(content-length|host)$/i.test(name)));
+
+// What the app throws ends the request.
+const telling = (onBytes, reject, stop) => (bytes) => {
+  try {
+    onBytes?.(bytes);
+  } catch (error) {
+    reject(error);
+    stop();
+  }
+};
 
 function sendXHR(link, body, { signal, timeout, onBytes }) {
   return new Promise((resolve, reject) => {
@@ -384,9 +393,10 @@ function sendXHR(link, body, { signal, timeout, onBytes }) {
     };
     xhr.open(link.method, link.url);
     for (const [name, value] of Object.entries(settable(link.headers))) xhr.setRequestHeader(name, value);
+    const tell = telling(onBytes, reject, () => xhr.abort());
     xhr.upload.onprogress = (event) => {
       watch.alive();
-      onBytes?.(event.loaded);
+      tell(event.loaded);
     };
     xhr.onerror = xhr.onabort = fail;
     xhr.onload = () => {
@@ -403,15 +413,16 @@ function sendXHR(link, body, { signal, timeout, onBytes }) {
 
 async function sendNode(link, source, start, end, { signal, timeout, onBytes }) {
   const [{ pipeline, Readable }, http] = [await node("stream"), await node(new URL(link.url).protocol.slice(0, -1))];
-  async function* counted() {
-    let sent = 0;
-    for await (const piece of source.read(start, end)) {
-      yield piece;
-      onBytes?.((sent += piece.length));
-    }
-    if (sent < end - start) throw fileChanged();
-  }
   return new Promise((resolve, reject) => {
+    const tell = telling(onBytes, reject, () => request.destroy());
+    async function* counted() {
+      let sent = 0;
+      for await (const piece of source.read(start, end)) {
+        yield piece;
+        tell((sent += piece.length));
+      }
+      if (sent < end - start) throw fileChanged();
+    }
     const headers = { ...settable(link.headers), "content-length": end - start };
     const request = http.request(link.url, { method: link.method, headers, signal, timeout });
     const fail = (error) =>
@@ -969,12 +980,12 @@ export class Sluice {
           watch.rest();
           try {
             await sink.write(bytes);
+            sink.size += bytes.length;
+            onProgress?.({ loaded: sink.size, total: known.total });
           } catch (error) {
             throw (broken = error);
           }
           watch.alive();
-          sink.size += bytes.length;
-          onProgress?.({ loaded: sink.size, total: known.total });
         }
       } catch (error) {
         // If all bytes are there, nothing is left to ask for.

@@ -34,6 +34,7 @@ AT_STUBS = {
     "unreadable": "a file that the disk cannot read is told as such, and not sent again",
     "slowReader": "a slow reader of a download is no lost network",
     "lastBytes": "what is aborted as the last bytes of an answer arrive ends, also where the read of them does not",
+    "progressFails": "what onProgress throws ends the transfer, and is passed on as it is",
     "connecting": "a store to which no connection comes about ends a request in time",
     "refreshes": "a token is refreshed once, for the attempt after its refusal",
     "badToken": "what cannot be a token is neither sent nor told",

@@ -471,6 +471,14 @@ const steps = {
     await expectSame(kit, client, done, bytes);
     const error = await refused(client.sendForm(form, new Blob([bytesOf(70_000)], { type: "image/png" })));
     expect(error.source === "store" && error.code === "EntityTooLarge", "a file that is too large", error);
+    // The page learns what its own function throws, once.
+    const faults = [new TypeError("bar is undefined")];
+    const [fault] = faults;
+    const onProgress = () => {
+      if (faults.length) throw faults.pop();
+    };
+    const thrown = await refused(client.sendForm(form, new Blob([bytes], { type: "image/png" }), { onProgress }));
+    expect(thrown === fault, "what onProgress throws", String(thrown));
     const named = await client.form({
       bucket: kit.bucket, keyStartsWith: `${kit.folder}named/`, contentTypes: ["image/png"], maxBytes: 60_000 });
     const file = Object.assign(new Blob([bytes], { type: "image/png" }), { name: "my own.png" });

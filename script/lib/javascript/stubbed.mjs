@@ -393,6 +393,52 @@ const steps = {
     }
   },
 
+  async progressFails(stub) {
+    const folder = await mkdtemp(`${tmpdir()}/sluice-progress.`);
+    const object = { bucket: "demo", key: "a.bin" };
+    const to = `${folder}/a.bin`;
+    try {
+      for (const isLast of [false, true]) {
+        // The store is silent after the beginning, or that is all.
+        const length = isLast ? 5 : 10;
+        stub.before = async ({ method }) =>
+          method === "GET" ? [200, "begun", { etag: "x", "content-length": length }] : undefined;
+        for (const options of [{}, { to }, { to: new WritableStream() }]) {
+          stub.seen = [];
+          const fault = new TypeError("bar is undefined");
+          const onProgress = () => {
+            throw fault;
+          };
+          const work = clientOf(stub).download(object, { ...options, onProgress });
+          const { result } = await soon(work.catch((thrown) => ({ thrown })));
+          const count = stub.seen.filter(({ method }) => method === "GET").length;
+          expect(result?.thrown === fault && count === 1, "what is thrown", isLast, options, String(result), count);
+        }
+      }
+      expect(`${await readFile(`${to}.sluice-part`)}` === "begun", "what has arrived stays", await readdir(folder));
+      stub.before = async ({ path }) => (path === "/store/form-1" ? [204, ""] : undefined);
+      const form = { id: "form-1", url: `${stub.url}/store/form-1`, method: "POST", fields: {}, key: "a.bin" };
+      for (const send of [
+        (client, options) => client.upload(fileOf(KiB), { ...target, ...options }),
+        (client, options) => client.upload(fileOf(6 * KiB), { ...target, parallel: 1, ...options }),
+        (client, options) => client.sendForm(form, fileOf(KiB), options),
+      ]) {
+        // Only the first call fails.
+        const faults = [new TypeError("bar is undefined")];
+        const [fault] = faults;
+        stub.seen = [];
+        const onProgress = () => {
+          if (faults.length) throw faults.pop();
+        };
+        const { result } = await soon(send(clientOf(stub), { onProgress }).catch((thrown) => ({ thrown })));
+        const count = stub.seen.filter(({ path }) => path.startsWith("/store/")).length;
+        expect(result?.thrown === fault && count < 2, "what an upload throws", `${send}`, `${result?.thrown}`, count);
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+
   async connecting(stub) {
     const { lookup } = dns;
     dns.lookup = () => {};

@@ -8,11 +8,16 @@ import Testing
 
 /// The rule for what is sent again, which three clients share, and what a refusal means for an upload in parts.
 @Suite(.timeLimit(.minutes(5))) struct RetryTests {
-    /// The cases of `clients/retries.json`.
-    private static func cases() throws -> [[String: Any]] {
+    /// The bytes of a table that the clients share.
+    private static func table(_ name: String) throws -> Data {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let bytes = try Data(contentsOf: root.appending(path: "clients/retries.json"))
+        return try Data(contentsOf: root.appending(path: "clients/\(name)"))
+    }
+
+    /// The cases of `clients/retries.json`.
+    private static func cases() throws -> [[String: Any]] {
+        let bytes = try table("retries.json")
         let table = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
         return try #require(table["cases"] as? [[String: Any]])
     }
@@ -48,33 +53,38 @@ import Testing
         }
     }
 
-    /// What somebody answers about an upload that was interrupted.
-    enum Told: CaseIterable {
-        case unknown, page, otherCode, unknownToStore, pageForParts
+    /// `clients/uploads-gone.json`: what somebody answers about an upload that was interrupted.
+    struct Gone: Decodable {
+        struct Case: Decodable {
+            let name: String
+            let at: String
+            let status: Int
+            let code: String?
+            let resume: String
+            let abort: String?
 
-        var status: Int { self == .unknownToStore || self == .pageForParts ? 409 : 404 }
-
-        var body: String {
-            switch self {
-            case .unknown: #"{"status":404,"code":"NoSuchUpload"}"#
-            case .otherCode: #"{"status":404,"code":"NoSuchRoute"}"#
-            case .unknownToStore: #"{"status":409,"code":"Conflict"}"#
-            case .page, .pageForParts: "404 page not found"
-            }
+            var body: String { code.map { #"{"status":\#(status),"code":"\#($0)"}"# } ?? "\(status) page" }
+            /// Whether the gateway knows the upload, and this is the answer to a request for its parts.
+            var isForParts: Bool { at == "parts" }
+            /// Whether the next run begins anew.
+            var endsUpload: Bool { resume == "anew" }
+            /// Whether the upload can be given up.
+            var isAborted: Bool { isForParts || abort == "gone" }
         }
 
-        /// Whether the gateway knows the upload, and this is the answer to a request for its parts.
-        var isForParts: Bool { status == 409 }
-        /// Whether the next run begins anew.
-        var endsUpload: Bool { self == .unknown || self == .unknownToStore }
-        /// Whether the upload can be given up.
-        var isAborted: Bool { self == .unknown || isForParts }
+        let cases: [Case]
     }
 
-    @Test(arguments: Told.allCases, [false, true])
+    @Test(arguments: [false, true])
     func `an upload is over when the gateway says so, and not when something else answers in its place`(
-        told: Told, isGivenUp: Bool
+        isGivenUp: Bool
     ) async throws {
+        let cases = try JSONDecoder().decode(Gone.self, from: try Self.table("uploads-gone.json")).cases
+        #expect(cases.count > 8)
+        for told in cases { try await check(told, isGivenUp: isGivenUp) }
+    }
+
+    private func check(_ told: Gone.Case, isGivenUp: Bool) async throws {
         // The second part of the first upload does not arrive.
         let store = try FaultyProxy(to: 1) { line, _ in
             line.hasPrefix("PUT /1/2 ") ? .answer(501) : .answer(200, fields: ["ETag": "\"tag\""])
@@ -106,15 +116,15 @@ import Testing
             if isGivenUp {
                 let end = try? await upload.abort(file.path, to: address)
                 let wanted: ObjectUpload.GivenUp? = told.isAborted ? .aborted : nil
-                #expect(end == wanted)
-                #expect(isKept() == !told.isAborted)
+                #expect(end == wanted, "\(told.name)")
+                #expect(isKept() == !told.isAborted, "\(told.name)")
             } else {
                 let outcome = try? await upload.send(file, to: address)
-                #expect(outcome?.id == (told.endsUpload ? "2" : nil))
-                #expect(isKept() == !told.endsUpload)
+                #expect(outcome?.id == (told.endsUpload ? "2" : nil), "\(told.name)")
+                #expect(isKept() == !told.endsUpload, "\(told.name)")
             }
             let begun = gateway.lines.count(where: Self.isStart)
-            #expect(begun == (told.endsUpload && !isGivenUp ? 2 : 1))
+            #expect(begun == (told.endsUpload && !isGivenUp ? 2 : 1), "\(told.name)")
         }
     }
 

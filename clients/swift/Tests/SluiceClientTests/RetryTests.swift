@@ -10,8 +10,7 @@ import Testing
 struct RetryTests {
     /// The cases of `clients/retries.json`.
     private static func cases() throws -> [[String: Any]] {
-        let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(5).joined(separator: "/").dropFirst()
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(root)/clients/retries.json"))
+        let bytes = try sharedTable("retries.json")
         let table = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
         return try #require(table["cases"] as? [[String: Any]])
     }
@@ -53,21 +52,28 @@ struct RetryTests {
     }
 }
 
-/// What somebody answers about an upload that was interrupted.
-private struct Told: Sendable {
-    var path = "/v1/multipart-uploads/"
-    var status = 404
-    let body: String
-    /// Whether the upload begins anew.
-    let endsUpload: Bool
+/// Reads a table that the clients share.
+private func sharedTable(_ name: String) throws -> Data {
+    let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(5).joined(separator: "/").dropFirst()
+    return try Data(contentsOf: URL(fileURLWithPath: "\(root)/clients/\(name)"))
+}
 
-    static let all = [
-        Told(body: #"{"status": 404, "code": "NoSuchUpload"}"#, endsUpload: true),
-        Told(body: #"{"status": 404, "code": "NoSuchRoute"}"#, endsUpload: false),
-        Told(body: "404 page not found", endsUpload: false),
-        Told(path: "/parts", status: 409, body: #"{"status": 409, "code": "Conflict"}"#, endsUpload: true),
-        Told(path: "/parts", status: 409, body: "409 page", endsUpload: false),
-    ]
+/// `clients/uploads-gone.json`: what somebody answers about an upload that was interrupted.
+private struct Gone: Decodable {
+    struct Case: Decodable {
+        let name: String
+        let at: String
+        let status: Int
+        let code: String?
+        let resume: String
+
+        var path: String { at == "parts" ? "/parts" : "/v1/multipart-uploads/" }
+        var body: String { code.map { #"{"status": \#(status), "code": "\#($0)"}"# } ?? "\(status) page" }
+        /// Whether the upload begins anew.
+        var endsUpload: Bool { resume == "anew" }
+    }
+
+    let cases: [Case]
 }
 
 extension RunningTests {
@@ -102,7 +108,8 @@ extension RunningTests {
 
     @Test("an upload is over when the gateway says so, and not when something else answers in its place")
     func untrueEnd() async throws {
-        for (number, told) in Told.all.enumerated() {
+        let cases = try JSONDecoder().decode(Gone.self, from: sharedTable("uploads-gone.json")).cases
+        for (number, told) in cases.enumerated() {
             let store = RecordingStore(MemoryStateStore())
             let client = world.client(states: store) {
                 $0.partSize = 5 << 20

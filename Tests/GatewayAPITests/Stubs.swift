@@ -28,6 +28,8 @@ struct StubPolicy: KeyedPolicy {
     var scheme = Bucket.Scheme.awsV4
     var honoursUnsignedHeaders = false
     var quota: Quota?
+    /// Whether the storage credential of the buckets exists.
+    var hasCredential = true
     var failure: GatewayError?
 
     var position: PolicyPosition { Self.position }
@@ -119,7 +121,8 @@ struct StubPolicy: KeyedPolicy {
             case "oss-photos": .bucket(try Self.ossBucket())
             default: .bucket(nil)
             }
-        case .credential(let id): .credential(id == Self.cdnCredentialID ? Self.cdnCredential() : Self.credential())
+        case .credential(Self.cdnCredentialID): .credential(Self.cdnCredential())
+        case .credential: .credential(hasCredential ? Self.credential() : nil)
         case .issuer: .issuer(nil)
         case .apiKey: .apiKey(nil)
         case .ticket: .ticket(nil)
@@ -147,6 +150,8 @@ struct StubPolicy: KeyedPolicy {
 final class StubLedger: IssuanceLedger, QuotaUsageSource {
     private let verdict: (@Sendable (IssuanceProposal) -> RecordVerdict)?
     private let failure: GatewayError?
+    /// What proposals get by their places in a call; `nil`, and at further places, what the others say.
+    private let outcomes: [Result<RecordVerdict, GatewayError>?]
     let proposals = Mutex<[IssuanceProposal]>([])
     /// The deadline of each call.
     let deadlines = Mutex<[ContinuousClock.Instant]>([])
@@ -154,12 +159,21 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
     init(verdict: RecordVerdict? = nil, failure: GatewayError? = nil) {
         self.verdict = if let verdict { { @Sendable _ in verdict } } else { nil }
         self.failure = failure
+        outcomes = []
+    }
+
+    /// A ledger that answers proposals by their places in a call; it records those without an outcome.
+    init(_ outcomes: [Result<RecordVerdict, GatewayError>?]) {
+        self.outcomes = outcomes
+        verdict = nil
+        failure = nil
     }
 
     /// A ledger with a verdict of its own on each proposal.
     init(judging verdict: @escaping @Sendable (IssuanceProposal) -> RecordVerdict) {
         self.verdict = verdict
         failure = nil
+        outcomes = []
     }
 
     func record(
@@ -169,6 +183,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
         self.proposals.withLock { $0 += proposals }
         deadlines.withLock { $0.append(deadline) }
         return proposals.enumerated().map { place, proposal in
+            if place < outcomes.count, let outcome = outcomes[place] { return outcome }
             let remaining = proposal.charges.map {
                 QuotaRemainder(quotaID: $0.quota.id, remaining: Int64(99 - place), resetsIn: 3600)
             }

@@ -19,6 +19,8 @@ final class RequestNotes: RefusalNotes {
         var row: String?
         /// Code and status of the problem that the answer tells; the answer itself may have another status.
         var problem: (code: String, status: Int)?
+        /// The status of the first item that failed, if none of a batch was served; the batch is answered 200.
+        var statusOfItems: Int?
         /// The part that the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
         /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
@@ -27,6 +29,8 @@ final class RequestNotes: RefusalNotes {
         var refusals: [RefusalNote] = []
         /// Number of all refusals.
         var refusalCount = 0
+        /// Number of the refusals that are failures of the gateway, or of what it needs.
+        var failureCount = 0
 
         /// Whether the body ended before its declared end.
         var hasEarlyEnd = false
@@ -78,10 +82,31 @@ final class RequestNotes: RefusalNotes {
         facts.withLock { $0.gap = gap }
     }
 
+    func note(statusOfItems status: Int) {
+        facts.withLock { $0.statusOfItems = status }
+    }
+
     func note(_ refusal: RefusalNote) {
+        facts.withLock { $0.note(refusal) }
+    }
+
+    /// Notes the failures of a batch, but not again those that decisions have noted, with what was asked for.
+    func note(failures: [RefusalNote]) {
         facts.withLock { facts in
-            facts.refusalCount += 1
-            if facts.refusals.count < Self.maxRefusals { facts.refusals.append(refusal) }
+            let noted = facts.refusals.filter { $0.reason == .failed }
+            let new = failures.filter { failure in
+                !noted.contains { $0.code == failure.code && $0.subject == failure.subject }
+            }
+            // Of more refusals than are kept, only the number is known.
+            for failure in new.prefix(max(0, failures.count - facts.failureCount)) { facts.note(failure) }
         }
+    }
+}
+
+extension RequestNotes.Facts {
+    fileprivate mutating func note(_ refusal: RefusalNote) {
+        refusalCount += 1
+        if refusal.reason == .failed { failureCount += 1 }
+        if refusals.count < RequestNotes.maxRefusals { refusals.append(refusal) }
     }
 }

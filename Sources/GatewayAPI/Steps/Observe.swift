@@ -48,10 +48,11 @@ final class Observe: Sendable {
         if isAbandoned, facts.isGivenUp {
             return abandoned(request, facts, method: method, after: nanoseconds)
         }
-        // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem. Of a
-        // late answer, the caller has seen nothing, and its refusal was counted.
-        figures(of: request.match).answered(
-            request.method, status: facts.statusInstead ?? facts.problem?.status ?? status, after: nanoseconds)
+        // A protocol may answer a refusal with a status of its own, even 200. The metrics count by the problem, and a
+        // batch of which nothing was served by its failures. Of a late answer, the caller has seen nothing, and its
+        // refusal was counted.
+        let counted = facts.statusInstead ?? facts.problem?.status ?? facts.statusOfItems ?? status
+        figures(of: request.match).answered(request.method, status: counted, after: nanoseconds)
         if let code = facts.problem?.code, facts.statusInstead == nil { metrics.refused(code: code) }
         if let gap = facts.gap {
             logger.error(

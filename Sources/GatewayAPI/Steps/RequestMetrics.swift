@@ -76,15 +76,6 @@ public final class RequestMetrics: Sendable {
         (refusals[code] ?? otherRefusals).add()
     }
 
-    /// Counts the refused items of a batch. Items of a cancelled request that were not answered for that reason are not
-    /// refused.
-    func countRefusals(in answers: [Result<IssuedURL, GatewayError>]) {
-        let isCancelled = Task.isCancelled
-        for case .failure(let error) in answers where !isCancelled || error.httpStatus.code != 503 {
-            refused(code: error.code)
-        }
-    }
-
     /// Counts a refusal that is not kept, because there are too many.
     func droppedRefusal() {
         dropped.add()

@@ -76,7 +76,7 @@ struct GitLFSEndpoints: Sendable {
             case .failure(let error): .failure(error)
             }
         }
-        metrics.countRefusals(in: links)
+        request.noteItems(answers, countedBy: metrics)
         var response = GitLFSAnswer.object(capacity: 64 + 1024 * answers.count) { json in
             json.member("transfer", "basic")
             json.member("hash_algo", "sha256")

@@ -10,13 +10,13 @@ extension ServerResponse {
     /// - Parameters:
     ///   - answers: What each item got.
     ///   - request: The request for the batch.
-    ///   - metrics: Counts the refused items.
+    ///   - metrics: Counts the items that were not served.
     ///   - label: Writes the members that say which item a URL is for, given its place.
     static func batch(
         _ answers: [Result<IssuedURL, GatewayError>], to request: APIRequest, countedBy metrics: RequestMetrics,
         _ label: (_ json: inout JSONWriter, _ place: Int) -> Void = { _, _ in }
     ) -> ServerResponse {
-        metrics.countRefusals(in: answers)
+        request.noteItems(answers, countedBy: metrics)
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
             json.array("results", answers.indices) { json, place in
                 switch answers[place] {

@@ -61,8 +61,8 @@ let package = Package(
         .target(
             name: "MicroHTTPD",
             dependencies: [
-                "Bytes", "CEventDescriptor", "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", httpTypes, logging,
-                serviceLifecycle,
+                "Bytes", "CEventDescriptor", "CMicroHTTPD", "EventLoops", "Figures", "HTTPServing", "LibCrypto",
+                httpTypes, logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
         ),

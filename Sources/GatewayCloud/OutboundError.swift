@@ -49,7 +49,8 @@ extension OutboundError {
     /// What a question to a store came to that failed like this.
     var asStoreFailure: StoreFailure {
         switch self {
-        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls):
+        case .noAnswer(.timedOut), .noAnswer(.nameNotFound), .noAnswer(.notConnected), .noAnswer(.tls),
+            .noAnswer(.notTrusted):
             .silent(Cause(phrase))
         case .noAnswer(.tooLarge), .noAnswer(.other), .status: .unclear(Cause(phrase))
         case .noAnswer, .notPermitted: StoreFailure(unasked: asGatewayError)
@@ -81,7 +82,8 @@ extension HTTPTransfer.Failure {
         case .busy: "too many requests wait for the same already"
         case .nameNotFound: "the name does not resolve (nameNotFound)"
         case .notConnected: "no address accepts the connection"
-        case .tls: "TLS failed, or the certificate is not valid for the name"
+        case .tls: "TLS failed"
+        case .notTrusted: "the certificate is not trusted, or not valid for the name"
         case .other(let code): "libcurl's error \(code)"
         }
     }

@@ -68,7 +68,7 @@ extension OutboundFigures.Outcome {
         case .notPermitted, .noAnswer(.addressRefused): self = .notPermitted
         case .noAnswer(.timedOut): self = .timedOut
         case .noAnswer(.nameNotFound), .noAnswer(.notConnected): self = .notConnected
-        case .noAnswer(.tls): self = .tls
+        case .noAnswer(.tls), .noAnswer(.notTrusted): self = .tls
         case .noAnswer(.busy): self = .busy
         case .noAnswer(.cancelled): self = .cancelled
         case .noAnswer, .status: self = .other

@@ -35,6 +35,17 @@ public struct OutboundReach: Sendable {
         }
     }
 
+    /// Whether the server at an origin speaks TLS and shows a certificate that is not trusted, or not valid for the
+    /// name. Of a server that speaks no TLS, this is not so.
+    public func isUntrusted(at origin: String) async -> Bool {
+        do throws(OutboundError) {
+            _ = try await client.send(.head, origin + "/", maxBytes: KeySets.maxBytes)
+            return false
+        } catch {
+            return error == .noAnswer(.notTrusted)
+        }
+    }
+
     /// Asks for a document.
     ///
     /// - Returns: Status and body of the answer; `nil` if there is none.

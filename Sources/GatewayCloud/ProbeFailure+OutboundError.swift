@@ -10,7 +10,7 @@ extension ProbeFailure {
             case .noAnswer(.timedOut), .noAnswer(.cancelled): .timedOut
             case .noAnswer(.nameNotFound): .nameNotFound
             case .noAnswer(.notConnected), .noAnswer(.busy): .unreachable
-            case .noAnswer(.tls): .tls
+            case .noAnswer(.tls), .noAnswer(.notTrusted): .tls
             case .noAnswer, .status: .unreadable
             }
     }

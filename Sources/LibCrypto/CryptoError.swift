@@ -8,6 +8,10 @@ public enum CryptoError: Error, Sendable, Equatable {
     case authenticationFailed
     /// A private key cannot be read, is of another kind, is too short, or consists of numbers that do not fit together.
     case invalidPrivateKey
+    /// A private key is encrypted, and nobody is asked for the password.
+    case encryptedPrivateKey
+    /// A private key is not that of the certificate.
+    case privateKeyOfAnotherCertificate
     /// A public key cannot be read, is of another kind, or is too short or too long.
     case invalidPublicKey
     /// A certificate cannot be read.

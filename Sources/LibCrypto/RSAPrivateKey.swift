@@ -92,7 +92,7 @@ import CLibCrypto
 
     /// A context that is ready to sign; `nil` if the text contains no suitable key.
     private static func context(pem: String, _ algorithm: DigestAlgorithm) -> OpaquePointer? {
-        guard let key = unsafe key(pem: Array(pem.utf8)) else { return nil }
+        guard let key = unsafe readPrivateKey(inPEM: Array(pem.utf8)) else { return nil }
         defer { unsafe EVP_PKEY_free(key) }
         guard unsafe EVP_PKEY_is_a(key, "RSA") == 1, unsafe EVP_PKEY_get_bits(key) >= minBits,
             let context = unsafe EVP_PKEY_CTX_new(key, nil)
@@ -102,16 +102,5 @@ import CLibCrypto
             return nil
         }
         return unsafe context
-    }
-
-    private static func key(pem: [UInt8]) -> OpaquePointer? {
-        unsafe pem.withUnsafeBufferPointer { text -> OpaquePointer? in
-            guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
-            else { return nil }
-            defer { unsafe BIO_free(source) }
-            // An empty password replaces the callback; otherwise libcrypto would ask for a password on the terminal.
-            var password: [UInt8] = [0]
-            return unsafe PEM_read_bio_PrivateKey(source, nil, nil, &password)
-        }
     }
 }

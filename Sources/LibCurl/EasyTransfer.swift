@@ -96,7 +96,8 @@ import CLibCurl
         case CURLE_OPERATION_TIMEDOUT: .timedOut
         case CURLE_COULDNT_RESOLVE_HOST: .nameNotFound
         case CURLE_COULDNT_CONNECT: .notConnected
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR: .tls
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER: .tls
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: .notTrusted
         default: .other(code: code.rawValue)
         }
     }

@@ -69,8 +69,10 @@ public struct HTTPTransfer: Sendable {
         case nameNotFound
         /// No address accepted the connection.
         case notConnected
-        /// TLS with the other side failed, or its certificate is not valid for the name.
+        /// TLS with the other side failed.
         case tls
+        /// The other side speaks TLS, and its certificate is not trusted or not valid for the name.
+        case notTrusted
         /// Any other error, with libcurl's number.
         case other(code: UInt32)
     }

@@ -89,6 +89,8 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
     case unusableSocket(reason: String)
     /// A certificate or key file cannot be read; `reason` is the system's text.
     case unreadableFile(path: String, reason: String)
+    /// A certificate or key file does not hold what it should; `reason` continues a sentence that begins with the path.
+    case unusableFile(path: String, reason: String)
     /// This build of libmicrohttpd has no HTTPS.
     case tlsUnsupported
     /// libmicrohttpd does not start; the log has its reason.
@@ -101,6 +103,7 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
         case .cannotListen(let address, let port, let reason): "Cannot listen on \(address) port \(port): \(reason)."
         case .unusableSocket(let reason): "The socket that was passed to the process \(reason)."
         case .unreadableFile(let path, let reason): "Cannot read \(path): \(reason)."
+        case .unusableFile(let path, let reason): "\(path) \(reason)."
         case .tlsUnsupported: "This libmicrohttpd was built without HTTPS."
         case .cannotStart: "The HTTP server does not start; with TLS, certificate and key may not fit together."
         }

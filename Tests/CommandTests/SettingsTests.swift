@@ -95,6 +95,25 @@ struct SettingsTests {
         if origins.hasSuffix("pages.example:443") { #expect(result.errors.contains("such as https://pages.example")) }
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:7001", "127.0.0.1:7001", true), ("127.0.0.1:7001", "127.0.0.1:7002", false),
+        ("127.0.0.1:7001", "127.0.0.2:7001", false), ("127.0.0.1:7001", "7001", true),
+        ("0.0.0.0:7001", "127.0.0.1:7001", true), ("127.0.0.1:7001", "0.0.0.0:7001", true),
+        ("0.0.0.0:7001", "[::1]:7001", false), ("0.0.0.0:7001", "[::ffff:127.0.0.1]:7001", true),
+        ("0.0.0.0:7001", "[::]:7001", true), ("[::]:7001", "127.0.0.1:7001", true),
+        ("[::]:7001", "[0:0::1]:7001", true), ("[::1]:7001", "[0:0::1]:7001", true),
+        ("[::1]:7001", "127.0.0.1:7001", false), ("[::]:7001", "[::1]:7002", false),
+        ("0.0.0.0:0", "127.0.0.1:0", false), ("", "127.0.0.1:8080", true), ("", "127.0.0.1:8081", false),
+        ("127.0.0.1", "127.0.0.1:8080", false),
+    ])
+    func twoListenersNeedTwoPortsWhereTheirAddressesOverlap(listen: String, admin: String, clash: Bool) throws {
+        var environment = ["SLUICE_ADMIN_LISTEN": admin]
+        if !listen.isEmpty { environment["SLUICE_LISTEN"] = listen }
+        let result = try Command.run(["serve"], environment: environment)
+        #expect(result.errors.contains("SLUICE_DATABASE_URL: "))
+        #expect(result.errors.contains("SLUICE_ADMIN_LISTEN: must have another port") == clash, "\(result.errors)")
+    }
+
     @Test func flagsComeBeforeTheEnvironmentAndTheEnvironmentBeforeTheFile() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }

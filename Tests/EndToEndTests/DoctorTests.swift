@@ -509,6 +509,110 @@ import Testing
         }
     }
 
+    /// Certificates and keys: whether a gateway starts with them, and whether clients accept what it shows.
+    private func pairs(in folder: URL) async throws -> [(name: String, files: ReloadTests.Files, starts: Bool)] {
+        func files(_ name: String) throws -> ReloadTests.Files {
+            let own = folder.appending(path: name)
+            try FileManager.default.createDirectory(at: own, withIntermediateDirectories: false)
+            return ReloadTests.Files(in: own)
+        }
+        func pair(_ name: String, days: Int = 90) async throws -> ReloadTests.Files {
+            let made = try files(name)
+            _ = try await made.renew("copy", days: days)
+            return made
+        }
+        var pairs = [("fitting", try await pair("fitting"), true)]
+        let other = try await pair("other key")
+        try FileManager.default.removeItem(at: other.key)
+        try FileManager.default.copyItem(at: pairs[0].1.key, to: other.key)
+        pairs.append(("other key", other, false))
+        for (name, isKey, text) in [
+            ("no certificate", false, "words"), ("empty certificate", false, ""), ("no key", true, "words"),
+            ("empty key", true, ""),
+        ] {
+            let made = try await pair(name)
+            try text.write(to: isKey ? made.key : made.certificate, atomically: true, encoding: .utf8)
+            pairs.append((name, made, false))
+        }
+        let encrypted = try await pair("encrypted key")
+        let sealed = try OpenSSL.run(
+            ["pkcs8", "-topk8", "-in", encrypted.key.path, "-passout", "pass:made-up"])
+        try Data(sealed.output).write(to: encrypted.key)
+        pairs.append(("encrypted key", encrypted, false))
+        // A gateway starts with these, and no client connects.
+        for (name, start, end) in [
+            ("expired", "20200203040506Z", "20210203040506Z"), ("not yet", "20980203040506Z", "20990203040506Z"),
+        ] {
+            let made = try files(name)
+            try OpenSSL.makeCertificate(
+                named: name, from: start, until: end, certificate: made.certificate, key: made.key)
+            pairs.append((name, made, true))
+        }
+        return pairs.map { (name: $0.0, files: $0.1, starts: $0.2) }
+    }
+
+    @Test func `not all is well where a gateway would not start, or no client would connect`() async throws {
+        try await Supervisor.withFolder { folder in
+            let pairs = try await pairs(in: folder)
+            try await Deployment.with { site in
+                func tls(_ files: ReloadTests.Files) -> [String: String] {
+                    ["SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path]
+                }
+                /// Whether nothing is wrong but with the database of the test.
+                func isWell(_ settings: [String: String]) async throws -> Bool {
+                    let usual = ["SLUICE_LISTEN": "127.0.0.1:0"]
+                    let found = try await examine(
+                        site.environment.merging(usual) { $1 }.merging(settings) { $1 })
+                    let subjects = ["settings", "files", "listeners"]
+                    return !found.findings.contains {
+                        subjects.contains($0["check"].text ?? "") && ["failed", "warning"].contains($0["outcome"].text)
+                    }
+                }
+                func starts(_ settings: [String: String]) async throws -> Bool {
+                    do {
+                        let gateway = try await site.startGateway(settings)
+                        await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+                        return true
+                    } catch is ProgramError {
+                        return false
+                    }
+                }
+                for (name, files, doesStart) in pairs {
+                    #expect(try await starts(tls(files)) == doesStart, "\(name)")
+                    #expect(try await isWell(tls(files)) == (name == "fitting"), "\(name)")
+                }
+
+                // Whatever holds the port, a gateway that starts as another process of its kind is well.
+                let fitting = tls(pairs[0].files)
+                let secured = try await site.startGateway(fitting)
+                let page = PageServer()
+                try await page.serve { origin in
+                    let other = try #require(UInt16(origin.split(separator: ":")[2]))
+                    let ports: [(name: String, port: UInt16, wellPlain: Bool, wellSecured: Bool)] = [
+                        ("a gateway", site.gateways[0].port, true, false), ("one with TLS", secured.port, false, true),
+                        ("another server", other, false, false),
+                    ]
+                    for (name, port, wellPlain, wellSecured) in ports {
+                        let listen = ["SLUICE_LISTEN": "127.0.0.1:\(port)"]
+                        let listenSecured = listen.merging(fitting) { $1 }
+                        #expect(try await !starts(listen), "\(name)")
+                        #expect(try await isWell(listen) == wellPlain, "\(name)")
+                        #expect(try await isWell(listenSecured) == wellSecured, "\(name)")
+                    }
+                    for (listen, admin, doesStart) in [
+                        ("127.0.0.1:0", "127.0.0.1:0", true), ("127.0.0.1:\(other)", "127.0.0.1:\(other)", false),
+                        ("0.0.0.0:\(other)", "127.0.0.1:\(other)", false), ("127.0.0.1:0", "127.0.0.1:\(other)", false),
+                    ] {
+                        let settings = ["SLUICE_LISTEN": listen, "SLUICE_ADMIN_LISTEN": admin]
+                        #expect(try await starts(settings) == doesStart, "\(listen) \(admin)")
+                        #expect(try await isWell(settings) == doesStart, "\(listen) \(admin)")
+                    }
+                }
+                await site.end(secured) { #expect(await secured.terminate() == 0) }
+            }
+        }
+    }
+
     @Test func `it writes nothing, and its lines are the same as text`() async throws {
         var options = ClusterOptions()
         options.settings = ["autovacuum": "off"]

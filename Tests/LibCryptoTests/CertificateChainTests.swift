@@ -42,4 +42,48 @@ import Testing
             #expect(throws: CryptoError.invalidCertificate) { try CertificateChain(pem: text) }
         }
     }
+
+    /// A self-signed certificate with its key, and the key in further forms, made by the openssl command.
+    private static func pair(_ kind: String...) throws -> (certificate: String, key: String, encrypted: [String]) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "pair-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (certificate, key) = (folder.appending(path: "certificate.pem"), folder.appending(path: "key.pem"))
+        let request = ["req", "-x509", "-newkey"] + kind + ["-nodes", "-subj", "/CN=gateway"]
+        try #require(OpenSSL.run(request + ["-out", certificate.path, "-keyout", key.path]).status == 0)
+        let forms = [["pkcs8", "-topk8", "-v2", "aes256"], ["pkey", "-traditional", "-aes256"]]
+        let encrypted = try forms.compactMap { form -> String? in
+            let (status, text) = try OpenSSL.run(form + ["-in", key.path, "-passout", "pass:made-up"])
+            // A key of Ed25519 has one form only.
+            return status == 0 ? String(decoding: text, as: UTF8.self) : nil
+        }
+        try #require(!encrypted.isEmpty)
+        let texts = try [certificate, key].map { try String(contentsOf: $0, encoding: .utf8) }
+        return (texts[0], texts[1], encrypted)
+    }
+
+    @Test func `a key fits the first certificate of a chain, and no other`() throws {
+        let pairs = [
+            try Self.pair("rsa:2048"), try Self.pair("ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            try Self.pair("ed25519"),
+        ]
+        for (place, own) in pairs.enumerated() {
+            for (otherPlace, other) in pairs.enumerated() {
+                let chain = own.certificate + other.certificate
+                #expect(throws: Never.self) { try CertificateChain(pem: chain, key: own.key) }
+                #expect(throws: Never.self) { try CertificateChain(pem: own.certificate, key: "words\n" + own.key) }
+                guard place != otherPlace else { continue }
+                #expect(throws: CryptoError.privateKeyOfAnotherCertificate) {
+                    try CertificateChain(pem: chain, key: other.key)
+                }
+            }
+            let flawed: [(key: String, error: CryptoError)] =
+                own.encrypted.map { ($0, CryptoError.encryptedPrivateKey) }
+                + ["", "words", String(own.key.dropFirst(40)), own.certificate].map { ($0, .invalidPrivateKey) }
+            for (key, error) in flawed {
+                #expect(throws: error) { try CertificateChain(pem: own.certificate, key: key) }
+            }
+            #expect(throws: CryptoError.invalidCertificate) { try CertificateChain(pem: own.key, key: own.key) }
+        }
+    }
 }

@@ -188,11 +188,44 @@ import Testing
             } body: { _ in
             }
         }
-        await #expect(throws: HTTPServerError.cannotStart) {
-            try await TestServer.with(.echo) {
-                $0.tls = .init(certificateFile: "/etc/hostname", keyFile: "/etc/hostname")
-            } body: { _ in
+        try await Self.withCertificate { tls in
+            let folder = URL(filePath: tls.keyFile).deletingLastPathComponent()
+            func file(_ name: String, _ text: String) throws -> String {
+                let path = folder.appending(path: name)
+                try text.write(to: path, atomically: true, encoding: .utf8)
+                return path.path
             }
+            let key = try String(contentsOfFile: tls.keyFile, encoding: .utf8)
+            let certificate = try String(contentsOfFile: tls.certificateFile, encoding: .utf8)
+            let (_, encrypted) = try await Self.run(
+                "openssl", ["pkcs8", "-topk8", "-in", tls.keyFile, "-passout", "pass:made-up"])
+            let others = folder.appending(path: "other")
+            try FileManager.default.createDirectory(at: others, withIntermediateDirectories: true)
+            let (_, other) = try OpenSSL.makeCertificate(in: others)
+            let (empty, words) = (try file("empty", ""), try file("words", "words"))
+            let certificates = [
+                (empty, "is empty"), (words, "has no certificate in PEM"), (tls.keyFile, "has no certificate in PEM"),
+                (try file("short", String(certificate.dropLast(60))), "has a certificate that cannot be read"),
+            ]
+            let keys = [
+                (empty, "is empty"), (words, "has no private key in PEM"),
+                (tls.certificateFile, "has no private key in PEM"), (try file("sealed", encrypted), "is encrypted"),
+                (try file("cut", String(key.dropLast(60))), "has a private key that cannot be read"),
+                (other, "is not the key of the first certificate in \(tls.certificateFile)"),
+            ]
+            for (place, (path, reason)) in (certificates + keys).enumerated() {
+                var files = tls
+                if place < certificates.count { files.certificateFile = path } else { files.keyFile = path }
+                let error = HTTPServerError.unusableFile(path: path, reason: reason)
+                #expect(throws: error) { [files] in try HTTPServer.checkCertificate(files) }
+                await #expect(throws: error) {
+                    try await TestServer.with(.echo) { [files] in
+                        $0.tls = files
+                    } body: { _ in
+                    }
+                }
+            }
+            try HTTPServer.checkCertificate(tls)
         }
     }
 }

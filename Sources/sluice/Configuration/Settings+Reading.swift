@@ -16,6 +16,12 @@ extension Settings {
         let http = HTTP(reading: &reader)
         let listen = ListenAddress(reading: &reader, .listen)
         let adminListen = ListenAddress(reading: &reader, .adminListen)
+        let usual = reader.text(.listen) == nil ? Settings.defaultListen : listen
+        if let usual, let adminListen, adminListen.clashes(with: usual) {
+            reader.refuse(
+                .adminListen,
+                "must have another port than SLUICE_LISTEN, which listens at \(usual.host) port \(usual.port)")
+        }
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
         let adminKey = reader.bootstrapAdminKey()

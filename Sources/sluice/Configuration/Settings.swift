@@ -109,6 +109,19 @@ struct ListenAddress: Sendable, Equatable {
         guard IPAddress(host) != nil else { return nil }
         self.init(host: String(host), port: port)
     }
+
+    /// Whether nobody can listen at both addresses: they have the same port, and an address in common.
+    func clashes(with other: ListenAddress) -> Bool {
+        guard port == other.port, port > 0 else { return false }
+        return IPAddress(host) == IPAddress(other.host) || covers(other) || other.covers(self)
+    }
+
+    /// Whether the address stands for all addresses, and another one is among them. `::` accepts IPv4 clients too.
+    private func covers(_ other: ListenAddress) -> Bool {
+        guard let own = IPAddress(host), let address = IPAddress(other.host) else { return false }
+        let isVersion4 = !address.description.contains(":")
+        return own == IPAddress("::") || own == IPAddress("0.0.0.0") && isVersion4
+    }
 }
 
 /// All mistakes in the settings, so that they can be corrected at once.

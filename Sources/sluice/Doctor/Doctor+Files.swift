@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import LibCrypto
 import LocalFiles
+import MicroHTTPD
 import StrictJSON
 
 extension Doctor {
@@ -10,8 +11,8 @@ extension Doctor {
         .databasePasswordFile, .masterKeyFile, .bootstrapAdminKeyFile, .tlsKeyFile,
     ]
 
-    /// Looks at the files that settings name: whether they are there, who can needlessly read the secret ones, and when
-    /// the certificate expires.
+    /// Looks at the files that settings name: whether they are there, who can needlessly read the secret ones, whether
+    /// the key is that of the certificate, and when the certificate is valid.
     mutating func examineFiles(_ options: SettingsOptions, _ reader: SettingReader) {
         var reader = reader
         let before = report.findings.count
@@ -21,32 +22,49 @@ extension Doctor {
             examineReaders(of: file, named: name.variable)
         }
         // The reader of settings has named the other files that it cannot read.
+        var areReadable = true
         for name in [SettingName.tlsCertificateFile, .tlsKeyFile] {
             guard let file = reader.text(name), let flaw = FileStatus.readingFlaw(of: file) else { continue }
+            areReadable = false
             report.note(
                 .files, .failed, "\(name.variable): '\(file)' \(flaw).",
                 advice: "Correct the path, or let the user that runs 'sluice serve' read the file.")
         }
-        if let file = reader.text(.tlsCertificateFile) { examineExpiry(of: file) }
+        let certificate = reader.text(.tlsCertificateFile)
+        if areReadable, let certificate, let key = reader.text(.tlsKeyFile) {
+            examinePair(HTTPServerConfiguration.TLS(certificateFile: certificate, keyFile: key))
+        }
+        if let certificate { examineDates(of: certificate) }
         if report.findings.count == before {
             report.note(.files, .ok, "No file with secrets can be read by more users than necessary.")
         }
     }
 
-    /// Notes that a certificate of a file has expired, or will within seven days. A file without certificates gets no
-    /// line.
-    private mutating func examineExpiry(of file: String) {
-        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8),
-            let chain = try? CertificateChain(pem: text)
-        else { return }
-        let end = Date(timeIntervalSince1970: TimeInterval(chain.expiresAt))
-        let left = end.timeIntervalSinceNow
-        guard left < 7 * 86_400 else { return }
-        let (outcome, verb): (DoctorReport.Outcome, String) = left > 0 ? (.warning, "expires") : (.failed, "expired")
-        report.note(
-            .files, outcome,
-            "\(SettingName.tlsCertificateFile.variable): a certificate in '\(file)' \(verb) at \(end.formatted(.iso8601)).",
-            advice: "Renew it, and send the gateways SIGHUP, by 'systemctl reload sluice' for example.")
+    /// Notes why no gateway starts with a certificate and a key.
+    private mutating func examinePair(_ files: HTTPServerConfiguration.TLS) {
+        do throws(HTTPServerError) {
+            try HTTPServer.checkCertificate(files)
+        } catch {
+            report.note(.files, .failed, "TLS: \(error)", advice: error.advice)
+        }
+    }
+
+    /// Notes that clients refuse a certificate of a file for its dates, or will within seven days. A file without
+    /// certificates gets no line.
+    private mutating func examineDates(of file: String) {
+        guard let bytes = try? Data(contentsOf: URL(filePath: file)) else { return }
+        let (text, now) = (String(decoding: bytes, as: UTF8.self), Date.now)
+        let name = SettingName.tlsCertificateFile.variable
+        let advice = "Renew it, and send the gateways SIGHUP, by 'systemctl reload sluice' for example."
+        if let flaw = CertificateDates.flaw(ofPEM: text, at: now) {
+            report.note(.files, .failed, "\(name): '\(file)': \(flaw).", advice: advice)
+        } else if let chain = try? CertificateChain(pem: text) {
+            let end = Date(timeIntervalSince1970: TimeInterval(chain.expiresAt))
+            guard end.timeIntervalSince(now) < 7 * 86_400 else { return }
+            report.note(
+                .files, .warning, "\(name): a certificate in '\(file)' expires at \(end.formatted(.iso8601)).",
+                advice: advice)
+        }
     }
 
     /// Warns if more users can read a file than necessary.

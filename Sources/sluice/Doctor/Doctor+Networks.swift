@@ -123,8 +123,7 @@ extension Doctor {
     /// Whether a server with TLS listens whose certificate cannot be verified at the address.
     private static func isSecured(_ origin: String) async -> Bool {
         guard origin.hasPrefix("https:"), let policy = try? OutboundPolicy(origins: [origin]) else { return false }
-        guard case .tls = await OutboundReach(policy: policy).failure(at: origin) else { return false }
-        return true
+        return await OutboundReach(policy: policy).isUntrusted(at: origin)
     }
 
     /// The URL of what listens at an address.

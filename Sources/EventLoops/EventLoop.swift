@@ -2,9 +2,12 @@ import Glibc
 import Synchronization
 
 /// Why an event loop could not be created.
-public enum EventLoopError: Error, Sendable, Equatable {
+public enum EventLoopError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The process has no file descriptor left.
     case noDescriptor
+
+    /// One sentence for an operator.
+    public var description: String { "The process may not open more files." }
 }
 
 /// Work that a loop's thread does besides running tasks, such as serving the sockets of a library. The loop calls it on

@@ -18,16 +18,19 @@ public final class HTTPServer: Service, Sendable {
     public let configuration: HTTPServerConfiguration
     private let core: ServerCore
     private let listener: ListeningSocket
+    /// What the first clients see; `nil` without TLS.
+    private let tls: CertificateAndKey?
     let loops: [ServerLoop]
 
-    /// Binds the address and listens, or takes a socket that listens already.
+    /// Binds the address and listens, or takes a socket that listens already. Reads certificate and key.
     ///
     /// - Parameters:
     ///   - socket: A listening TCP socket that the process was given, which takes the place of address and port. The
     ///     server owns the descriptor.
     ///   - loops: The event loops that serve, which ``run()`` runs. By default they are new, as many as the
     ///     configuration says.
-    /// - Throws: ``HTTPServerError`` when the address is invalid or in use, or the socket does not listen.
+    /// - Throws: ``HTTPServerError`` when the address is invalid or in use, the socket does not listen, or certificate
+    ///   and key cannot be read or do not fit together.
     public init(
         configuration: HTTPServerConfiguration, socket: Int32? = nil, responder: any HTTPResponder, logger: Logger,
         loops: [EventLoop] = []
@@ -38,6 +41,7 @@ public final class HTTPServer: Service, Sendable {
             } else {
                 try ListeningSocket(address: configuration.address, port: configuration.port)
             }
+        tls = if let files = configuration.tls { try CertificateAndKey(reading: files) } else { nil }
         self.configuration = configuration
         let core = ServerCore(configuration: configuration, responder: responder, logger: logger)
         self.core = core
@@ -47,6 +51,9 @@ public final class HTTPServer: Service, Sendable {
         } catch {
             throw .cannotStart
         }
+        core.certificate.withLock { [tls] in $0 = tls?.certificate }
+        // What OpenSSL accepts, the library of libmicrohttpd may still refuse. Whoever starts a server learns it here.
+        if let tls, let loop = self.loops.first { _ = try Daemon(loop: loop, tls: tls) }
     }
 
     /// The address it listens on.
@@ -64,7 +71,7 @@ public final class HTTPServer: Service, Sendable {
     /// Connections that were refused because there were too many.
     public var refusedConnections: Counter { core.refusedClients }
 
-    /// The certificate chain that clients see, in PEM; `nil` without TLS, and before ``run()`` has read it.
+    /// The certificate chain that clients see, in PEM; `nil` without TLS.
     public var certificate: String? { core.certificate.withLock { $0 } }
 
     /// Serves until graceful shutdown or cancellation.
@@ -74,9 +81,7 @@ public final class HTTPServer: Service, Sendable {
         defer {
             for loop in loops { loop.events.stop() }
         }
-        let tls = try configuration.tls.map { try CertificateAndKey(reading: $0) }
         let daemons = try loops.map { try Daemon(loop: $0, tls: tls) }
-        core.certificate.withLock { $0 = tls?.certificate }
         await withTaskGroup { threads in
             for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
             threads.addTask { [core, configuration] in

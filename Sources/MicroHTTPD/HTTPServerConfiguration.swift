@@ -1,6 +1,6 @@
 /// Address and limits of an HTTP server.
 public struct HTTPServerConfiguration: Sendable {
-    /// A certificate chain and its private key, both PEM files, read when the server starts and when it is told to
+    /// A certificate chain and its private key, both PEM files, read when the server is made and when it is told to
     /// renew them.
     public struct TLS: Sendable, Equatable {
         /// Path of the certificate chain, the server's certificate first.
@@ -93,7 +93,7 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
     case unusableFile(path: String, reason: String)
     /// This build of libmicrohttpd has no HTTPS.
     case tlsUnsupported
-    /// libmicrohttpd does not start; the log has its reason.
+    /// libmicrohttpd does not start; the log has its reason, at level debug.
     case cannotStart
 
     /// One sentence for an operator.
@@ -105,7 +105,7 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
         case .unreadableFile(let path, let reason): "Cannot read \(path): \(reason)."
         case .unusableFile(let path, let reason): "\(path) \(reason)."
         case .tlsUnsupported: "This libmicrohttpd was built without HTTPS."
-        case .cannotStart: "The HTTP server does not start; with TLS, certificate and key may not fit together."
+        case .cannotStart: "The HTTP server does not start."
         }
     }
 }

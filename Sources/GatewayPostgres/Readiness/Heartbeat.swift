@@ -130,8 +130,13 @@ public final class Heartbeat: Service {
         }
     }
 
-    /// Removes the gateway's row.
+    /// Removes the gateway's row, even if the task is cancelled, as in a gateway of which a part failed. Otherwise the
+    /// gateway would count as running for half a minute.
     public func end() async {
+        await toTheEnd { [self] in await takeBack() }
+    }
+
+    private func takeBack() async {
         do throws(PostgresError) {
             try await connection.perform(Self.forget, identity.id, deadline: .now + .seconds(2))
         } catch {

@@ -1,8 +1,10 @@
 import ArgumentParser
+import EventLoops
 import GatewayCore
 import GatewayPostgres
 import LibPQ
 import Logging
+import MicroHTTPD
 
 extension ExitCode {
     /// Writes why a command ends to the log, as its last line.
@@ -30,6 +32,15 @@ extension ExitCode {
             metadata["cause"] = "\(Self.line("\(error)"))"
             metadata["advice"] = "\(error.advice)"
         case let error as MasterKeyRotation.Refusal:
+            metadata["cause"] = "\(error)"
+            metadata["advice"] = "\(error.advice)"
+        case let error as Migrator.Failure:
+            metadata["cause"] = "\(Self.line("\(error)"))"
+            metadata["advice"] = "\(error.advice)"
+        case let error as HTTPServerError:
+            metadata["cause"] = "\(error)"
+            metadata["advice"] = "\(error.advice)"
+        case let error as EventLoopError:
             metadata["cause"] = "\(error)"
             metadata["advice"] = "\(error.advice)"
         case let error as MasterKeyError:

@@ -18,14 +18,6 @@ enum CertificateDates {
         return "a certificate of the chain expired at \(moment(chain.expiresAt))"
     }
 
-    /// Warns if clients refuse the chain of a file.
-    static func examine(_ file: String, at now: Date, logger: Logger) {
-        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8),
-            let flaw = Self.flaw(ofPEM: text, at: now)
-        else { return }
-        warn(of: flaw, logger: logger)
-    }
-
     /// Warns that clients refuse the chain that they see.
     static func warn(of flaw: String, logger: Logger) {
         logger.warning(

@@ -18,7 +18,8 @@ extension HTTPServerError {
             SLUICE_TLS_KEY_FILE the private key of that one in PEM, without a password.
             """
         case .tlsUnsupported: "Install a libmicrohttpd with HTTPS, as Debian has it, or leave TLS to a proxy."
-        case .cannotStart: "The lines of the log before this one have the reason of libmicrohttpd."
+        case .cannotStart:
+            "Look at the limits of open files and of memory. SLUICE_LOG_LEVEL=debug has libmicrohttpd's reason logged."
         }
     }
 }

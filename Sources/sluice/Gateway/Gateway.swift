@@ -27,7 +27,7 @@ struct Gateway {
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
     ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key or a running
     ///   gateway has another one with the same identifier, `PostgresError` if it cannot be reached, `HTTPServerError`
-    ///   if an address is taken.
+    ///   if an address is taken, or certificate and key are not usable, `EventLoopError` if too few files may be open.
     ///
     /// - Parameters:
     ///   - supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
@@ -53,7 +53,9 @@ struct Gateway {
             await parts.heartbeat.end()
             throw error
         }
-        if let tls = settings.tls { CertificateDates.examine(tls.certificateFile, at: .now, logger: logger) }
+        if let chain = servers[0].certificate, let flaw = CertificateDates.flaw(ofPEM: chain, at: .now) {
+            CertificateDates.warn(of: flaw, logger: logger)
+        }
         metrics.addListeners(servers, bodyMemory)
         metrics.add(parts)
         metrics.addProcess()

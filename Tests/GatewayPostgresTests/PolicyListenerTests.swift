@@ -69,7 +69,7 @@ import Testing
             try await eventually { listener.flaw?.contains("look for locks") == true }
             failure.withLock { $0 = .unavailable(retryAfter: 60) }
             try await eventually { listener.flaw?.contains("the log of the gateway") == true }
-            schema.breaks("another one")
+            schema.breaks(.other)
             #expect(listener.flaw == nil, "the schema has a flaw of its own")
             schema.mends()
             #expect(listener.flaw != nil)

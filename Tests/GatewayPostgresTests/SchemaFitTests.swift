@@ -131,6 +131,59 @@ import Testing
         _ = try await source.changes(since: nil)
     }
 
+    @Test(.database(.migrated)) func `the log names once what differs, whoever notices first, and the reason stays`()
+        async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let absent = try await #require(throws: PostgresError.self) {
+            try await connection.number("SELECT record_nothing()")
+        }
+        /// What the log says of a misfit, and what anybody may read.
+        struct Sight {
+            let misfit: SchemaFit.Misfit
+            let name: String?
+            let isShown: Bool
+        }
+        let policy = Sight(misfit: .other, name: nil, isShown: false)
+        let lane = Sight(misfit: .init(missing: absent), name: "record_nothing", isShown: false)
+        let kinds = [
+            Migrator.Failure.functionsMissing(names: ["uuid_v7"]), .schemaIsOlder(version: 3, needed: 77),
+            .programIsOlder(version: 3, servesFrom: 77),
+        ]
+        for failure in kinds {
+            let name = failure == kinds[0] ? "uuid_v7" : "77"
+            let probe = Sight(misfit: .init(failure), name: name, isShown: true)
+            for order in [
+                [policy], [lane], [probe], [policy, probe], [probe, policy], [policy, lane], [lane, policy],
+                [policy, lane, probe], [policy, probe, lane], [lane, policy, probe], [lane, probe, policy],
+                [probe, policy, lane], [probe, lane, policy],
+            ] {
+                for hasOutage in [false, true] {
+                    let lines = LogLines()
+                    let schema = SchemaFit(
+                        outage: hasOutage ? Outage(logger: lines.logger) : nil, logger: lines.logger)
+                    // Each sees it again and again.
+                    for sight in order + order + order { schema.breaks(sight.misfit) }
+                    let names = order.compactMap(\.name)
+                    for name in names {
+                        #expect(lines.all.count { $0.contains(name) } == 1, "\(order): \(lines.all)")
+                    }
+                    #expect(lines.all.count == max(1, names.count + (order[0].name == nil ? 1 : 0)), "\(lines.all)")
+                    #expect(lines.all[0].hasPrefix(hasOutage ? "error outage begins" : "error the schema does not fit"))
+                    let flaw = try #require(schema.flaw)
+                    if let last = order.last(where: { $0.name != nil }) {
+                        #expect(last.isShown == last.name.map { flaw.contains($0) }, "\(flaw)")
+                    }
+                    #expect(!flaw.contains("record_nothing"), "PostgreSQL's message is for the log alone")
+                    schema.mends()
+                    #expect(schema.flaw == nil && lines.all.last?.contains("fits again") == !hasOutage)
+                    schema.breaks(order[0].misfit)
+                    #expect(lines.all.count { $0.contains(order[0].name ?? "run 'sluice migrate'") } >= 2)
+                }
+            }
+        }
+    }
+
     @Test(.database(.migrated)) func `the end of an update waits for recordings, and lets them pass while it waits`()
         async throws
     {

@@ -123,7 +123,7 @@ public struct PostgresPolicySource: PolicySource {
     ) async throws(GatewayError) -> [Row] {
         let rows = try await pool.execute(statement, parameters)
         guard rows.isEmpty else { return rows }
-        schema?.breaks(SchemaFit.otherSchema)
+        schema?.breaks(.other)
         throw .otherSchema(retryAfter: 1)
     }
 

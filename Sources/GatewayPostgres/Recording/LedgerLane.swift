@@ -126,7 +126,7 @@ final class LedgerLane: Sendable {
     /// Reports a failed recording. The failure concerns the whole connection unless its values or a lock caused it.
     private func tell(_ error: PostgresError, count: Int) {
         if !error.refusesData, error != .cancelled { health.recordingFailed(error) }
-        if error.missesSchema, let schema { return schema.breaks(SchemaFit.partsMissing) }
+        if error.missesSchema, let schema { return schema.breaks(.init(missing: error)) }
         if !error.refusesData, !error.isWait, let outage = configuration.outage {
             // The others have recorded until now. Whether they still do, their next recordings or probes tell.
             outage.note("\(error)", "issuances not recorded", isSpare: configuration.isSpare())

@@ -66,7 +66,7 @@ struct RecordingProbe {
             health.probeEnded(.passed, since: start)
         } catch {
             if error.missesSchema {
-                schema?.breaks(SchemaFit.partsMissing)
+                schema?.breaks(.init(missing: error))
             } else if error != .cancelled, !configuration.isSpare() {
                 configuration.outage?.note("\(error)", "probe of recordings")
             }
@@ -77,17 +77,17 @@ struct RecordingProbe {
     /// Checks the clock and the schema. Returns what is wrong with the schema; `nil` if it fits.
     private func look(
         over connection: LoopConnection, _ start: ContinuousClock.Instant
-    ) async throws(PostgresError) -> String? {
+    ) async throws(PostgresError) -> SchemaFit.Misfit? {
         let sent = ContinuousClock.now
         do throws(PostgresError) {
             let answers = try await connection.execute(Self.read, (), deadline: start + Self.patience)
             guard let answer = answers.first else { throw .decoding(column: 0, reason: "no row") }
             let middle = sent + (.now - sent) / 2
             health.saw(ClockReading(server: answer.clock, instant: middle), at: start)
-            return SchemaState.carried.misfit(of: answer.database).map { "\(SchemaFit.otherSchema) \($0)" }
+            return SchemaState.carried.misfit(of: answer.database).map { SchemaFit.Misfit($0) }
         } catch {
             guard error.missesSchema else { throw error }
-            return SchemaFit.otherSchema
+            return .init(SchemaFit.otherSchema, missing: error)
         }
     }
 

@@ -29,8 +29,8 @@ public final class HTTPServer: Service, Sendable {
     ///     server owns the descriptor.
     ///   - loops: The event loops that serve, which ``run()`` runs. By default they are new, as many as the
     ///     configuration says.
-    /// - Throws: ``HTTPServerError`` when the address is invalid or in use, the socket does not listen, or certificate
-    ///   and key cannot be read or do not fit together.
+    /// - Throws: ``HTTPServerError`` when the address is invalid or in use, the socket does not listen, certificate and
+    ///   key cannot be read or do not fit together, or too few files may be open for any client.
     public init(
         configuration: HTTPServerConfiguration, socket: Int32? = nil, responder: any HTTPResponder, logger: Logger,
         loops: [EventLoop] = []
@@ -41,6 +41,7 @@ public final class HTTPServer: Service, Sendable {
             } else {
                 try ListeningSocket(address: configuration.address, port: configuration.port)
             }
+        try Self.checkDescriptors(reserving: configuration.reservedDescriptors)
         tls = if let files = configuration.tls { try CertificateAndKey(reading: files) } else { nil }
         self.configuration = configuration
         let core = ServerCore(configuration: configuration, responder: responder, logger: logger)

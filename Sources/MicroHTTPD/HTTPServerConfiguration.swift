@@ -91,6 +91,8 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
     case unreadableFile(path: String, reason: String)
     /// A certificate or key file does not hold what it should; `reason` continues a sentence that begins with the path.
     case unusableFile(path: String, reason: String)
+    /// The process may open fewer files than it needs to serve clients.
+    case tooFewDescriptors(limit: Int, needed: Int)
     /// This build of libmicrohttpd has no HTTPS.
     case tlsUnsupported
     /// libmicrohttpd does not start; the log has its reason, at level debug.
@@ -104,6 +106,8 @@ public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible
         case .unusableSocket(let reason): "The socket that was passed to the process \(reason)."
         case .unreadableFile(let path, let reason): "Cannot read \(path): \(reason)."
         case .unusableFile(let path, let reason): "\(path) \(reason)."
+        case .tooFewDescriptors(let limit, let needed):
+            "The process may open \(limit) files, and needs \(needed) to serve clients."
         case .tlsUnsupported: "This libmicrohttpd was built without HTTPS."
         case .cannotStart: "The HTTP server does not start."
         }

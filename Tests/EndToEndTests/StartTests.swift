@@ -175,6 +175,37 @@ import Testing
         }
     }
 
+    @Test func `a gateway that may open too few files for clients does not start, and one more file is enough`()
+        async throws
+    {
+        func limited(to files: Int) -> [String] { ["/bin/sh", "-c", "ulimit -n \(files); exec \"$@\"", "sh"] }
+        try await Deployment.with { site in
+            var needed = Int.max
+            for files in [60, 100, 200, 300] {
+                let line = try await lastLine(["serve"], site.environment, through: limited(to: files))
+                let sentence = #/may open (\d+) files, and needs (\d+) to serve clients/#
+                let told = try #require(line["cause"].text?.firstMatch(of: sentence), "\(line)")
+                #expect(told.1 == "\(files)")
+                needed = try #require(Int(told.2))
+                #expect(line["advice"].text?.contains("'ulimit -n', to \(needed) and") == true, "\(line)")
+            }
+            _ = try await lastLine(["serve"], site.environment, through: limited(to: needed - 1))
+            #expect(try await site.number("SELECT count(*) FROM gateways") <= 1)
+            for (files, isWell) in [(needed - 1, false), (needed, true)] {
+                let doctor = try RunningProcess(
+                    limited(to: files) + [Program.path, "doctor"], environment: site.environment)
+                _ = await doctor.exitStatus()
+                #expect(doctor.output.contains("and needs \(needed) to serve clients") == !isWell, "\(doctor.output)")
+            }
+            let gateway = try await site.startGateway(by: limited(to: needed))
+            #expect(gateway.log.contains("the limit of open files allows fewer connections than the configuration"))
+            for _ in 1...20 {
+                #expect(try await APIClient(port: gateway.port).call("GET", "/healthz").status == 200)
+            }
+            await site.end(gateway) { #expect(await gateway.terminate() == 0) }
+        }
+    }
+
     @Test func `a database of another encoding is refused before anything is made in it`() async throws {
         let site = try Deployment.current
         let name = "\(site.databaseName)_plain"

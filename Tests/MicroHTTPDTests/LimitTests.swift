@@ -142,16 +142,6 @@ import TestSupport
         }
     }
 
-    @Test func `clients leave the descriptors alone that the rest of the process needs`() async throws {
-        try await TestServer.with(.echo) {
-            $0.reservedDescriptors = 1 << 40
-        } body: { server in
-            let refused = try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-            #expect(refused.status == 503)
-            #expect(refused.fields["retry-after"] == "1")
-        }
-    }
-
     @Test func `more fields than allowed are refused with 431`() async throws {
         try await TestServer.with(.echo) {
             $0.maxHeadBytes = 1_024

@@ -248,11 +248,12 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs `body`, and adds the flag that changes the port to the error of a listener.
+    /// Runs `body`, and adds the flag that changes the port to the error of a port that is taken.
     private func namingFlag<Value>(_ flag: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as HTTPServerError {
+            guard case .cannotListen = error else { throw error }
             throw StartFailure("\(error) Choose another port with \(flag).")
         }
     }

@@ -17,6 +17,11 @@ extension HTTPServerError {
             SLUICE_TLS_CERTIFICATE_FILE needs the certificates in PEM, the server's own first, and \
             SLUICE_TLS_KEY_FILE the private key of that one in PEM, without a password.
             """
+        case .tooFewDescriptors(_, let needed):
+            """
+            Raise the limit of open files, by 'LimitNOFILE=' in the unit or 'ulimit -n', to \(needed) and one for each \
+            further client.
+            """
         case .tlsUnsupported: "Install a libmicrohttpd with HTTPS, as Debian has it, or leave TLS to a proxy."
         case .cannotStart:
             "Look at the limits of open files and of memory. SLUICE_LOG_LEVEL=debug has libmicrohttpd's reason logged."

@@ -65,6 +65,7 @@ extension Doctor {
 
     /// Looks whether `serve` could listen, or whether a gateway does.
     mutating func examineListeners(_ reader: SettingReader) async {
+        examineDescriptors()
         var reader = reader
         let listen = ListenAddress(reading: &reader, .listen) ?? Settings.defaultListen
         let admin = ListenAddress(reading: &reader, .adminListen)
@@ -95,6 +96,18 @@ extension Doctor {
             report.note(
                 .gateways, .failed, "The gateway at \(inner) is not ready (\(name)): \(flaw)",
                 advice: "See 'When something fails' in docs/availability.md.")
+        }
+    }
+
+    /// Notes that too few files may be open for any client.
+    private mutating func examineDescriptors() {
+        guard let database, let connections = try? DatabaseConnections(database, logger: logger) else { return }
+        do throws(HTTPServerError) {
+            try HTTPServer.checkDescriptors(
+                reserving: Gateway.reservedDescriptors(
+                    settings?.http ?? Settings.HTTP(), connections: connections.count))
+        } catch {
+            report.note(.listeners, .failed, "\(error)", advice: error.advice)
         }
     }
 

@@ -6,6 +6,15 @@ import Logging
 import MicroHTTPD
 
 extension Gateway {
+    /// Descriptors that no client gets. `connections` is the maximum number of connections to PostgreSQL.
+    static func reservedDescriptors(_ http: Settings.HTTP, connections: Int) -> Int {
+        let usual = HTTPServerConfiguration()
+        // A connection to PostgreSQL uses three: its socket, one that wakes its waiter, and one to cancel with. A
+        // thread more than usual has up to four, for each of two listeners.
+        return usual.reservedDescriptors + 3 * connections + OutboundClient.maxDescriptors
+            + 8 * max(0, http.threads - usual.threads)
+    }
+
     /// Creates the listeners, that of the API first. The given loops serve it. `connections` is the maximum number of
     /// connections to PostgreSQL.
     static func servers(
@@ -26,9 +35,7 @@ extension Gateway {
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
             configuration.bodyMemory = bodyMemory
             configuration.drain = drain
-            // A connection to PostgreSQL uses three descriptors: its socket, one that wakes its waiter, and one to
-            // cancel with.
-            configuration.reservedDescriptors += 3 * connections + OutboundClient.maxDescriptors
+            configuration.reservedDescriptors = reservedDescriptors(settings.http, connections: connections)
             return try HTTPServer(
                 configuration: configuration, socket: socket,
                 responder: front(APIResponder(parts, api, on: listener)), logger: logger, loops: loops)

@@ -27,7 +27,8 @@ struct Gateway {
     /// - Throws: `DatabaseTrial.Failure` if the database does not keep what the promises need, `Migrator.Failure` if
     ///   it is not migrated, ``SettingMistakes`` if secrets in it are sealed with another master key or a running
     ///   gateway has another one with the same identifier, `PostgresError` if it cannot be reached, `HTTPServerError`
-    ///   if an address is taken, or certificate and key are not usable, `EventLoopError` if too few files may be open.
+    ///   if an address is taken, certificate and key are not usable, or too few files may be open, `EventLoopError` if
+    ///   too many are.
     ///
     /// - Parameters:
     ///   - supervision: Ties to whoever supervises the process; `nil` for a gateway that is part of a command.
@@ -37,6 +38,9 @@ struct Gateway {
         behind front: (APIResponder) -> any HTTPResponder = { $0 }
     ) async throws {
         let connections = try DatabaseConnections(settings.database, logger: logger)
+        // Before PostgreSQL is asked, which would seem not to answer.
+        try HTTPServer.checkDescriptors(
+            reserving: Self.reservedDescriptors(settings.http, connections: connections.count))
         let parts = try SharedParts(settings, connections: connections, logger: logger)
         try await connections.check(masterKeys: parts.masterKeys, announcedBy: parts.heartbeat, logger: logger)
         let metrics = MetricsPage()

@@ -275,10 +275,51 @@ struct GitLFSTests {
         }
         #expect(await verify(10) == 200)
         #expect(gateway.records.rows.withLock { $0[id]?.finding?.kind } == .landed)
-        #expect(await verify(11) == 422)
+        #expect(await verify(11) == 409)
         #expect(await verify(10, oid: String(Self.oid.reversed())) == 404)
         #expect(await verify(10, "") == 404)
         #expect(await verify(10, "?issuance=\(gateway.records.add(principal: "user:bob", key: Self.key))") == 404)
+    }
+
+    @Test(
+        "a push fails unless what was announced is at the store: a verification has a status that clients heed",
+        arguments: [ClientProtocol.gitLFS, .gitLFSVerify])
+    func verdicts(clientProtocol: ClientProtocol) async throws {
+        let gateway = TestGateway(
+            policy: StubPolicy(
+                protocols: [clientProtocol], scheme: clientProtocol == .gitLFSVerify ? .ossV4 : .awsV4))
+        func found(_ change: (inout StoredObject) -> Void = { _ in }) -> StoredObject {
+            StubObjects.fitting { object in
+                object.contentType = "application/octet-stream"
+                change(&object)
+            }
+        }
+        let cases: [(found: StoredObject?, status: Int)] = [
+            (found(), 200), (nil, 404), (found { $0.size = 9 }, 409), (found { $0.size = 11 }, 409),
+            (found { $0.contentType = "text/plain" }, 409),
+        ]
+        for (object, status) in cases {
+            let id = gateway.records.add(key: Self.key) { record in
+                record.contentMD5 = nil
+                record.contentType = "application/octet-stream"
+                record.contentLength = 10
+            }
+            gateway.objects.answer.withLock { $0 = .success(object) }
+            let answer = await send(
+                gateway, #"{"oid":"\#(Self.oid)","size":10}"#,
+                to: "uploads/repo/objects/verify?issuance=\(id.uuidString)")
+            #expect(answer.status == status, "\(answer.text)")
+            #expect((answer.string("message") != nil) == (status != 200), "\(answer.text)")
+        }
+        // Clients pass over 422, and ask again after 401 and 429.
+        for (path, body) in [
+            ("uploads/repo/objects/verify", "{"), ("uploads/repo/objects/verify", #"{"oid":"x","size":1}"#),
+            ("uploads/repo/objects/verify", #"{"oid":"\#(Self.oid)","size":-1}"#),
+            ("uploads/repo/objects/verify?nosuch=1", #"{"oid":"\#(Self.oid)","size":10}"#),
+            ("uploads%2Frepo/objects/verify", #"{"oid":"\#(Self.oid)","size":10}"#),
+        ] {
+            #expect(await send(gateway, body, to: path).status == 400, "\(path) \(body)")
+        }
     }
 
     @Test("locks are answered 404, in the form of Git LFS", arguments: ["locks", "uploads/locks/verify", "x"])
@@ -318,11 +359,11 @@ struct GitLFSTests {
         let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))
         let many = batch("download", Array(repeating: (Self.oid, 9), count: 1001))
         for (body, status) in [
-            ("{", 422), ("[]", 422), ("{}", 422), (batch("delete", []), 422), (many, 413),
-            (batch("upload", [(String(Self.oid.dropLast()), 9)]), 422),
-            (batch("upload", [(Self.oid.uppercased(), 9)]), 422),
-            (batch("upload", [(Self.oid, -1)]), 422), (batch("upload", [], #","hash_algo":"sha1""#), 409),
-            (batch("upload", []).replacing("\"basic\"", with: "\"ssh\""), 422),
+            ("{", 400), ("[]", 400), ("{}", 400), (batch("delete", []), 400), (many, 413),
+            (batch("upload", [(String(Self.oid.dropLast()), 9)]), 400),
+            (batch("upload", [(Self.oid.uppercased(), 9)]), 400),
+            (batch("upload", [(Self.oid, -1)]), 400), (batch("upload", [], #","hash_algo":"sha1""#), 409),
+            (batch("upload", []).replacing("\"basic\"", with: "\"ssh\""), 400),
         ] {
             let answer = await send(gateway, body)
             #expect(answer.status == status, "\(body.prefix(200)): \(answer.text)")
@@ -330,10 +371,10 @@ struct GitLFSTests {
         }
         let answer = await send(gateway, batch("download", Array(repeating: (Self.oid, 9), count: 1000)))
         #expect(try objects(answer).count == 1000)
-        #expect(await send(gateway, many, to: "uploads%2Frepo/objects/batch").status == 422)
+        #expect(await send(gateway, many, to: "uploads%2Frepo/objects/batch").status == 400)
         // With what follows it, the slash is one character of Swift.
         let body = batch("download", [(Self.oid, 9)])
-        #expect(await send(gateway, body, to: "uploads%2F%CC%81repo/objects/batch").status == 422)
+        #expect(await send(gateway, body, to: "uploads%2F%CC%81repo/objects/batch").status == 400)
     }
 
     /// Number of inputs for each parser. 10⁶ take minutes.

@@ -18,11 +18,16 @@ enum GitLFSAnswer {
     }
 
     /// Makes the answer for a refusal of a whole request.
+    ///
+    /// It is never 422. Clients read a 422 to a verification as a complaint about the type of the upload, and end the
+    /// push as if the object had arrived (git-lfs 3.7.1, `tq/transfer_queue.go`).
     @Sendable static func refusal(_ problem: Problem, requestID: String) -> ServerResponse {
-        var answer = refusal(problem.lfsStatus, problem.lfsMessage, requestID)
+        let status: HTTPResponse.Status =
+            problem.lfsStatus == .unprocessableContent ? .badRequest : problem.lfsStatus
+        var answer = refusal(status, problem.lfsMessage, requestID)
         problem.addHeaders(to: &answer)
         // Clients look here first for the scheme, and browsers do not look here at all.
-        if problem.lfsStatus == .unauthorized { answer.head.headerFields[.lfsAuthenticate] = #"Basic realm="sluice""# }
+        if status == .unauthorized { answer.head.headerFields[.lfsAuthenticate] = #"Basic realm="sluice""# }
         return answer
     }
 

@@ -135,7 +135,7 @@ struct GitLFSEndpoints: Sendable {
         case .absent: return GitLFSAnswer.refusal(.notFound, "The object is not at the store.", request.id)
         case .different:
             return GitLFSAnswer.refusal(
-                .unprocessableContent, "The object at the store is not the one that was announced.", request.id)
+                .conflict, "The object at the store is not the one that was announced.", request.id)
         }
     }
 }

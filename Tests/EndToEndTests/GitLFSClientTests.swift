@@ -101,6 +101,42 @@ struct GitLFSClientTests {
         }
     }
 
+    @Test(
+        "each documented way to sign in pushes and pulls, also where uploads are verified",
+        arguments: ["url", "helper", "bearer", "basic"])
+    func signIn(way: String) async throws {
+        let options: [String: JSON] = [
+            "provider": "s3", "honoursUnsignedHeaders": true, "protocols": ["git-lfs"],
+        ]
+        try await StoreBench.with(.radosgw, options: options, reachesStore: true) { bench in
+            let site = bench.deployment
+            let first = try #require(site.gateways.first).port
+            let second = try await site.startGateway(["SLUICE_PUBLIC_URL": "http://127.0.0.1:\(first)"]).port
+            for (port, isVerified) in [(first, false), (second, true)] {
+                let folder = try Self.folder()
+                defer { try? FileManager.default.removeItem(at: folder) }
+                let prefix = "lfs/\(UUID().uuidString)"
+                let job: JSON = [
+                    "folder": "\(folder.path(percentEncoded: false))", "gateway": "http://127.0.0.1:\(port)",
+                    "bucket": "\(bench.bucket)", "prefix": "\(prefix)", "key": "\(bench.user.client.token)",
+                    "count": 2, "large": 0, "signIn": "\(way)",
+                    "origins": ["http://127.0.0.1:\(first)", "http://127.0.0.1:\(second)"],
+                ]
+                _ = try await run("create", job)
+                let pushed = try await run("push", job)
+                #expect(pushed["status"] == 0, "\(pushed)")
+                let landed = try await site.number(
+                    """
+                    SELECT count(*) FROM issuances i JOIN landings l ON l.issuance_id = i.id
+                    WHERE i.object_key LIKE '\(prefix)/%' AND l.finding <> 'absent'
+                    """)
+                #expect(landed == (isVerified ? 2 : 0))
+                let pulled = try await run("pull", job)
+                #expect(pulled["status"] == 0 && pulled["same"].integer == 2, "\(pulled)")
+            }
+        }
+    }
+
     /// What becomes of an object after it was uploaded, and before the client has it verified.
     private enum Fate: String, CaseIterable {
         case kept, removed, shortened, lengthened, replaced

@@ -94,7 +94,9 @@ struct ContractFormTests {
             var expected = ["public", "ticket", "web-identity"].contains(operation.access ?? "") ? [] : ["bearer"]
             if operation.access == "store" { expected = ["eventSecret", "bearer", "basic"] }
             if operation.access == "user-or-ticket" { expected.append("ticket") }
-            if operation.body["x-sluice-protocol"]?.text == "git-lfs" { expected.append("lfs") }
+            if operation.body["x-sluice-protocol"]?.text == "git-lfs" {
+                expected += ["lfs", "lfsVerification"]
+            }
             #expect(schemes == expected, "\(operation.name)")
             let roleRefused = operation.responses["403"] != nil
             #expect(roleRefused || !["admin", "auditor"].contains(operation.access ?? ""), "\(operation.name)")

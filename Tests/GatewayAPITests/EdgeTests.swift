@@ -185,6 +185,23 @@ struct EdgeTests {
         #expect(answer.status == 414 && answer.headers[.accessControlAllowOrigin] == "*")
     }
 
+    @Test func `a refused head is answered in the form of the path to which it leads`() {
+        let gateway = TestGateway()
+        let failure = ServerFailure.badRequest("There must be at most one Authorization field.")
+        for route in gateway.responder.router.routes {
+            let target = route.template.replacing(/\{[^}]*\}/, with: "a")
+            let answer = TestAnswer(gateway.responder.response(to: failure, of: RefusedHead(target: target)))
+            let (problem, id) = (Problem(failure), answer.headers[.requestID] ?? "")
+            // The method is not known, so all routes of a path have one form.
+            let expected = TestAnswer(route.refusalForm?(problem, id) ?? problem.response(requestID: id))
+            #expect(answer.status == expected.status && answer.text == expected.text, "\(route.method) \(target)")
+            #expect(answer.headers[.contentType] == expected.headers[.contentType])
+        }
+        let lfs = TestAnswer(
+            gateway.responder.response(to: failure, of: RefusedHead(target: "/lfs/photos/a/objects/verify?issuance=b")))
+        #expect(lfs.status == 400 && lfs.string("message") == "There must be at most one Authorization field.")
+    }
+
     @Test func `a request that the server itself refuses has the id and the client that a trusted proxy tells`() throws
     {
         let network = try #require(IPNetwork("10.0.0.0/8"))

@@ -153,7 +153,7 @@ struct GitLFSTests {
         #expect(
             verify["href"] as? String
                 == "https://sluice.example/lfs/photos/uploads/repo/objects/verify?issuance=\(id)")
-        #expect(verify["header"] as? [String: String] == ["Authorization": basic("user-token")])
+        #expect(verify["header"] as? [String: String] == ["Sluice-Authorization": basic("user-token")])
         #expect(verify["expires_in"] == nil && verify["expires_at"] == nil)
         #expect(gateway.objects.asked.withLock { $0 } == ["photos/" + Self.key])
 
@@ -319,6 +319,46 @@ struct GitLFSTests {
             ("uploads%2Frepo/objects/verify", #"{"oid":"\#(Self.oid)","size":10}"#),
         ] {
             #expect(await send(gateway, body, to: path).status == 400, "\(path) \(body)")
+        }
+    }
+
+    @Test("a verification has its credential in Authorization, or in the field that the batch named")
+    func verificationSignIn() async throws {
+        let gateway = TestGateway(policy: StubPolicy(protocols: [.gitLFS]))
+        let id = gateway.records.add(key: Self.key) { record in
+            record.contentMD5 = nil
+            record.contentType = "application/octet-stream"
+            record.contentLength = 10
+        }
+        gateway.objects.answer.withLock {
+            $0 = .success(StubObjects.fitting { $0.contentType = "application/octet-stream" })
+        }
+        func status(_ operation: String, _ authorization: [String], _ own: [String]) async -> Int {
+            var headers: HeaderFields = [.contentType: Self.mediaType]
+            headers[values: .authorization] = authorization
+            headers[values: .sluiceAuthorization] = own
+            let body =
+                operation == "batch" ? batch("download", [(Self.oid, 9)]) : #"{"oid":"\#(Self.oid)","size":10}"#
+            let query = operation == "batch" ? "" : "?issuance=\(id.uuidString)"
+            let answer = await gateway.send(
+                .post, "/lfs/photos/uploads/repo/objects/\(operation)\(query)", headers: headers, json: body)
+            return answer.status
+        }
+        let (right, bearer, wrong) = (basic("user-token"), "Bearer user-token", basic("wrong"))
+        for authorization in [[right], [bearer]] {
+            for own in [[], [right], [bearer], [wrong], [right, right]] {
+                #expect(await status("verify", authorization, own) == 200, "\(own)")
+                #expect(await status("batch", authorization, own) == 200, "\(own)")
+            }
+        }
+        for own in [[right], [bearer]] {
+            #expect(await status("verify", [], own) == 200)
+            // Nothing but the answer to a batch names the field.
+            #expect(await status("batch", [], own) == 401)
+            #expect(await status("verify", [wrong], own) == 401)
+        }
+        for own in [[], [wrong], [right, right], ["user-token"]] {
+            #expect(await status("verify", [], own) == 401, "\(own)")
         }
     }
 

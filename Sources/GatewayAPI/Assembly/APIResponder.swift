@@ -138,14 +138,15 @@ public final class APIResponder: HTTPResponder {
         observe.response(to: failure, requestID: makeID())
     }
 
-    /// Answers a request whose head the server refuses. A page of an allowed origin may read why if the target leads to
-    /// a path that it may use.
+    /// Answers a request whose head the server refuses, in the form of the path to which its target leads. A page of an
+    /// allowed origin may read why if it may use that path.
     public func response(to failure: ServerFailure, of head: RefusedHead) -> ServerResponse {
-        var response = response(to: failure)
+        let match = router.match(head.target)
+        var response = observe.response(to: failure, in: match, requestID: makeID())
         var headers = HeaderFields()
         headers[.origin] = head.origin
         // The method would matter to the answer to a preflight request only.
-        crossOrigin.allow(&response, to: .get, headers, router.match(.get, head.target))
+        crossOrigin.allow(&response, to: .get, headers, match)
         return response
     }
 

@@ -13,6 +13,7 @@ extension HTTPField.Name {
     static let requestID = registered("X-Request-Id")
     static let forwardedFor = registered("X-Forwarded-For")
     static let forwarded = registered("Forwarded")
+    static let sluiceAuthorization = registered("Sluice-Authorization")
     static let sluiceBucket = registered("Sluice-Bucket")
     static let sluicePrefix = registered("Sluice-Prefix")
     static let traceParent = registered("traceparent")

@@ -147,6 +147,13 @@ final class Router: Sendable {
         return RouteMatch(target: target, path: path, route: path.route(method), parameters: parameters)
     }
 
+    /// Finds a route for a raw target, where the method is not known. The routes of a path refuse in the same form.
+    func match(_ target: String) -> RouteMatch {
+        let found = match(.get, target)
+        guard found.route == nil, let method = found.path?.routes.first?.method else { return found }
+        return match(method, target)
+    }
+
     /// The path without parameters that is equal to a raw target, byte for byte.
     private func literal(_ target: String) -> Literal? {
         let length = target.utf8.count

@@ -119,6 +119,11 @@ final class Observe: Sendable {
         return response(to: failure, in: match, requestID: requestID, metadata)
     }
 
+    /// Makes the answer to a request whose head the server refuses, in the form of its path.
+    func response(to failure: ServerFailure, in match: RouteMatch, requestID: String) -> ServerResponse {
+        response(to: failure, in: match, requestID: requestID, ["route": "\(match.template)"])
+    }
+
     /// Makes the answer to input that never became a request.
     func response(to failure: ServerFailure, requestID: String) -> ServerResponse {
         response(to: failure, in: .unreadable, requestID: requestID, [:])

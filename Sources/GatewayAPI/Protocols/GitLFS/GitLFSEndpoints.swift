@@ -17,9 +17,14 @@ struct GitLFSEndpoints: Sendable {
     /// Origin under which clients reach this gateway; `nil` where the operator has not set it.
     let publicURL: String?
 
-    /// Reads the credential: a token, or a password that is one.
+    /// Reads the credential: a token, or a password that is one. A verification without `Authorization` has it in
+    /// `Sluice-Authorization`.
     @Sendable static func credential(_ request: APIRequest) throws(GatewayError) -> Secret<String> {
-        try BasicToken.token(in: request.headers)
+        var headers = request.headers
+        if !headers.contains(.authorization), request.match.target?.segments.suffix(2) == ["objects", "verify"] {
+            headers[values: .authorization] = headers[values: .sluiceAuthorization]
+        }
+        return try BasicToken.token(in: headers)
     }
 
     /// Answers a POST.
@@ -114,9 +119,11 @@ struct GitLFSEndpoints: Sendable {
                 json.member(
                     "href", "\(publicURL)\(path.dropLast("batch".utf8.count))verify?issuance=\(link.id.lowercaseText)")
                 // Without a credential in the answer the client would send none: it asks for none where the link of an
-                // object says that it is authenticated.
+                // object says that it is authenticated. The credential has a field of its own: clients that add an
+                // Authorization to each request (`http.extraheader`) add it to these as well, and two of that name are
+                // refused, also by proxies such as nginx.
                 // The address has no end, so that the client calls it also after an upload that outlasts its link.
-                json.header(request.headers[.authorization].map { [("Authorization", $0)] } ?? [])
+                json.header(request.headers[.authorization].map { [("Sluice-Authorization", $0)] } ?? [])
             }
         }
     }

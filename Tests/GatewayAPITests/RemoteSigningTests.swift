@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import Signing
 import Synchronization
 import Testing
 
@@ -123,6 +124,67 @@ struct RemoteSigningTests {
         let answer = try await sign(gateway, method, target)
         #expect(answer.status == status, "\(answer.text)")
         #expect(gateway.ledger.proposals.withLock { $0.isEmpty } && !answer.text.contains("Signature="))
+    }
+
+    @Test(
+        "a URL names the bucket where its row does, and at Amazon also in the path of its own endpoint",
+        arguments: [Bucket.Provider.aws, .s3], [nil, .virtual, .path, .cname] as [Bucket.Addressing?])
+    func addressing(provider: Bucket.Provider, addressing: Bucket.Addressing?) async throws {
+        let addressing = addressing ?? provider.defaultAddressing
+        let gateway = TestGateway(
+            policy: StubPolicy(
+                publicEndpoints: [.internal: PublicEndpoint(url: "https://inner.example")],
+                protocols: [.awsRemoteSigning], provider: provider, addressing: addressing))
+        for (base, style, isOwn) in [
+            ("https://photos.store.example", .virtual, true), ("https://store.example/photos", .path, true),
+            ("https://photos.inner.example", .virtual, false), ("https://inner.example/photos", .path, false),
+        ] as [(String, Bucket.Addressing, Bool)] {
+            let fits = addressing == style || style == .path && addressing == .virtual && provider == .aws && isOwn
+            let answer = try await sign(gateway, "GET", "/uploads/a", origin: base)
+            #expect(answer.status == (fits ? 200 : 403), "\(base): \(answer.text)")
+            guard fits else { continue }
+            // What is signed is the path that the client sends.
+            let address = try BucketAddress(
+                endpoint: StoreEndpoint(isOwn ? "https://store.example" : "https://inner.example"), bucket: "photos",
+                addressing: style == .path ? .path : .virtual)
+            #expect(address.origin + address.path == base)
+            let now = try #require(SigningInstant(epochSeconds: 1_900_000_000))
+            let key = try SigningKeyV4(
+                SigningCredential(accessKeyID: "AKIDEXAMPLE", secretAccessKey: StubPolicy.secret),
+                scope: .aws(region: "eu-west-1"), at: now)
+            let expected = try AWSV4.authorize(
+                SignableRequest(method: "GET", address: address, key: "uploads/a"), with: key, at: now)
+            let headers = answer.json["headers"] as? [String: [String]]
+            #expect(headers?["authorization"] == [expected.authorization], "\(base)")
+            #expect(gateway.ledger.proposals.withLock { $0.last }?.key.rawValue == "uploads/a")
+        }
+        let count = gateway.ledger.proposals.withLock(\.count)
+        for base in [
+            "https://store.example/other", "https://store.example/photos2", "https://store.example/photos/photos",
+            "https://photos.store.example/photos", "https://photos.store.example/other",
+            "https://other.store.example", "https://other.store.example/photos", "https://photos.store.example.evil",
+            "https://store.example.evil/photos", "http://store.example/photos", "https://x@store.example/photos",
+        ] {
+            let answer = try await sign(gateway, "GET", "/uploads/a", origin: base)
+            #expect(answer.status == 403, "\(base): \(answer.text)")
+        }
+        #expect(gateway.ledger.proposals.withLock(\.count) == count)
+    }
+
+    @Test("admins learn the host of a URL that leads to no bucket; its sender does not")
+    func unknownHost() async throws {
+        for (origin, host) in [
+            ("https://photos.evil.example", "photos.evil.example"), ("http://store.example", "store.example"),
+            ("https://alice:secret-word@store.example:9000", "store.example:9000"),
+        ] {
+            let gateway = open()
+            let answer = try await sign(gateway, "GET", "/photos/uploads/private-name", origin: origin)
+            #expect(answer.status == 403 && !answer.text.contains("example"))
+            let note = try #require(gateway.refusals.rows.withLock { $0.first }).note
+            #expect(note.reason == .noSuchBucket && note.code == "AccessDenied")
+            #expect(note.subject == "the URL leads to no bucket at \(host)")
+            #expect(!gateway.logLines.contains("secret-word") && !gateway.logLines.contains("private-name"))
+        }
     }
 
     @Test("another host, region, body or shape of headers is refused")

@@ -26,6 +26,8 @@ struct StubPolicy: KeyedPolicy {
     /// The protocols that the bucket `photos` opens.
     var protocols = Set(ClientProtocol.allCases)
     var scheme = Bucket.Scheme.awsV4
+    var provider = Bucket.Provider.s3
+    var addressing = Bucket.Addressing.path
     var honoursUnsignedHeaders = false
     var quota: Quota?
     /// Whether the storage credential of the buckets exists.
@@ -48,6 +50,8 @@ struct StubPolicy: KeyedPolicy {
         bucket.protocols = protocols
         bucket.honoursUnsignedHeaders = honoursUnsignedHeaders
         bucket.scheme = scheme
+        bucket.provider = provider
+        bucket.addressing = addressing
         return bucket
     }
 

@@ -162,10 +162,17 @@ extension ProvenIssuing {
         throw counted(refusal, RefusalTarget(request), in: policy.bucket?.name, attempt)
     }
 
-    /// Counts the refusal of a request that leads to no bucket, and returns its error for throwing.
-    func refused(in context: RequestContext) -> GatewayError {
-        denials.count(Denial(principal: context.caller.principal, bucket: nil, code: GatewayError.accessDenied.code))
-        return .accessDenied
+    /// Counts the refusal of a request whose URL leads to no bucket or to several, notes the host, and returns its
+    /// error for throwing.
+    func refused(hasNone: Bool, at host: String, in context: RequestContext) -> GatewayError {
+        let error = GatewayError.accessDenied
+        denials.count(Denial(principal: context.caller.principal, bucket: nil, code: error.code))
+        let note =
+            hasNone
+            ? RefusalNote(code: error.code, .noSuchBucket, subject: "the URL leads to no bucket at \(host)")
+            : RefusalNote(code: error.code, .notPermitted, subject: "the URL leads to several buckets at \(host)")
+        context.refusals?.note(note)
+        return error
     }
 
     /// Records drafts together; the verdicts are in the same order.

@@ -49,6 +49,12 @@ public struct RequestToSign: Sendable, Hashable {
         self.headers = try Self.signed(headers, host: String(parts[2]))
     }
 
+    /// Host and port, without a user that may precede them.
+    public var authority: String {
+        let parts = origin.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "@") }
+        return parts.last.map { String(Substring($0)) } ?? ""
+    }
+
     /// The names of buckets that the URL may be meant for: what precedes a dot in its host, and the first segment of
     /// its path.
     public var bucketNames: [String] {

@@ -22,13 +22,14 @@ struct RequestToSignTests {
         return try RequestToSign(method: method, url: url, headers: headers).permitted(by: signer, rules)
     }
 
-    @Test("are signed as the signer of headers signs them", arguments: [nil, "token"])
-    func signatures(token: String?) throws {
+    @Test("are signed as the signer of headers signs them", arguments: [nil, "token"], [Addressing.virtual, .path])
+    func signatures(token: String?, addressing: Addressing) throws {
+        let address = try Self.address(addressing, "https://s3.example")
         let now = try #require(Self.now)
         let cases: [(String, String, String, [NamedValue], [NamedValue])] = [
             ("GET", "a/b%20%C3%BC.bin", "a/b ü.bin", [], []),
             ("GET", "k?versionId=3", "k", [NamedValue("versionId", "3")], [NamedValue("If-Match", "\"e\"")]),
-            ("HEAD", "k", "k", [], [NamedValue("Host", "demo-bucket.s3.example")]),
+            ("HEAD", "k", "k", [], [NamedValue("Host", address.authority)]),
             ("HEAD", "k?versionId=3", "k", [NamedValue("versionId", "3")], []),
             (
                 "PUT", "k", "k", [],
@@ -44,14 +45,13 @@ struct RequestToSignTests {
             ("POST", "k?uploads", "k", [NamedValue("uploads", "")], [NamedValue("content-type", "a/b")]),
             ("POST", "k?uploadId=u", "k", [NamedValue("uploadId", "u")], []),
         ]
-        let address = try Self.address(.virtual, "https://s3.example")
         for (method, target, key, query, headers) in cases {
             let unsigned = [
                 NamedValue("User-Agent", "x"), NamedValue("range", "bytes=0-1"), NamedValue("Expect", ""),
                 NamedValue("X-Amzn-Trace-Id", "Root=1;Sampled=0"),
             ]
             let (string, added) = try Self.permit(
-                method, "https://demo-bucket.s3.example/" + target, headers + unsigned, token: token, at: address)
+                method, "\(address.origin)\(address.path)/\(target)", headers + unsigned, token: token, at: address)
             let credential = SigningCredential(
                 accessKeyID: "AKIDEXAMPLE", secretAccessKey: "secret", securityToken: token)
             let signingKey = try SigningKeyV4(credential, scope: .aws(region: "eu-west-1"), at: now)

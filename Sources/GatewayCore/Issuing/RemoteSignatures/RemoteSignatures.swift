@@ -85,7 +85,9 @@ public struct RemoteSignatures: Sendable {
             try await cache.advance()
             found = try await places(of: request, for: context.caller)
         }
-        guard let (bucket, text) = found.first, found.count == 1 else { throw issuing.refused(in: context) }
+        guard let (bucket, text) = found.first, found.count == 1 else {
+            throw issuing.refused(hasNone: found.isEmpty, at: request.authority, in: context)
+        }
         let place = RemoteString.place(of: request, naming: text, in: bucket)
         return try await sign(.request(request, place, region: region), scheme: .awsV4, in: context)
     }

@@ -167,7 +167,7 @@ public enum RemoteString: Sendable {
             }
         case .request(let request, _, let region):
             let signer = try signer(of: bucket, credential, .aws(region: bucket.region)) {
-                $0.origin.isSameBytes(as: request.origin)
+                request.key(at: $0) != nil
             }
             return try RemoteString.read("uri") { () throws(StringToSignRefusal) in
                 guard region.isSameBytes(as: bucket.region) else { throw .wrongScope }
@@ -228,10 +228,20 @@ extension ObjectKey {
 }
 
 extension Bucket {
-    /// The usable addresses of the bucket: that of its `endpoint` first, then those of its public endpoints.
+    /// The usable addresses of the bucket: that of its `endpoint` first, then those of its public endpoints, and at
+    /// Amazon that of its `endpoint` with the bucket in the path.
     var addresses: [BucketAddress] {
         let others = PublicEndpoint.Name.allCases.compactMap { publicEndpoints[$0] == nil ? nil : at($0) }
-        return ([self] + others).compactMap(\.address)
+        return ([self] + others + [inPath].compactMap(\.self)).compactMap(\.address)
+    }
+
+    /// The bucket with its name in the path, where the store accepts that besides the name in the host; otherwise
+    /// `nil`. An SDK that is given an endpoint may write the path whatever the row says, as botocore does.
+    private var inPath: Bucket? {
+        guard provider == .aws, addressing == .virtual else { return nil }
+        var bucket = self
+        bucket.addressing = .path
+        return bucket
     }
 
     private var address: BucketAddress? {

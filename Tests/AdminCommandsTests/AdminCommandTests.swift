@@ -337,6 +337,29 @@ import Testing
         #expect(piped == "GRANT  CONDITIONS\ng-1    maxTTL=5 maxBytes=6\n")
     }
 
+    /// The runbook sends its readers here for the position.
+    @Test func `the table of gateways has the position of each in the log of policy`() throws {
+        func gateway(_ version: String, position: Int?) -> ContractValue {
+            let id = ContractValue.string("0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a69")
+            let place = position.map { ContractValue.object([.init("sequence", .integer($0)), .init("tag", id)]) }
+            return .object([
+                .init("id", id), .init("version", .string(version)),
+                .init("startedAt", .string("2030-03-17T17:46:40Z")),
+                .init("lastSeenAt", .string("2030-03-17T18:01:40Z")), .init("live", .bool(true)),
+                .init("policyPosition", place ?? .null),
+                .init("clockAheadMilliseconds", .integer(3)), .init("masterKeyIDs", .array([.string("2030-01")])),
+            ])
+        }
+        let rows = [gateway("1.0.0", position: 1_234_567), gateway("1.0.1", position: nil)]
+        for columns in [nil, 120, 160] as [Int?] {
+            let stream = TerminalStream(isTerminal: columns != nil, columns: columns, environment: ["TERM": "dumb"])
+            let lines = TextTable.rows(rows, of: "gateways", chosen: nil, known: [], on: stream)
+                .split(separator: "\n").map(String.init)
+            #expect(lines.count == 3 && lines[0].contains(" POLICY-POSI"), "\(lines)")
+            #expect(lines[1].contains(" true  1234567 ") && lines[2].contains(" true  - "), "\(lines)")
+        }
+    }
+
     @Test func `nested members come in the order of the contract`() throws {
         let validate = try command("buckets validate")
         let shape = AnswerShape(validate.answerRow(model), model)

@@ -16,7 +16,9 @@ enum TextTable {
         "tickets": ["id", "principal", "bucket", "prefix", "actions", "maxUses", "expiresAt"],
         "multipart-uploads": ["id", "principal", "bucket", "key", "state", "contentLength", "expiresAt"],
         "audit": ["changedAt", "actor", "operation", "kind", "resourceID", "requestID"],
-        "gateways": ["id", "version", "startedAt", "lastSeenAt", "live", "clockAheadMilliseconds", "masterKeyIDs"],
+        "gateways": [
+            "id", "version", "lastSeenAt", "live", "policyPosition", "clockAheadMilliseconds", "masterKeyIDs",
+        ],
     ]
 
     /// The fewest columns that a shortened cell has. With fewer, cells say nothing.
@@ -115,11 +117,12 @@ extension ContractValue {
         }
     }
 
-    /// The text of the value for one cell of a table. A row in it is named by its identifier.
+    /// The text of the value for one cell of a table. A row in it is named by its identifier, and a position in the log
+    /// of policy by its number.
     fileprivate var summary: String {
         guard isNested else { return cell }
         if case .array(let items) = self { return items.map(\.summary).joined(separator: ", ") }
-        if let id = self["id"] { return id.cell }
+        if let name = self["id"] ?? self["sequence"] { return name.cell }
         if let action = self["action"], let outcome = self["outcome"] { return "\(action.cell) \(outcome.cell)" }
         return members.map { "\($0.name)=\($0.value.summary)" }.joined(separator: " ")
     }

@@ -217,10 +217,11 @@ import Testing
                 var files = tls
                 if place < certificates.count { files.certificateFile = path } else { files.keyFile = path }
                 let error = HTTPServerError.unusableFile(path: path, reason: reason)
-                #expect(throws: error) { [files] in try HTTPServer.checkCertificate(files) }
+                let unusable = files
+                #expect(throws: error) { () throws in try HTTPServer.checkCertificate(unusable) }
                 await #expect(throws: error) {
-                    try await TestServer.with(.echo) { [files] in
-                        $0.tls = files
+                    try await TestServer.with(.echo) {
+                        $0.tls = unusable
                     } body: { _ in
                     }
                 }

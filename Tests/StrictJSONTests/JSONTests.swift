@@ -125,6 +125,21 @@ struct JSONTests {
         }
     }
 
+    @Test("values say the same in any order of members, and only with the same bytes")
+    func equivalence() throws {
+        let text = #"{"a":[1,{"b":null,"c":true}],"d":"K/é"}"#
+        for same in [text, #" { "d" : "\u004b\/\u00e9", "\u0061" : [ 1 , {"c":true,"b":null} ] } "#] {
+            #expect(try read(text).isEquivalent(to: read(same)) && read(same).isEquivalent(to: read(text)), "\(same)")
+        }
+        for (part, replacement) in [
+            ("1", "1.0"), ("null", "false"), ("true", "false"), ("[1,{", "[{"), ("K", #"\u212a"#), ("é", #"e\u0301"#),
+            ("\"d\"", "\"e\""), ("}]", "}],\"e\":1"), (",\"c\":true", ""), (text, "[]"), (text, "null"), (text, "{}"),
+        ] {
+            let other = try read(text.replacing(part, with: replacement))
+            #expect(try !read(text).isEquivalent(to: other) && !other.isEquivalent(to: read(text)), "\(replacement)")
+        }
+    }
+
     @Test("what is written is read back, and escapes no more than it must")
     func writes() throws {
         var json = JSONWriter()

@@ -1,4 +1,5 @@
 import Bytes
+import StrictJSON
 
 /// The rules for strings to sign from clients.
 public struct StringRules: Sendable, Hashable {
@@ -64,6 +65,7 @@ public struct StringRules: Sendable, Hashable {
     /// Removes the allowed callback from parameters or headers. Any other callback stays, and is refused later.
     ///
     /// Only requests that write the whole object may have it. The callback and its variables are allowed only together.
+    /// SDKs compose the JSON by themselves, each with an order and with escapes of its own; what it says is compared.
     func withoutCallback(_ values: [NamedValue], prefix: String, method: String) -> [NamedValue] {
         guard let callback, method == "PUT" || method == "POST" else { return values }
         let allowed =
@@ -71,9 +73,23 @@ public struct StringRules: Sendable, Hashable {
             + (callback.variables.map { [NamedValue(prefix + "callback-var", $0)] } ?? [])
         let given = values.filter { $0.name == prefix + "callback" || $0.name == prefix + "callback-var" }
         guard given.count == allowed.count,
-            zip(given, allowed).allSatisfy({ $0.name == $1.name && $0.value.isSameBytes(as: $1.value) })
+            zip(given, allowed).allSatisfy({ $0.name == $1.name && Self.saysSame($0.value, $1.value) })
         else { return values }
         return values.filter { !given.contains($0) }
+    }
+
+    /// Whether two values are the same bytes, or base64 of JSON that says the same.
+    private static func saysSame(_ value: String, _ other: String) -> Bool {
+        if value.isSameBytes(as: other) { return true }
+        guard let value = json(value), let other = json(other) else { return false }
+        return value.isEquivalent(to: other)
+    }
+
+    /// Reads base64 of JSON. Each has one reading only: the reader refuses what others may read in two ways, such as a
+    /// name that occurs twice.
+    private static func json(_ base64: String) -> JSONValue? {
+        guard let bytes = Base64.decode(base64) else { return nil }
+        return try? JSONReader.read(bytes)
     }
 
     /// Checks that the request carries the expected token, or none if none is expected.

@@ -40,7 +40,7 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
     case accessControl = "AccessControl"
     /// The store would read another object.
     case copySource = "CopySource"
-    /// The store would call an address of the client's choice.
+    /// The store would call an address of the client's choice: the callback is not the one of the bucket.
     case callback = "Callback"
     /// The token is not the one of the key that signs.
     case securityToken = "SecurityToken"
@@ -97,7 +97,8 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
         case .valueNotAllowed: "A header or parameter has a value that may not be set."
         case .accessControl: "A header would open the object to others."
         case .copySource: "A copy on the server would read another object."
-        case .callback: "The store would call an address of the client's choice."
+        case .callback:
+            "The callback differs from the bucket's, or the bucket has none: an upload may have only that one, with its variables."
         case .securityToken: "The security token is not the one of the key that would sign."
         case .serviceResource: "The resource is the service, not an object."
         case .bucketResource:

@@ -356,6 +356,7 @@ struct Asked {
     var now: String
     var maxLifeSeconds = 604_800
     var securityToken: String?
+    var callback: StringRules.Callback?
 
     init(_ vector: Vector) throws {
         canonicalRequest = try #require(vector.expected.canonicalRequest)
@@ -401,7 +402,7 @@ struct Asked {
     func permit() throws -> PermittedString {
         let rules = StringRules(
             now: try #require(SigningInstant(extended: now)), maxLifeSeconds: maxLifeSeconds,
-            securityToken: securityToken)
+            securityToken: securityToken, callback: callback)
         let signer = ReceivedCanonicalRequest.Signer(address: address, scope: scope, accessKeyID: accessKeyID)
         return try ReceivedCanonicalRequest(canonicalRequest, scope: scope)
             .permitted(stringToSign: stringToSign, by: signer, rules)

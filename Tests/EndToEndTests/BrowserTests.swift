@@ -59,10 +59,16 @@ import Testing
                     let folder = bench.freshKey("")
                     let results = try await results(of: page, at: origin, bench, folder)
                     expectBound(results)
+                    #expect(results["redirect"] == Self.unreadable)
                     try await expectStored(bench, folder)
                     let strangeFolder = bench.freshKey("")
                     let kept = try await self.results(of: page, at: strangeOrigin, bench, strangeFolder)
                     try await expectKeptOut(kept, bench, strangeFolder)
+                    // After the redirect, the browser sends `Origin: null`.
+                    try await bench.allowCrossOrigin("*")
+                    let open = try await self.results(of: site, at: origin, bench, bench.freshKey(""))
+                    expectBound(open)
+                    #expect(open["redirect"] == "200")
                 }
             }
         }
@@ -80,6 +86,7 @@ import Testing
         #expect(results["form with a file too large"] == "400")
         #expect(results["form without script"] == "loaded")
         #expect(results["get"] == "200")
+        #expect(results["redirect without CORS"] == "opaque")
     }
 
     private func expectStored(_ bench: StoreBench, _ folder: String) async throws {

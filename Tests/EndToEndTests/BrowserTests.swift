@@ -66,7 +66,7 @@ import Testing
                     try await expectKeptOut(kept, bench, strangeFolder)
                     // After the redirect, the browser sends `Origin: null`.
                     try await bench.allowCrossOrigin("*")
-                    let open = try await self.results(of: site, at: origin, bench, bench.freshKey(""))
+                    let open = try await self.results(of: page, at: origin, bench, bench.freshKey(""))
                     expectBound(open)
                     #expect(open["redirect"] == "200")
                 }

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import HTTPServing
+import HTTPTesting
 import LibPQ
 import PostgresTesting
 import TestSupport
@@ -510,7 +512,7 @@ import Testing
     }
 
     /// Certificates and keys: whether a gateway starts with them, and whether clients accept what it shows.
-    private func pairs(in folder: URL) async throws -> [(name: String, files: ReloadTests.Files, starts: Bool)] {
+    private func makePairs(in folder: URL) async throws -> [(name: String, files: ReloadTests.Files, starts: Bool)] {
         func files(_ name: String) throws -> ReloadTests.Files {
             let own = folder.appending(path: name)
             try FileManager.default.createDirectory(at: own, withIntermediateDirectories: false)
@@ -553,7 +555,7 @@ import Testing
 
     @Test func `not all is well where a gateway would not start, or no client would connect`() async throws {
         try await Supervisor.withFolder { folder in
-            let pairs = try await pairs(in: folder)
+            let pairs = try await makePairs(in: folder)
             try await Deployment.with { site in
                 func tls(_ files: ReloadTests.Files) -> [String: String] {
                     ["SLUICE_TLS_CERTIFICATE_FILE": files.certificate.path, "SLUICE_TLS_KEY_FILE": files.key.path]
@@ -585,7 +587,7 @@ import Testing
                 // Whatever holds the port, a gateway that starts as another process of its kind is well.
                 let fitting = tls(pairs[0].files)
                 let secured = try await site.startGateway(fitting)
-                let page = PageServer()
+                let page = StandIn { _ in .bytes("") }
                 try await page.serve { origin in
                     let other = try #require(UInt16(origin.split(separator: ":")[2]))
                     let ports: [(name: String, port: UInt16, wellPlain: Bool, wellSecured: Bool)] = [

@@ -51,12 +51,24 @@ import Testing
         #expect(String(decoding: chart.prefix(200), as: UTF8.self).contains("Released under the MIT License"))
     }
 
-    @Test func `the rule for Google's browsers is that of the documents, and names each header`() throws {
-        func names(_ list: Regex<(Substring, Substring)>, in path: String) throws -> [String] {
-            let text = try String(contentsOf: ContractDocument.repository.appending(path: path), encoding: .utf8)
-            let found = try #require(text.firstMatch(of: list)?.output.1, "\(path)")
-            return found.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
+    /// The strings of a list in a file of the repository.
+    private func names(_ list: Regex<(Substring, Substring)>, in path: String) throws -> [String] {
+        let text = try String(contentsOf: ContractDocument.repository.appending(path: path), encoding: .utf8)
+        let found = try #require(text.firstMatch(of: list)?.output.1, "\(path)")
+        return found.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
+    }
+
+    @Test func `the rules for browsers at S3 and OSS expose what the documents say pages read`() throws {
+        let documented = try names(#/"ExposeHeaders": \[([^\]]*)\]/#, in: "docs/stores.md")
+        // Uppy looks for the address of a form's object in `Location`.
+        #expect(Set(["ETag", "Content-Encoding", "Location"]).isSubset(of: documented))
+        for list in [#/const headers = \[([^\]]*)\]/#, #/const ossHeaders = \[([^\]]*)\]/#] {
+            let shown = try names(list, in: "console/views/cors.js")
+            #expect(Set(documented).isSubset(of: shown))
         }
+    }
+
+    @Test func `the rule for Google's browsers is that of the documents, and names each header`() throws {
         let shown = try names(#/const googleHeaders = \[([^\]]*)\]/#, in: "console/views/cors.js")
         let documented = try names(#/"responseHeader": \[([^\]]*)\]/#, in: "docs/stores.md")
         #expect(shown + ["x-goog-meta-NAME"] == documented && !shown.contains("*"))

@@ -4,8 +4,8 @@ import { fill, h, unique } from "../dom.js";
 import { segmented } from "../form.js";
 import { codeBlock, message } from "../parts.js";
 
-const headers = ["ETag", "Content-Encoding", "x-amz-version-id", "x-amz-checksum-sha256"];
-const ossHeaders = ["ETag", "Content-Encoding", "x-oss-version-id", "x-oss-hash-crc64ecma"];
+const headers = ["ETag", "Content-Encoding", "Location", "x-amz-version-id", "x-amz-checksum-sha256"];
+const ossHeaders = ["ETag", "Content-Encoding", "Location", "x-oss-version-id", "x-oss-hash-crc64ecma"];
 
 /**
  * What pages send to Google Cloud Storage and read from it. Its rules have one list for both, and Google documents "*"

@@ -192,6 +192,8 @@ struct CompanionEndpoints: Sendable {
             json.member("message", problem.detail ?? problem.kind.title)
             json.member("code", problem.code)
             json.member("requestID", requestID)
+            // Uppy adds this one to the message.
+            json.member("requestId", requestID)
         }
         problem.addHeaders(to: &response)
         return response

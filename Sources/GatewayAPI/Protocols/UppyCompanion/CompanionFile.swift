@@ -22,7 +22,8 @@ struct CompanionPlace {
         }
         guard let name = request.headers[.sluiceBucket] else {
             throw .invalidArgument(
-                field: "Sluice-Bucket", reason: "Name the bucket in the header Sluice-Bucket ('companionHeaders').")
+                field: "Sluice-Bucket",
+                reason: "Name the bucket in the header Sluice-Bucket (the option 'headers' of @uppy/aws-s3).")
         }
         bucket = try BucketName(name)
         prefix = request.headers[.sluicePrefix] ?? ""

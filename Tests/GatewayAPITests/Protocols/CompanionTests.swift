@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import GatewayCore
 import HTTPServing
@@ -45,7 +46,8 @@ struct CompanionTests {
                 base = "/companion"
                 headers = [.authorization: "Bearer user-token"]
                 headers[.sluiceBucket] = "photos"
-                headers[.sluicePrefix] = prefix
+                headers[.sluicePrefix] = String(
+                    decoding: PercentEncoding.encode(prefix, keeping: .unreservedAndSlash), as: UTF8.self)
             }
         }
 
@@ -255,6 +257,47 @@ struct CompanionTests {
             let bench = try Bench(client, prefix: "uploads/portrait")
             let answer = await bench.send(.get, "/s3/params?\(Self.file)")
             #expect((answer.json["fields"] as? [String: String])?["key"] == "uploads/portrait", "\(answer.text)")
+        }
+    }
+
+    @Test(arguments: Client.allCases)
+    func `a prefix may have any characters, in a ticket and in a header`(client: Client) async throws {
+        for end in [
+            "", "team/a/", "team/a", "ü/", "👩‍👩‍👧/", "caf\u{e9}/", "cafe\u{301}/", "a/\u{301}b/", "100%/", "%41/",
+            "a b+c/", "Katze 🐈",
+        ] {
+            let prefix = "uploads/" + end
+            let bench = try Bench(client, prefix: prefix)
+            let form = await bench.send(.get, "/s3/params?\(Self.file)")
+            let started = await bench.send(.post, "/s3/multipart", #"{"filename":"a.png","type":"image/png"}"#)
+            for found in [(form.json["fields"] as? [String: String])?["key"], started.string("key")] {
+                let key = try #require(found, "\(prefix): \(form.text) \(started.text)")
+                #expect(key.utf8.starts(with: prefix.utf8), "\(prefix): \(key)")
+                let isNamed = key.utf8.count > prefix.utf8.count
+                #expect(isNamed == (prefix.utf8.last == UInt8(ascii: "/")), "\(prefix): \(key)")
+            }
+        }
+    }
+
+    @Test func `a header that names no prefix, or another, is refused`() async throws {
+        func ask(_ sent: String) async throws -> TestAnswer {
+            var bench = try Bench(.version5)
+            bench.headers[.sluicePrefix] = sent
+            let answer = await bench.send(.get, "/s3/params?\(Self.file)")
+            #expect(bench.gateway.ledger.proposals.withLock(\.isEmpty) == (answer.status != 200))
+            return answer
+        }
+        for sent in ["uploads/%", "uploads/%4", "uploads/%zz/", "uploads/100% /", "uploads/%C3/", "uploads/%C3%28/"] {
+            let answer = try await ask(sent)
+            #expect(answer.status == 400 && answer.string("message")?.contains("'%25'") == true, "\(answer.text)")
+        }
+        for sent in ["uploads%2F..%2Fother/", "uploads/%00/", "uploads/%0A/", "%2Fuploads/", "other%2F", "%75ploads"] {
+            let answer = try await ask(sent)
+            #expect([400, 403].contains(answer.status), "\(sent): \(answer.text)")
+        }
+        for sent in ["uploads/ü/", "uploads%2F", "%75ploads/"] {
+            let answer = try await ask(sent)
+            #expect(answer.status == 200, "\(sent): \(answer.text)")
         }
     }
 

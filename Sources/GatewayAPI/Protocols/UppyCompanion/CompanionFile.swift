@@ -26,7 +26,14 @@ struct CompanionPlace {
                 reason: "Name the bucket in the header Sluice-Bucket (the option 'headers' of @uppy/aws-s3).")
         }
         bucket = try BucketName(name)
-        prefix = request.headers[.sluicePrefix] ?? ""
+        // Pages can put no other characters into a header than those of Latin-1.
+        let encoded = request.headers[.sluicePrefix] ?? ""
+        guard let decoded = PercentEncoding.text(encoded.utf8, plusIsSpace: false) else {
+            throw .invalidArgument(
+                field: "Sluice-Prefix",
+                reason: "Sluice-Prefix must be percent-encoded UTF-8; write a '%' of the prefix itself as '%25'.")
+        }
+        prefix = decoded
     }
 
     /// Returns the key, or prefix and extension of a key that the gateway makes.

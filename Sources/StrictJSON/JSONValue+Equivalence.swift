@@ -1,8 +1,8 @@
 import Bytes
 
 extension JSONValue {
-    /// Returns whether another value says the same: it has the same members in any order. Names and strings are compared
-    /// as bytes, numbers as the digits that were sent.
+    /// Returns whether another value says the same: it has the same members in any order. Names and strings are
+    /// compared as bytes, numbers as the digits that were sent.
     public func isEquivalent(to other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): true

@@ -11,11 +11,11 @@ extension CertificateChain {
     public init(pem: String, key: String) throws(CryptoError) {
         try self.init(pem: pem)
         defer { ERR_clear_error() }
-        guard let privateKey = unsafe readPrivateKey(inPEM: Array(key.utf8)) else {
+        guard let privateKey = unsafe readPrivateKey(inPEM: linesOfPEM(key)) else {
             throw key.contains("ENCRYPTED") ? CryptoError.encryptedPrivateKey : .invalidPrivateKey
         }
         defer { unsafe EVP_PKEY_free(privateKey) }
-        guard unsafe Self.certifies(privateKey, inPEM: Array(pem.utf8)) else {
+        guard unsafe Self.certifies(privateKey, inPEM: linesOfPEM(pem)) else {
             throw .privateKeyOfAnotherCertificate
         }
     }

@@ -12,7 +12,7 @@ public struct CertificateChain: Sendable {
     ///
     /// - Throws: ``CryptoError/invalidCertificate`` if there is none, or if one cannot be read.
     public init(pem: String) throws(CryptoError) {
-        guard let periods = Self.periods(inPEM: Array(pem.utf8)), let startsAt = periods.map({ $0.start }).max(),
+        guard let periods = Self.periods(inPEM: linesOfPEM(pem)), let startsAt = periods.map({ $0.start }).max(),
             let expiresAt = periods.map({ $0.end }).min()
         else { throw .invalidCertificate }
         self.startsAt = startsAt

@@ -229,4 +229,40 @@ import Testing
             try HTTPServer.checkCertificate(tls)
         }
     }
+
+    /// Forms of a text in PEM that the library of TLS takes, though OpenSSL does not take all of them.
+    private static let forms: [(name: String, apply: @Sendable (String) -> String)] = [
+        ("as made", { $0 }), ("no line end at the end", { $0.trimmingCharacters(in: .newlines) }),
+        ("CRLF", { $0.replacing("\n", with: "\r\n") }), ("CR", { $0.replacing("\n", with: "\r") }),
+        ("indented", { $0.replacing("\n", with: "\n  ").replacing("-----BEGIN", with: "  -----BEGIN") }),
+        ("a text before the label", { "a: " + $0 }), ("a byte order mark", { "\u{FEFF}" + $0 }),
+        ("a text around it", { "Made up.\n" + $0 + "\nThe end.\n" }),
+    ]
+
+    @Test func `a server takes each form of PEM that its library takes`() async throws {
+        try await Self.withCertificate { tls in
+            let folder = URL(filePath: tls.keyFile).deletingLastPathComponent()
+            let certificate = try String(contentsOfFile: tls.certificateFile, encoding: .utf8)
+            let key = try String(contentsOfFile: tls.keyFile, encoding: .utf8)
+            // The same certificate twice is a chain to the library.
+            let joined = certificate.trimmingCharacters(in: .newlines) + certificate
+            for (name, apply) in Self.forms {
+                for (own, ownKey) in [(certificate, apply(key)), (apply(certificate), key), (apply(joined), key)] {
+                    var files = tls
+                    files.certificateFile = folder.appending(path: "formed.crt").path
+                    files.keyFile = folder.appending(path: "formed.key").path
+                    try own.write(toFile: files.certificateFile, atomically: true, encoding: .utf8)
+                    try ownKey.write(toFile: files.keyFile, atomically: true, encoding: .utf8)
+                    let formed = files
+                    try await TestServer.with(.echo) {
+                        $0.tls = formed
+                    } body: { server in
+                        let url = "https://127.0.0.1:\(server.port)/"
+                        let (status, _) = try await Self.run("curl", ["-sS", "-k", url])
+                        #expect(status == 0, "\(name)")
+                    }
+                }
+            }
+        }
+    }
 }

@@ -54,13 +54,12 @@ struct ServeCommand: AsyncParsableCommand {
             let stops = await StopSignals([.sigterm, .sigint], early: .exit, logger: logger)
             // Before the signal is awaited, it would end the process.
             let hangUps = await UnixSignalsSequence(trapping: .sighup)
-            var settings = try Settings(&reader)
-            logger.info("settings read", metadata: reader.metadata)
             let environment = ProcessInfo.processInfo.environment
-            settings.passedListeners = try PassedListeners(PassedSocket.all(in: environment))
+            let settings = try Settings(&reader, passed: PassedListeners(PassedSocket.all(in: environment)))
+            logger.info("settings read", metadata: reader.metadata)
             let supervision = Supervision(
                 notifier: ServiceNotifier(environment: environment), hangUps: hangUps, reader: reader)
-            try await stops.run { [settings] in
+            try await stops.run {
                 let gateway = try await Gateway(
                     settings, logger: logger, requestLog: logs.requests, supervision: supervision)
                 return gateway.services

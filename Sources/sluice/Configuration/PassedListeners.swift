@@ -7,6 +7,9 @@ struct PassedListeners: Sendable {
     /// The socket of the admin listener; `nil` if none was passed.
     var admin: Int32?
 
+    /// Whether no socket was passed.
+    var isEmpty: Bool { api == nil && admin == nil }
+
     init() {}
 
     /// Recognises sockets by their names.

@@ -9,18 +9,22 @@ import MicroHTTPD
 extension Settings {
     /// Reads and checks all settings of `serve`.
     ///
+    /// - Parameter passed: The sockets that the process was passed, which take the place of addresses.
     /// - Throws: ``SettingMistakes`` with all mistakes.
-    init(_ reader: inout SettingReader) throws {
+    init(_ reader: inout SettingReader, passed: PassedListeners = PassedListeners()) throws {
         let database = Database(reading: &reader)
         let masterKeys = MasterKeyRing(reading: &reader)
         let http = HTTP(reading: &reader)
-        let listen = ListenAddress(reading: &reader, .listen)
+        let earlierMistakes = reader.mistakes.count
+        let listen =
+            ListenAddress(reading: &reader, .listen)
+            ?? (reader.mistakes.count == earlierMistakes ? Settings.defaultListen : nil)
         let adminListen = ListenAddress(reading: &reader, .adminListen)
-        let usual = reader.text(.listen) == nil ? Settings.defaultListen : listen
-        if let usual, let adminListen, adminListen.clashes(with: usual) {
+        if passed.isEmpty, let listen, let adminListen, adminListen.clashes(with: listen) {
             reader.refuse(
                 .adminListen,
-                "must have another port than SLUICE_LISTEN, which listens at \(usual.host) port \(usual.port)")
+                "must have another port than SLUICE_LISTEN, which listens at \(listen.host) port \(listen.port), "
+                    + "unless systemd passes the socket of one")
         }
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
@@ -48,6 +52,7 @@ extension Settings {
         self.http = http
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
+        self.passedListeners = passed
         self.publicURL = publicURL
         self.tls = tls
         self.bootstrapAdminKey = adminKey

@@ -862,7 +862,8 @@ export class Sluice {
       if (hasXHR) return accepted(await sendXHR(link, await source.blob(start, end), options));
       return accepted(await sendNode(link, source, start, end, options));
     } catch (error) {
-      onBytes(0);
+      // What the app's own function threw is passed on as it is.
+      if (error instanceof SluiceError) onBytes(0);
       throw await explained(error, source, start, end, signal);
     }
   }

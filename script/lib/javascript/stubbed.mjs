@@ -423,16 +423,20 @@ const steps = {
         (client, options) => client.upload(fileOf(6 * KiB), { ...target, parallel: 1, ...options }),
         (client, options) => client.sendForm(form, fileOf(KiB), options),
       ]) {
-        // Only the first call fails.
-        const faults = [new TypeError("bar is undefined")];
-        const [fault] = faults;
-        stub.seen = [];
-        const onProgress = () => {
-          if (faults.length) throw faults.pop();
-        };
-        const { result } = await soon(send(clientOf(stub), { onProgress }).catch((thrown) => ({ thrown })));
-        const count = stub.seen.filter(({ path }) => path.startsWith("/store/")).length;
-        expect(result?.thrown === fault && count < 2, "what an upload throws", `${send}`, `${result?.thrown}`, count);
+        // Only the first call fails, or each with an error of its own.
+        for (const isAlways of [false, true]) {
+          const faults = [];
+          stub.seen = [];
+          const onProgress = () => {
+            if (!isAlways && faults.length) return;
+            faults.push(new TypeError(`bar is undefined, ${faults.length}`));
+            throw faults.at(-1);
+          };
+          const { result } = await soon(send(clientOf(stub), { onProgress }).catch((thrown) => ({ thrown })));
+          const count = stub.seen.filter(({ path }) => path.startsWith("/store/")).length;
+          const isFirst = result?.thrown === faults[0] && count < 2;
+          expect(isFirst, "what an upload throws", `${send}`, isAlways, `${result?.thrown}`, count);
+        }
       }
     } finally {
       await rm(folder, { recursive: true });

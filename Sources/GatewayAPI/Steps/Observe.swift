@@ -119,9 +119,12 @@ final class Observe: Sendable {
         return response(to: failure, in: match, requestID: requestID, metadata)
     }
 
-    /// Makes the answer to a request whose head the server refuses, in the form of its path.
+    /// Makes the answer to a request whose head the server refuses, in the form of its path. A protocol that answers
+    /// everything with 200 has no clients that send such a head; whoever does gets a problem.
     func response(to failure: ServerFailure, in match: RouteMatch, requestID: String) -> ServerResponse {
-        response(to: failure, in: match, requestID: requestID, ["route": "\(match.template)"])
+        let isRefusal = match.answer(to: Problem(failure), requestID: requestID).head.status.code >= 400
+        return response(
+            to: failure, in: isRefusal ? match : .unreadable, requestID: requestID, ["route": "\(match.template)"])
     }
 
     /// Makes the answer to input that never became a request.

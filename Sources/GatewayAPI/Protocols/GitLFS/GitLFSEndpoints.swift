@@ -21,7 +21,9 @@ struct GitLFSEndpoints: Sendable {
     /// `Sluice-Authorization`.
     @Sendable static func credential(_ request: APIRequest) throws(GatewayError) -> Secret<String> {
         var headers = request.headers
-        if !headers.contains(.authorization), request.match.target?.segments.suffix(2) == ["objects", "verify"] {
+        if request.method == .post, !headers.contains(.authorization),
+            request.match.target?.segments.suffix(2) == ["objects", "verify"]
+        {
             headers[values: .authorization] = headers[values: .sluiceAuthorization]
         }
         return try BasicToken.token(in: headers)

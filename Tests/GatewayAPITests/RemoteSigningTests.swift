@@ -185,6 +185,10 @@ struct RemoteSigningTests {
             #expect(note.subject == "the URL leads to no bucket at \(host)")
             #expect(!gateway.logLines.contains("secret-word") && !gateway.logLines.contains("private-name"))
         }
+        let gateway = open()
+        let hostless = try await sign(gateway, "GET", "/photos/uploads/a", origin: "https://alice:secret-word@")
+        #expect(hostless.status == 400)
+        #expect(gateway.refusals.rows.withLock { "\($0)" }.contains("secret-word") == false)
     }
 
     @Test("another host, region, body or shape of headers is refused")

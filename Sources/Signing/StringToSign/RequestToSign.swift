@@ -37,8 +37,8 @@ public struct RequestToSign: Sendable, Hashable {
         }
         let parts = url.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
             .map { Substring($0) }
-        guard parts.count == 4, parts[0] == "https:" || parts[0] == "http:", parts[1].isEmpty, !parts[2].isEmpty,
-            !parts[2].utf8.contains(UInt8(ascii: "?"))
+        guard parts.count == 4, parts[0] == "https:" || parts[0] == "http:", parts[1].isEmpty,
+            let last = parts[2].utf8.last, last != UInt8(ascii: "@"), !parts[2].utf8.contains(UInt8(ascii: "?"))
         else { throw .invalidPath }
         self.method = method
         origin = "\(parts[0])//\(parts[2])"

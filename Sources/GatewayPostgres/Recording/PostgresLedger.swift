@@ -96,8 +96,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
     }
 
     /// Session settings that recording needs. The planner does not know the sizes of the arrays. With these settings it
-    /// keeps to one plan of nested loops over primary keys. A plan for each call would also hold the arrays as constants,
-    /// and PostgreSQL looks for an element of a constant array of texts from its beginning.
+    /// keeps to one plan of nested loops over primary keys. A plan for each call would also hold the arrays as
+    /// constants, and PostgreSQL looks for an element of a constant array of texts from its beginning.
     static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("statement_timeout", "10s"), ("lock_timeout", "5s"),
         ("idle_in_transaction_session_timeout", "1s"),

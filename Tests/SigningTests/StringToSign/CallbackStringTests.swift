@@ -120,8 +120,12 @@ struct CallbackStringTests {
     func ambiguous(form: Form) {
         let json = Self.json(Self.members)
         let twice = json.replacing("{", with: #"{"callbackUrl":"https://evil.example/","#, maxReplacements: 1)
+        // With its duplicate, it has as many members as the bucket's.
+        let (url, type) = (Self.json([Self.members[0]]).dropFirst().dropLast(), Self.json([Self.members[2]]))
+        let instead = json.replacing(type.dropFirst().dropLast(), with: url)
         let values = [
-            Self.base64(twice), Self.base64("\u{FEFF}" + json), Self.base64(json + "\0"), Self.base64(json + "{}"),
+            Self.base64(twice), Self.base64(instead), Self.base64("\u{FEFF}" + json), Self.base64(json + "\0"),
+            Self.base64(json + "{}"),
             Self.base64("[\(json)]"), Self.base64(json.replacing("é", with: "e\u{301}")), json,
             Self.base64(json.replacing("\"", with: "'")), Self.base64(json) + "=", "e30=",
         ]

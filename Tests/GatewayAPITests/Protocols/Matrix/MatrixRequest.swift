@@ -184,7 +184,7 @@ struct MatrixOutcome {
 
     private static func plain(_ item: [String: Any], _ answer: TestAnswer) -> String {
         var members = item
-        for name in ["requestID", "request_id"] { members[name] = nil }
+        for name in ["requestID", "requestId", "request_id"] { members[name] = nil }
         let json = try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
         let text = members.isEmpty ? answer.text : String(decoding: json ?? Data(), as: UTF8.self)
         return "\(answer.status) " + text.replacing(/<RequestId>.*<\/RequestId>/, with: "")

@@ -120,13 +120,17 @@ import Testing
             let cases = [
                 ("web", "a socket named 'web' was passed; 'FileDescriptorName=' must be api or admin"),
                 ("api", "The socket that was passed to the process does not listen."),
+                ("admin", "The socket that was passed to the process does not listen."),
             ]
+            // Without a socket, nobody could listen at both addresses.
+            let address = "127.0.0.1:28080"
+            let settings = ["SLUICE_LISTEN": address, "SLUICE_ADMIN_LISTEN": address]
             for (name, cause) in cases {
                 let launcher = """
                     export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=\(name); exec "$@" 3</dev/null
                     """
                 let error = try await #require(throws: ProgramError.self) {
-                    try await site.startGateway(by: ["/bin/bash", "-c", launcher, "launcher"])
+                    try await site.startGateway(settings, by: ["/bin/bash", "-c", launcher, "launcher"])
                 }
                 #expect(error.status == 1 && error.output.contains(cause), "\(error)")
             }
